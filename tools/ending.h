@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the processes of the tools end: by an exit code or, where a signal was the reason, by that signal, so that shells
-// and other parents see it.
+// The processes of the tools end by an exit code or, where a signal was the reason, by that signal, so that shells and
+// other parents see it.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tools open a program, and what they tell of it.
+// The tools open a program and report about it by these.
 #pragma once
 
 #include <string>

@@ -15,9 +15,9 @@
 namespace dhpvm::tools {
 namespace {
 
-// How long sessions may go on after SIGTERM.
+// The time that sessions may go on after SIGTERM.
 constexpr std::chrono::seconds kDrain{30};
-// How often a second signal is looked for meanwhile.
+// The period of looking for a second signal meanwhile.
 constexpr std::chrono::milliseconds kLook{50};
 
 Error unknown(std::string_view option, std::string_view value, std::string_view known) {
@@ -258,7 +258,7 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
     log("draining: no new sessions, and " + std::to_string(kDrain.count()) + " s for those there are");
     const auto deadline = std::chrono::steady_clock::now() + kDrain;
     constexpr timespec kNow{0, 0};
-    // A second signal waits for nobody.
+    // A second signal ends the waiting.
     bool is_drained = worker.drain(kLook);
     while (!is_drained && std::chrono::steady_clock::now() < deadline) {
       const int second = sigtimedwait(&signals, nullptr, &kNow);

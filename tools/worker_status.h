@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dhpvm-run --worker-status` prints.
+// The output of `dhpvm-run --worker-status`.
 #pragma once
 
 #include <string>

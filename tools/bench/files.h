@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both kinds of measurements need of the command line and the terminal.
+// Both kinds of measurements use this for the command line and the terminal.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dhpvm-bench batching` measures: programs in the language, which are part of the tool.
+// The programs in the language that `dhpvm-bench batching` measures, which are part of the tool.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Kernel {
   // gives no speed derives its times from them.
   double operations;
   double traffic;
-  // How far results on different devices may be apart, relative to their mean magnitude: 0 where only exact
+  // The allowed difference of results on different devices, relative to their mean magnitude: 0 where only exact
   // operations are used, which give the same bits everywhere.
   double tolerance;
   std::string_view title;

@@ -82,8 +82,8 @@ class Workload {
   double host_seconds() const { return host_seconds_; }
 
   Result<Measurement> measure(Mode mode, std::uint64_t chunks) const;
-  // A fixed number of chunks and the automatic choice, a run of one after a run of the other: whatever else
-  // the machine does meets both alike.
+  // A fixed number of chunks and the automatic choice, a run of one after a run of the other: other work of
+  // the machine affects both alike.
   Result<std::pair<Measurement, Measurement>> measure_in_turns(std::uint64_t chunks) const;
 
  private:

@@ -163,7 +163,7 @@ TEST_F(Report, ThePageIsOneFileWithEverything) {
   EXPECT_EQ(page.find("<fast>"), std::string::npos);
   EXPECT_EQ(count(page, "<tr"), 1 + one.measurements.size());
   EXPECT_EQ(count(page, "<tr class=\"differ\">"), 1u);
-  // Bars, efficiencies, a sweep and a timeline, beside the small ones of the keys.
+  // Bars, efficiencies, a sweep and a timeline, in addition to the small ones of the keys.
   EXPECT_GE(count(page, "role=\"img\""), 4u);
   for (const char* const element : {"svg", "table", "p", "h2"})
     EXPECT_EQ(count(page, "</" + std::string(element) + ">"),

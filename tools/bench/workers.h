@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `dhpvm-bench remote` measures: loops of programs on the devices of workers.
+// The measurements of `dhpvm-bench remote`: loops of programs on the devices of workers.
 #pragma once
 
 #include <array>

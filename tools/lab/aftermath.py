@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of an experiment whose clients have ended: their outcomes, and whether its workers serve, end, and leave
+"""The outcome of an experiment whose clients have ended: their outcomes, and whether its workers serve, end, and leave
 nothing behind."""
 
 import time
@@ -10,7 +10,7 @@ from links import Cable, Proxy
 from processes import Process
 from scenario import Actor
 
-# What a worker has to serve when everything is over.
+# A worker has to serve this program when everything is over.
 PROBE = """
 fn main() {
     let x = [i64](20_000);

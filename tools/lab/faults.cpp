@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded (LD_PRELOAD) into a program that is tested: what the system lacks or says wrongly, for this program alone.
 //
-// DENY_THREADS_AFTER=N lets N threads start, and refuses all that are asked for behind them. RLIMIT_NPROC would do the
-// same, but not for root, as whom tests run in containers. DHPVM_LAB_CLOCK=FILE names a file with a 64-bit number of
-// nanoseconds, by which the time of day is wrong; whoever changes the file sets the clock. Time that only passes, by
+// DENY_THREADS_AFTER=N permits N threads, and refuses all later ones. RLIMIT_NPROC would do the
+// same, but not for root, the user of tests in containers. DHPVM_LAB_CLOCK=FILE names a file with a 64-bit number of
+// nanoseconds, by which the time of day is wrong; a change of the file sets the clock. Time that only passes, by
 // which programs wait, stays as it is: setting a clock does not change it either.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -13,7 +13,7 @@ from collections import deque
 import system
 
 PIECE = 64 << 10
-# What a proxy holds of a direction, like the buffers of a router, as a time at the link's rate, and at least PIECE.
+# A proxy holds this much of a direction, like the buffers of a router: a time at the link's rate, and at least PIECE.
 QUEUE = 0.05
 
 
@@ -99,7 +99,7 @@ class Cable:
             )
 
     def address(self, port):
-        """Where clients find the worker, and where it listens."""
+        """The address for clients of the worker, and the one where it listens."""
         return (f"{self.host}:{port}",) * 2
 
     def network(self):
@@ -190,7 +190,7 @@ class Proxy:
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self.pass_on([Flow(client, there), Flow(there, client)])
         except (OSError, ValueError):
-            # Whoever broke it, both ends see it broken.
+            # Both ends see the connection broken, whichever of them broke it.
             for end in (client, there):
                 self.end_connection(end)
         finally:
@@ -250,7 +250,7 @@ class Proxy:
     def end(self):
         self.has_ended = True
         self.is_cut = False
-        # Closing alone does not wake whoever accepts.
+        # Closing alone does not wake a thread that accepts.
         self.end_connection(self.door)
         self.door.close()
         self.break_all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may come of a client, and whether it is as it should be.
+"""The possible outcomes of a client, and the check whether an outcome is right.
 
 right    the interpreter's output and exit code
 error    an error that says what has happened, with no output but the beginning of the right one
@@ -13,7 +13,7 @@ import signal
 
 EXIT_USER, EXIT_TRAP = 2, 3
 WORDS = ("right", "error", "ended", "wrong", "hang")
-# What happens to programs that lose their workers or their time, in words that they find for it.
+# The fates of programs that lose their workers or their time, in the words of their messages.
 EXPLAINED = re.compile(
     r"device (lost|failed)|deadline exceeded|interrupted|asked to stop|cannot reach|is not there|no worker|"
     r"Connection refused|"
@@ -59,7 +59,7 @@ def judge(scenario, client, code, reference):
 
 
 def problems_of(worker, patterns):
-    """What is wrong with a worker that nobody has harmed; and the patterns that its log does not show."""
+    """The failures of a worker without an event; and the patterns that its log does not show."""
     log = worker.errors()
     missing = [
         f"{worker.name}: '{pattern}' is not in its log:\n{log}" for pattern in patterns if not re.search(pattern, log)

@@ -106,7 +106,7 @@ class Process:
         return (self.folder / "errors").read_text(encoding="utf-8", errors="replace")
 
     def log(self):
-        """What the process that runs now has written to its error output, if it was started several times."""
+        """The error output of the process that runs now, if it was started several times."""
         return (self.folder / "errors").read_bytes()[self.log_begins :].decode(errors="replace")
 
     def runs(self):

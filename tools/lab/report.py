@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said about experiments: a line for each that went wrong, and one for all."""
+"""The report about experiments: a line for each that went wrong, and one for all."""
 
 import json
 import time

@@ -97,7 +97,7 @@ class Actor:
 
 @dataclass
 class Link:
-    """How a worker is reached. Without a rate, as fast as it goes."""
+    """The link to a worker. Without a rate, as fast as it goes."""
 
     rate: float | None = None
     delay: float = 0.0
@@ -117,7 +117,7 @@ class Event:
 
 
 class Scenario:
-    """What its statements have said."""
+    """The contents of its statements."""
 
     def __init__(self, name):
         self.name = name

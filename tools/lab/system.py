@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Python's library lacks of Linux: namespaces and mounts.
+"""The parts of Linux that Python's library lacks: namespaces and mounts.
 
-In namespaces of its own a scenario has all of a machine to itself: processes, network, shared memory. Whatever it
+In namespaces of its own a scenario has all of a machine to itself: processes, network, shared memory. Anything that it
 leaves behind is seen there, and ends with it.
 """
 

@@ -42,7 +42,7 @@ class Option:
 
 @dataclass
 class Page:
-    """What a --help says."""
+    """The contents of a --help."""
 
     usage: list
     description: str
@@ -129,7 +129,7 @@ def words_of(page):
 
 
 def files_of(tool):
-    """How the names of files end that the tool takes."""
+    """The suffixes of the files that the tool takes."""
     return {"dhpvm-run": ("dhp", "bc", "dasm"), "dhpvmc": ("dhp", "dasm"), "dhpvm-ptx": ("ptx",)}.get(tool, ())
 
 

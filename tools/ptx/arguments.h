@@ -23,7 +23,7 @@ struct KernelArgument {
 // kInvalidArgument, or what reading a file says.
 //   f32:1.5           a number
 //   bytes:0011ff      a parameter that is a structure
-//   f32[100]          an array that nobody has written
+//   f32[100]          an unwritten array
 //   f32[100]:0        one full of a number
 //   f32[100]:range    0, 1, 2 and so on
 //   f32[]:1,2,3       its elements

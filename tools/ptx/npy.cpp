@@ -16,7 +16,7 @@ Error malformed(std::string_view reason) {
   return error(ErrorCode::kInvalidArgument, "the file is no array of NumPy's: {}", reason);
 }
 
-// What stands behind 'key': in the header, which is a dictionary of Python.
+// The text after 'key': in the header, which is a dictionary of Python.
 std::string_view value_of(std::string_view header, std::string_view key) {
   const std::size_t found = header.find("'" + std::string(key) + "':");
   if (found == std::string_view::npos) return {};
