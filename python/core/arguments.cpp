@@ -233,7 +233,7 @@ Conversion put_tensor(PyObject* object, const Parameter& parameter, Buffers& buf
   return done;
 }
 
-// A list is copied: what the program would write to it, nobody would see, so that this is refused.
+// A list is copied: the program's writes to it would be invisible, so they are refused.
 Conversion put_list(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
                     dhpvm_value& value) {
   PyObject* const copy = PyObject_CallFunction(list_maker, "OII", object, parameter.element, parameter.rank);

@@ -11,7 +11,7 @@
 
 namespace dhpvm::python {
 
-// How exactly an argument has to be of its parameter's type.
+// The exactness with which an argument has to be of its parameter's type.
 enum class Fit : std::uint8_t {
   kConvert,  // what can be converted without loss is
   kExact     // no conversion: a compiled function has one version for each combination of types

@@ -14,7 +14,7 @@
 
 namespace dhpvm::python {
 
-// How the results of a function are read.
+// The layout by which the results of a function are read.
 struct ResultLayout {
   std::vector<bool> is_array;
   bool has_error = false;  // the first result is an Error, or null

@@ -9,7 +9,7 @@
 
 namespace dhpvm::python {
 
-// How the arguments of a function become the parameters of its program. Items of tuples and fields of records are
+// The mapping from a function's arguments to its program's parameters. Items of tuples and fields of records are
 // parameters of their own; arrays from outside of the function are the last ones.
 class ArgumentLayout {
  public:

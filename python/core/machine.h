@@ -45,7 +45,7 @@ using EngineHandle = std::shared_ptr<dhpvm_engine>;
 using WorkerHandle = std::unique_ptr<dhpvm_worker, WorkerDeleter>;
 using ModuleHandle = std::shared_ptr<dhpvm_module>;
 
-// An isolate, which one thread uses at a time: whoever uses it or a handle of it holds the lock.
+// An isolate, which one thread uses at a time: a user of it or of one of its handles holds the lock.
 class Machine {
  public:
   explicit Machine(dhpvm_isolate* isolate) : isolate_(isolate) {}

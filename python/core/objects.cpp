@@ -151,7 +151,7 @@ nb::object ObjectReference::get(const std::string& field) const {
   Failure failure;
   const auto lock = machine_->lock();
   const dhpvm_code code = dhpvm_object_get(object_, field.c_str(), &value, failure.out());
-  // What Python asks every object for, copying and NumPy for example, is no error of the program.
+  // Python asks every object for certain attributes, for copying and NumPy for example: that is no program error.
   if (code == DHPVM_NOT_FOUND || code == DHPVM_BAD_CAST) throw nb::attribute_error(field.c_str());
   failure.check(code);
   return from_program(machine_, value, false);

@@ -10,7 +10,7 @@ _WIDTH, _ROW, _MARGIN, _MAXIMUM = 900, 22, 130, 3000
 
 
 class Explanation(str):
-    """How loops were run: text, which notebooks draw with a heading for each loop."""
+    """Explains how loops were run: text, which notebooks draw with a heading for each loop."""
 
     def _repr_html_(self):
         from html import escape

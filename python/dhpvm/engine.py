@@ -183,7 +183,7 @@ class Worker:
 
     Options: `devices` (all usable ones), `listen` (addresses, port 0 is any free one) or `clients` (addresses of
     programs to dial, which `Engine(listen=..)` waits at), `patience` with these, `sessions`, `memory` (bytes), `time`,
-    `idle`, `silence` (seconds), `key`, `certificate`, `private_key`, `authority`, `seal`, `provider`. What it does goes
+    `idle`, `silence` (seconds), `key`, `certificate`, `private_key`, `authority`, `seal`, `provider`. Its log goes
     to the logger "dhpvm.worker".
     """
 
@@ -192,7 +192,7 @@ class Worker:
         self._core = _core.Worker(self._engine._core, options.take(given, options.WORKER))
 
     def addresses(self):
-        """Where it listens, with the ports that the system chose."""
+        """The addresses where it listens, with the ports that the system chose."""
         return self._core.addresses().split()
 
     def is_needed(self):
@@ -215,7 +215,7 @@ class Worker:
 
 
 class trace:
-    """What programs do in the block, written as a trace for chrome://tracing or ui.perfetto.dev; notebooks draw it.
+    """Writes the work of programs in the block as a trace for chrome://tracing or ui.perfetto.dev; notebooks draw it.
 
         with dhpvm.trace("run.json") as run:
             blur(image, result)

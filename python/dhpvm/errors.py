@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can go wrong, as exceptions. A trap is also the exception that Python has for it: IndexError, for example."""
+"""The exceptions of the package. A trap is also the exception that Python has for it: IndexError, for example."""
 
 from __future__ import annotations
 

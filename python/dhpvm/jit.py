@@ -37,7 +37,7 @@ def jit(function=None, *, fastmath=False, debug=False, device=None, **limits):
 
 
 class CompiledFunction(_core.Dispatcher):
-    """What dhpvm.jit makes of a function; `__wrapped__` is the function itself."""
+    """A function compiled by dhpvm.jit; `__wrapped__` is the function itself."""
 
     def __init__(self, function, fastmath, debug, device, limits):
         # All arguments of a function with keyword-only parameters go through _bind.
@@ -111,7 +111,7 @@ class CompiledFunction(_core.Dispatcher):
         return "\n".join(dict.fromkeys(listing.texts))
 
     def explain(self):
-        """How each parallel loop was run, and why it ran no faster. Notebooks draw it."""
+        """Explains how each parallel loop was run, and why it ran no faster. Notebooks draw it."""
         return Explanation("\n".join(program.explain() for program in self._programs.values()))
 
 
@@ -207,7 +207,7 @@ def _fields(dtype):
 
 
 def _place(function):
-    """Where the function is written, in front of a message."""
+    """The place of the function's source, in front of a message."""
     return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: "
 
 

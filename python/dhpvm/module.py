@@ -58,7 +58,7 @@ class Module:
         return self._isolate.run_main([str(argument) for argument in arguments])
 
     def explain(self):
-        """How each parallel loop was run, and why it ran no faster. Notebooks draw it."""
+        """Explains how each parallel loop was run, and why it ran no faster. Notebooks draw it."""
         return Explanation(self._isolate.explain())
 
     def statistics(self):

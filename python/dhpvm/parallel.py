@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions call to run in parallel. In Python itself these do the same one after the other."""
+"""Functions to run code in parallel. In Python itself they do the same one after the other."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def parameter(type_name, use=UNSAID, is_python=False):
 
 
 def results(types):
-    """How the results of these types are read."""
+    """The layout by which results of these types are read."""
     has_error = bool(types) and types[0] == ERROR
     return {"arrays": [parameter(name).kind == ARRAY for name in types], "error": has_error}
 

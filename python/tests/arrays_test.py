@@ -157,7 +157,7 @@ def passes(a, b):
     return added(a[1:] + 0, b[1:].copy()), added(a * 2, c[:1].copy()), added(a, b)[0]
 
 
-# ---- What a condition selects.
+# ---- Selection by a condition.
 
 def selects(a, k):
     return a[a > k].sum(), np.sum(a[a == a]), np.prod(a[(a > 1) & (a < 3)]), (a > k)[a > 2].any(), a[a >= k].mean(), \

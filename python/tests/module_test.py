@@ -302,7 +302,7 @@ class Running(unittest.TestCase):
 
 class Forks(unittest.TestCase):
     def in_child(self, work):
-        """What work() returns, in a process that is forked off."""
+        """The result of work() in a forked process."""
         out, inp = os.pipe()
         child = os.fork()
         if child == 0:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is looked at: explanations, traces, code for GPUs, cells of notebooks; tensors of other packages."""
+"""Tests explanations, traces, code for GPUs, cells of notebooks, and tensors of other packages."""
 
 import contextlib
 import importlib.util
@@ -29,7 +29,7 @@ def spread(x, y):
 
 
 class Shell:
-    """What notebook.py uses of IPython's shell."""
+    """The part of IPython's shell that notebook.py uses."""
 
     def __init__(self):
         self.user_ns = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests share. A test that cannot run here ends with 77 and says why."""
+"""The common part of the tests. A test that cannot run here ends with 77 and says why."""
 
 import faulthandler
 import linecache

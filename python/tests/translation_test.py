@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot be compiled is an error at its line that says what to write instead; arguments that do not fit, too."""
+"""Unsupported code is an error at its line that says what to write instead; so are arguments that do not fit."""
 
 import pickle
 import re

@@ -71,7 +71,7 @@ def call(expressions, node):
 
 
 def _advice(function):
-    """What to write in place of a call of this function."""
+    """The advice for a call of this function: what to write instead."""
     if function in (builtins.list, builtins.dict, builtins.set, builtins.tuple, builtins.map, builtins.filter,
                     builtins.sorted, builtins.str):
         return "write a loop that fills an array"

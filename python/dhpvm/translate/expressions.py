@@ -32,7 +32,7 @@ class Expressions:
     def fail(self, node, message):
         self.source.fail(node, message)
 
-    # ---- What an expression is.
+    # ---- Types of expressions.
 
     def value(self, node):
         """Any expression."""
@@ -126,7 +126,7 @@ class Expressions:
         return isinstance(node.func, ast.Name) and node.func.id == "isinstance" not in self.scope.names()
 
     def _known(self, node):
-        """What can be computed now: constants of the surroundings."""
+        """The value of an expression that can be computed now: constants of the surroundings."""
         if isinstance(node, ast.Constant):
             found = constant(node.value)
             if found is None:
@@ -206,7 +206,7 @@ class Expressions:
         return views.subscript(self, node, base)
 
     def index(self, node):
-        """What stands in brackets; a list is an array there."""
+        """The index in brackets; a list is an array there."""
         if not isinstance(node, ast.List):
             return self.value(node)
         values = [self.scalar(each) for each in node.elts]

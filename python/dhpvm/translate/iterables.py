@@ -12,7 +12,7 @@ from .values import Value
 
 
 class Items:
-    """How many turns a loop has, and what its variables are in each. `stores` are targets, functions that
+    """The number of turns of a loop, and its variables in each. `stores` are targets, functions that
     give their values for the number of the turn, and the nodes that these come from. `is_known`: whether types are."""
 
     def __init__(self, statements):

@@ -26,7 +26,7 @@ class Kernel:
         self._known = {}  # texts of the function by those of the caller
         self._arrays = []
 
-    # ---- What it is given.
+    # ---- Arguments.
 
     def array(self, value):
         """The name of the array that a value is a view of."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which functions of NumPy and math there are in Python: in array_functions.py and number_functions.py."""
+"""The functions of NumPy and math that exist in Python: in array_functions.py and number_functions.py."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .number_functions import (allclose, argsort, array_equal, bincount, cumprod
 from .types import UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, constant, tuple_of
 
-# What NumPy and math call them; how many dimensions the first argument may have, 0 if it is a number.
+# Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
 _FUNCTIONS = {
     np.take: (take, 2), np.flatnonzero: (flatnonzero, 1), np.count_nonzero: (count_nonzero, 3), np.ravel: (ravel, 3),
     np.roll: (roll, 1), np.diff: (diff, 2), np.outer: (outer, 1), np.eye: (eye, 0), np.identity: (eye, 0),
@@ -157,7 +157,7 @@ def _checked(expressions, node, name, value, rank):
     return None
 
 
-# How many dimensions arrays have that are joined, and where one-dimensional ones get another.
+# The numbers of dimensions that joined arrays may have, and where one-dimensional ones get another.
 _JOINED = {np.concatenate: ((1, 2), None), np.append: ((1, 1), None), np.hstack: ((1, 2), None), np.vstack: ((1, 2), 0),
            np.stack: ((1, 1), 0), np.column_stack: ((1, 2), 1)}
 

@@ -128,7 +128,7 @@ class Loops:
         return range(*(bound.constant for bound in bounds))
 
     def _written_out(self, statements):
-        """How many nodes of the syntax tree there are when all loops are written out; None if one cannot be."""
+        """The number of nodes of the syntax tree when all loops are unrolled; None if one cannot be."""
         sizes = []
         for statement in statements:
             if isinstance(statement, ast.For):

@@ -26,7 +26,7 @@ def passed(expressions, argument, value):
 
 
 def heads(name, kind):
-    """What stands in the head of a function for a parameter."""
+    """The text for a parameter in the head of a function."""
     if isinstance(kind, Tuple):
         return [each for i, item in enumerate(kind.items) for each in heads(_item(name, i), item)]
     if isinstance(kind, views.PassedView):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which variables of a parallel loop belong to an iteration, and which are reductions."""
+"""Finds the variables of a parallel loop that belong to an iteration, and those that are reductions."""
 
 from __future__ import annotations
 

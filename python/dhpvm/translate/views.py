@@ -33,7 +33,7 @@ class Axis:
         return replace(self, size=function(self.size), begin=function(self.begin), step=step)
 
     def count(self):
-        """How many texts there are."""
+        """The number of texts."""
         return 0 if self.dimension is None else 2 + isinstance(self.step, str)
 
 
@@ -228,7 +228,7 @@ class PassedView:
 
     @property
     def count(self):
-        """How many numbers there are."""
+        """The number of numbers."""
         return sum(axis.count() for axis in self.view.axes) + len(self.view.fixed)
 
     def names(self, name):
