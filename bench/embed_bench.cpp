@@ -151,7 +151,7 @@ class CFunction {
   dhpvm_function* function_ = nullptr;
 };
 
-// What a host in C, or in a language that calls C, has of it.
+// The same host on the C interface, for C and languages that call C.
 class CHost {
  public:
   explicit CHost(const dhpvm::Module& module) : module_(module) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages and bulk data cost between two processes of this machine, through each layer of
+// Measures messages and bulk data between two processes of this machine, through each layer of
 // offload/remote/fabric.
 //   fabric_bench [--rounds=N] [--only=ROW] [--json]
 // The other side runs in a process of its own. Times are medians; a round trip is there and back. The first rows are

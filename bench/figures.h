@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What benchmarks have in common: they end at the first error, and their figures are medians.
+// The common part of benchmarks: they end at the first error, and their figures are medians.
 #pragma once
 
 #include <fmt/format.h>

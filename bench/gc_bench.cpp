@@ -132,7 +132,7 @@ class Report {
   bool json_;
 };
 
-// How fast `step` (one 32-byte object per call) allocates: the median over the repeats after a warm-up.
+// The speed at which `step` (one 32-byte object per call) allocates: the median over the repeats after a warm-up.
 template <typename Step>
 double allocation_rate(int objects, Step&& step) {
   std::vector<double> rates;
@@ -197,7 +197,7 @@ void allocate_churn(Report& report) {
   report.row("  the same heap, none survives", none, "GB/s");
 }
 
-// The classic: complete trees of many depths, built, walked and dropped, beside a long-lived one.
+// The classic: complete trees of many depths, built, walked and dropped, next to a long-lived one.
 std::uint64_t count_nodes(const Tree* node) {
   return node == nullptr ? 0 : 1 + count_nodes(node->left) + count_nodes(node->right);
 }

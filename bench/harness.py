@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the reports have in common: running programs beside each other, and figures with bars.
+"""The common part of the reports: it runs programs next to each other, and checks figures against bars.
 
 Two programs that are compared run in turns: after each repetition of one comes one of the other, so that whatever else the
 machine does meets both alike (bench/programs/kernels/measure.dhp describes the protocol).
@@ -107,7 +107,7 @@ def run(command):
 
 @dataclass
 class Result:
-    """What a measured program printed: the times of its repetitions in seconds, and all other lines. `statistics` are those
+    """The output of a measured program: times of its repetitions in seconds, and other lines. `statistics` are those
     of `--stats=json`, `threads` the number that OpenMP uses."""
 
     times: list
@@ -156,7 +156,7 @@ class Program:
             fail(f"{' '.join(self.command)} ended before its time")
 
     def processor_seconds(self):
-        """What its threads have used so far; 0 where the system does not tell."""
+        """The processor time of its threads so far; 0 where the system does not report it."""
         used = 0
         for task in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
             try:
@@ -225,7 +225,7 @@ def take_turns(*commands, warm_up, runs):
 
 
 def real_time():
-    """What goes before a command so that nothing but real-time processes keeps it from the cores; nothing where the system
+    """The prefix of a command so that only real-time processes keep it from the cores; nothing where the system
     does not permit that."""
     command = ["chrt", "--rr", "1"]
     try:
@@ -292,7 +292,7 @@ def baseline(binaries, suite, name):
     return path
 
 
-# What the process says of itself: what wait4 says of a child includes what the parent had in memory when it forked.
+# The process reports its own peak, because wait4's for a child includes the memory of the parent when it forked.
 HELLO_PEAK = """import io;
 fn main() {
     print("hello, world");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How benchmarks report to the scripts that drive them: one JSON object in a line of standard output for each figure.
+// Benchmarks report to the scripts that drive them: one JSON object in a line of standard output for each figure.
 #pragma once
 
 #include <cstdio>

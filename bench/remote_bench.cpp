@@ -5,7 +5,7 @@
 //                [--json]
 //   remote_bench HOST:PORT/DEVICE --kill=PID | --stop=PID
 // Start the worker first. --kill and --stop end or stop its process PID, and measure nothing else. With --json a line
-// for each figure, otherwise a table. Times are medians; the best ones, which are printed beside, tell more where the
+// for each figure, otherwise a table. Times are medians; the best ones, printed next to them, tell more where the
 // machine is busy with something else.
 #include <fmt/format.h>
 

@@ -24,7 +24,7 @@ BAR_ALLOCATION_NS = 300.0
 BAR_GPU_GAIN, BAR_GPU_TRANSFERS = 2.5, 1.1
 # A device whose upload, kernel and download of 4 bytes take equally long.
 BALANCED = "sim?h2d=12GB/s&d2h=12GB/s&rate=3e9/s"
-# What a launch takes there before its first iteration, and how much of a chunk that may be.
+# The time that a launch takes there before its first iteration, and the share of a chunk that this may be.
 LAUNCH_S, WORTH_LAUNCHING = 5e-6, 0.1
 
 
@@ -142,7 +142,7 @@ def cost_of_tracing(vm, device, processes=9, runs=15):
 
 
 def buffer_figures(binaries):
-    """What the C++ benchmark of the buffer pool says, if it was built."""
+    """The output of the C++ benchmark of the buffer pool, if it was built."""
     tool = binaries.resolve() / "pool_bench"
     if not tool.is_file():
         return []

@@ -94,7 +94,7 @@ def digests(lines):
 
 
 def difference(ours, theirs, tolerance):
-    """What differs between the results of two programs, or none."""
+    """The difference between the results of two programs, or none."""
     left, right = digests(ours), digests(theirs)
     if not left or len(left) != len(right):
         return f"{len(left)} results against {len(right)}"
@@ -155,7 +155,7 @@ class Bench:
         """One row of the report."""
         kernel = KERNELS[name]
         cache = self.vm.folder / f"cache-{name}"
-        # What keeps a compiler from its core is no part of what compiling takes.
+        # With real-time priority, no other program's use of the core counts as time of compiling.
         command, environment, cpus = self.ours(name, size, 1, "on", cache)
         cold = Program([*real_time(), *command], environment, cpus).finish()
         ours, theirs = take_turns(self.ours(name, size, WARM_UP + runs, "on", cache), self.theirs(name, size, WARM_UP + runs), warm_up=WARM_UP, runs=runs)

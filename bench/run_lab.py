@@ -67,7 +67,7 @@ class Lab:
         return record
 
     def ratio(self, text):
-        """What all workers take, over what the best choice of them takes; both in turns."""
+        """The time with all workers, over the time with the best choice of them; both in turns."""
         times = {BEST: [], ALL: []}
         for _ in range(self.options.runs):
             for devices, taken in times.items():

@@ -3,7 +3,7 @@
 """Measures what stays resident after a program has dropped most of what it had: arrays outside the heap, large objects,
 small ones.
 
-The program keeps one part in 64, and waits, asleep or for input. What stays is read from /proc two seconds later.
+The program keeps one part in 64, and waits, asleep or for input. The memory left is read from /proc two seconds later.
 """
 
 import argparse

@@ -95,7 +95,7 @@ def figures_of(rows, device):
 
 
 def small_loop(vm, device):
-    """Where small vectors are added, given the choice, and the reason."""
+    """The place where small vectors are added, given the choice, and the reason."""
     program = vm.compile_text("small", SMALL)
     done = subprocess.run([vm.tool, "--jit-wait", f"--device=host,{device}", "--stats=json", "--explain-offload", program],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)  # fmt: skip
@@ -106,7 +106,7 @@ def small_loop(vm, device):
 
 
 def enqueue_figures(binaries):
-    """What the C++ benchmark says of the cost of a launch and a chunk."""
+    """The cost of a launch and a chunk, from the C++ benchmark."""
     tool = binaries.resolve() / "enqueue_bench"
     if not tool.is_file():
         fail(f"there is no {tool}: build with -DDHPVM_BENCH=ON, as `./dev build release` does")

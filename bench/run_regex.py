@@ -18,7 +18,7 @@ from pathlib import Path
 
 from harness import PROGRAMS, Figure, Program, VirtualMachine, fail, geometric_mean, machine, markdown, print_figures, progress
 
-# Expressions, and the group whose places are asked for; all of them match something.
+# Expressions, and the group whose places are requested; all of them match something.
 LOG_CASES = [
     ("ERROR", 0),
     (r"\b(?:WARN|ERROR)\b", 0),
@@ -60,7 +60,7 @@ def log_text(size):
 
 
 def find_all(expression, group, text):
-    """What bench/programs/regex.dhp does, in Python: seconds."""
+    """Does the work of bench/programs/regex.dhp in Python; returns seconds."""
     start = time.perf_counter()
     matches = length = 0
     for found in expression.finditer(text):
@@ -70,7 +70,7 @@ def find_all(expression, group, text):
 
 
 def result_of(expression, group, text):
-    """What the program prints of each repetition."""
+    """The program's output for each repetition."""
     found = [m[group] for m in expression.finditer(text)]
     return [f"matches {len(found)}", f"bytes {len(''.join(found).encode())}"]
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures workers: processes that lend their devices to programs elsewhere, and holds the figures against the bars.
 
-Workers are started as processes of this machine. What is compared takes turns: libfabric by hand with the worker, message by
+Workers are started as processes of this machine. Comparisons take turns: libfabric by hand with the worker, message by
 message, and the worker without a key with the one with a key, run by run.
 """
 
@@ -51,7 +51,7 @@ class Worker:
 
     @functools.cached_property
     def address(self):
-        """Where it listens, as soon as it does: several workers start beside each other."""
+        """Its address, as soon as it listens: several workers start at the same time."""
         deadline = time.monotonic() + 60
         while not (found := re.search(r"listening at (\S+)", self.text())):
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -64,7 +64,7 @@ class Worker:
         return Path(self.log.name).read_text(errors="replace")
 
     def resident_mib(self):
-        """Of a worker that listens, and nothing else yet."""
+        """The memory of a worker that listens, and does nothing else yet."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
 
@@ -135,13 +135,13 @@ class Samples:
         return Figure.of(label, self.median(name), self.units[name], bar, at_least)
 
     def best(self, label, name):
-        """What the machine can do at its best moments: it may be busy with something else as well."""
+        """The best figure of the machine, which may be busy with something else as well."""
         best = max if self.units[name] == "GB/s" else min
         return Figure.of(label, best(self.bests[name]), self.units[name], None, best is max)
 
 
 def upload_bar(samples):
-    """What an upload in plaintext must reach, beside the quicker of the two ways to use libfabric by hand."""
+    """The bar of an upload in plaintext, from the quicker of the two ways to use libfabric by hand."""
     raw = max(samples.median(f"libfabric, {how}, 16 MiB") for how in ("spinning", "blocking"))
     return min(BAR_PLAIN, BAR_PLAIN_RATIO * raw)
 
@@ -160,7 +160,7 @@ class Report:
         return Worker(self.binaries, *options, **place)
 
     def queues(self, worker, *options):
-        """What remote_bench says of the host device of a worker."""
+        """The figures of remote_bench for the host device of a worker."""
         command = [self.binaries / "remote_bench", f"{worker.address}/host", "--json", *map(str, options)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
         if done.returncode != 0:
@@ -258,7 +258,7 @@ class Report:
         self.wrong = self.wrong or found["wrong"]
 
     def inside(self):
-        """What links() starts in a network of its own."""
+        """The part of links() that runs in a network of its own."""
         Link.do("ip", "link", "set", "lo", "up")
         key, runs = f"--key-file={self.key}", f"--runs={min(self.options.runs, 7)}"
         data = 4 if self.options.quick else 64  # MiB; for several workers twice as much

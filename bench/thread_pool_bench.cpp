@@ -43,7 +43,7 @@ double empty_dispatch(ThreadPool& pool, std::chrono::microseconds gap, int repea
   return median(times);
 }
 
-// How long until the last thread has begun to work.
+// The time until the last thread has begun to work.
 double wake_up(ThreadPool& pool, std::chrono::microseconds gap, int repeats) {
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast a module file is read and verified: MB of file per second of processor time (one thread; what else
-// the machine does should not count), median of several rounds.
+// The speed of reading and verifying a module file: MB of file per second of processor time (one thread; other
+// work of the machine should not count), median of several rounds.
 //   verify_bench [--json] [--size=MiB] [--rounds=n]
 // The module is generated: thousands of functions of the kind a compiler emits, with nested loops, calls,
 // arrays, fields, strings, interfaces and line tables.

@@ -12,7 +12,7 @@
 
 namespace measure {
 
-// How often a program does its work, and how long it takes each time:
+// The repetitions of a program's work, and the time that each takes:
 //
 //   Run run(argc, argv, 1000);
 //   while (run.next()) { work(run.size()); run.done(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long each of size x size points stays near zero under z = z^2 + c, at most 256 steps, in float. The
-// schedule is dynamic, because the rows differ in their work.
+// The steps for which each of size x size points stays near zero under z = z^2 + c, at most 256 steps, in
+// float. The schedule is dynamic, because the rows differ in their work.
 #include "../measure.h"
 
 namespace {

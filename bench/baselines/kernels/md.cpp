@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forces between `size` atoms by Lennard-Jones, each with a list of 64 others around it, of which some are too far
+// Forces between `size` atoms by Lennard-Jones, each with a list of 64 others around it, some of them too far
 // away, in double.
 #include "../measure.h"
 

@@ -31,7 +31,7 @@ Grid cube(std::int64_t n) {
 }
 
 // Sums want as many groups as keep the device busy, and no more. On a processor a group is one work-item,
-// which goes through its part from the beginning to the end; on a GPU work-items beside each other read
+// which goes through its part from the beginning to the end; on a GPU adjacent work-items read
 // neighbours.
 struct SumShape {
   explicit SumShape(const Device& device)

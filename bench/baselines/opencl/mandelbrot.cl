@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long each of n x n points stays near zero under z = z^2 + c, at most 256 steps.
+// The steps for which each of n x n points stays near zero under z = z^2 + c, at most 256 steps.
 #pragma OPENCL FP_CONTRACT OFF
 
 kernel void mandelbrot(long n, global int* restrict steps) {
