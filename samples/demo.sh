@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What `./dev demo` shows: samples compiled to bytecode, verified, and run on a photograph and on data sets.
+# `./dev demo` runs this: samples compiled to bytecode, verified, and run on a photograph and on data sets.
 #
 # usage: samples/demo.sh BIN_DIR OUT_DIR
 set -euo pipefail

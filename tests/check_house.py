@@ -17,9 +17,9 @@ from pathlib import Path
 
 from type_names import check_type_names
 
-# Whom a room may include, besides itself and the rooms inside it. Who may include a room may include those inside it as
-# well, unless they stand above (vm/api). Arrows run downwards only. The folders below the rooms (python, samples, bench, tests)
-# may use everything.
+# The rooms that each room may include, besides itself and the rooms inside it. A room that may include another may
+# include those inside that one as well, unless they stand above (vm/api). Arrows run downwards only. The folders below
+# the rooms (python, samples, bench, tests) may use everything.
 ROOMS = {
     "base": set(),
     "bytecode": {"base"},
@@ -47,7 +47,7 @@ ROOMS = {
     "tools": set(),
     "tools/ptx": {"offload/ptx", "base"},
 }
-# Who may include the public headers: all of them, or only the vocabulary that every room shares.
+# The folders that may include all public headers, or only the vocabulary that every room shares.
 C_HEADERS = {"stddef.h", "stdint.h"}
 VOCABULARY = {"dhpvm/result.h", "dhpvm/export.h", "dhpvm/version.h", "dhpvm/worker_log.h"}
 PUBLIC_API_USERS = {"vm/api", "tools"}
@@ -61,7 +61,7 @@ VENDORS = [
     (re.compile(r"openssl/"), "offload/remote/fabric"),
 ]
 
-# What an instruction does is read from the columns of isa.def, never from its mnemonic. These spell it for people;
+# The meaning of an instruction is read from the columns of isa.def, never from its mnemonic. These spell it for people;
 # tests may as well.
 SPELLINGS = "bytecode/isa_text.h"
 SPELLS = {

@@ -207,7 +207,7 @@ def main():
     wrong = 0
     for (case, wanted), found in zip(cases, printed):
         allowed = wanted if isinstance(wanted, tuple) else (wanted,)
-        # What Python does not read, the module may: other forms of ISO 8601, such as one digit where Python wants two.
+        # The module may read more than Python: other forms of ISO 8601, such as one digit where Python wants two.
         if found not in allowed and None not in allowed:
             wrong += 1
             print(f"{case}: {found}, and Python says {allowed[0]}")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes as a program, through the whole compiler with the real standard library. Must
-// not crash, hang, or use memory out of proportion to the input. What is refused is refused with a
-// diagnostic, what is accepted passes the verifier. It stands here and not in the compiler's room because
+// not crash, hang, or use memory out of proportion to the input. A refused program gets a
+// diagnostic, an accepted one passes the verifier. It stands here and not in the compiler's room because
 // that room cannot name the library.
 #include <cstddef>
 #include <cstdint>

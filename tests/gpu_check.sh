@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks this build on the accelerators of this machine: `./dev gpu-check`, in a checkout or in what `./dev gpu-bundle` has
 # packed. Runs the devices' conformance tests, the language corpus and the samples, compared with the interpreter, and the
-# batching benchmark. What it finds is printed, and kept in OUTPUT.
+# batching benchmark. The findings are printed, and kept in OUTPUT.
 #
 # usage: gpu_check.sh ROOT BIN LIB OUTPUT [DEVICE]      DEVICE: a name that --device takes (default cuda:0)
 set -euo pipefail

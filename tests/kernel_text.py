@@ -17,7 +17,7 @@ FORMS = {"opencl": ".cl", "ptx": ".ptx"}
 
 
 def text_of(run, program, form):
-    """What the program's loop becomes; None, with the problem printed, if the program fails."""
+    """The text of the program's kernel; None, with the problem printed, if the program fails."""
     # Nobody knows which toolkit is installed: without its library the texts are the same everywhere.
     environment = {**os.environ, "DHPVM_LIBDEVICE": "/nowhere/libdevice.10.bc"}
     command = [run, "--jit=eager", "--jit-wait", "--no-cache", "--device=host", f"--print-kernel={form}", program]

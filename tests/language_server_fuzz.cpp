@@ -73,7 +73,7 @@ void serve(std::string_view stream) {
   const int output = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   const ssize_t written = ::write(input, stream.data(), stream.size());
   if (written == static_cast<ssize_t>(stream.size()) && ::lseek(input, 0, SEEK_SET) == 0) {
-    // How the session ends is the client's affair.
+    // The client decides how the session ends, so its outcome is ignored.
     static_cast<void>(compiler::lsp::serve(input, output, {stdlib::modules(), {}, {}}));
   }
   ::close(input);

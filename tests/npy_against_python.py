@@ -26,7 +26,7 @@ try:
 except ImportError:
     numpy = None
 
-# What NumPy, struct and the language call each type.
+# The names of each type in NumPy, struct and the language.
 TYPES = {"i1": ("b", "i8"), "u1": ("B", "u8"), "i2": ("h", "i16"), "u2": ("H", "u16"), "i4": ("i", "i32"), "u4": ("I", "u32"),
          "i8": ("q", "i64"), "u8": ("Q", "u64"), "f4": ("f", "f32"), "f8": ("d", "f64"), "b1": ("?", "bool")}  # fmt: skip
 NAMES = [name for _, name in TYPES.values()]

@@ -28,7 +28,7 @@ from finished_run import Run
 EXIT_TRAP = 3
 MOST_TURNS = 120_000  # of innermost loops in one launch, for the interpreter's sake
 
-# One below and one above vectors and tiles; rows also beside bands of 128.
+# One below and one above vectors and tiles; rows also around bands of 128.
 ROWS = (1, 2, 7, 8, 9, 15, 16, 17, 33, 127, 128, 129, 137)
 COLUMNS = (1, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 67, 129)
 INNER = (0, 1, 2, 8, 15, 16, 17, 33, 64, 67, 129)
@@ -63,7 +63,7 @@ class Operand:
         return text if kind == self.kind else f"({text} as {kind})"
 
     def extent(self, sizes):
-        """How long a row is, and how many elements there are."""
+        """The length of a row, and the number of elements."""
         row = sizes[self.along]
         return row, row * (sizes[self.across] if self.across else 1)
 
@@ -300,7 +300,7 @@ class Program:
         return below * row
 
     def lay_out(self, nest, needed, results):
-        """Where each operand and the result begin: arrays of their own, or several in one."""
+        """The begin of each operand and of the result: in arrays of their own, or several in one."""
         layout = {}
         shared = self.random.random() < 0.4
         parts = {}
@@ -321,7 +321,7 @@ class Program:
 
     @staticmethod
     def form(kind, nest):
-        """How the helpers for a nest's arrays are called."""
+        """The names of the helpers for a nest's arrays."""
         return f"{kind}_fast" if nest.fast and is_float(kind) else kind
 
     def new_array(self, nest, kind, length):

@@ -74,7 +74,7 @@ class Page:
         shim.chmod(0o755)
 
     def run(self, block):
-        """What is wrong with the block: a list of texts."""
+        """The problems of the block: a list of texts."""
         handler = getattr(self, "run_" + block.language)
         return list(handler(block))
 

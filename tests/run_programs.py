@@ -33,7 +33,7 @@ DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):\d+: error: (?P<text>.*)$
 
 @dataclass
 class Executor:
-    """How a program is run. `compile` is a list of commands that come before; each step's words may use {source},
+    """The way to run a program. `compile` is a list of commands that come before; each step's words may use {source},
     {work} (a folder of its own), {run}, {dhpvmc}, {worker} (where it listens)."""
 
     name: str

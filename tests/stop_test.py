@@ -5,7 +5,7 @@
 usage: stop_test.py --bin FOLDER [--only PREFIX] [--times]
 
 Each program says when it has begun, and does then one thing that takes long: a native, waiting, loops on a device. All of
-them have to end. How soon is for whoever asks with --times; the test itself only gives up on those that do not end at all.
+them have to end. --times prints how soon; the test itself only gives up on those that do not end at all.
 """
 
 import argparse
@@ -62,7 +62,7 @@ LOOPS = {
     # The iterations are longer than they were when the loop was measured.
     "longer": f"fn work(a: [f64], n: i64) {{ parallel for i in 0..a.len {{ {WORK} }} }}\n"
               f"fn main() {{ {ARRAY} work(a, 100); begin(); while true {{ work(a, n); n += 1; }} }}",
-    # Each takes about a second, and nobody waits for them.
+    # Each takes about a second, and no caller waits for them.
     "forty": f"fn main() {{ {ARRAY} begin(); for j in 0..40 {{ parallel for i in 0..1500 {{ {WORK} }} }} print(a[7]); }}",
     "short": "fn main() { let a = [f64](1000000, fill: 1.0); begin();"
              " while true { parallel for i in 0..a.len { a[i] = a[i] * 0.5 + 1.0; } } }",
@@ -71,7 +71,7 @@ LOOPS = {
     "rows": "fn main() { let a = [f64, 2](2000, 300, fill: 1.0); begin(); parallel for i in 0..2000, j in 0..300 {"
             " var x = a[i, j]; for k in 0..100000 { x = x * 0.999 + 0.5; } a[i, j] = x; } print(a[7, 7]); }",
 }
-# Loops that are deferred until somebody needs their results, and run together then.
+# Loops that are deferred until their results are needed, and run together then.
 CHAIN = ("fn main() { let a = [f64](200000, fill: 1.0); let b = [f64](200000); let n = 300000; begin(); while true {"
          f" parallel for i in 0..a.len {{ {WORK} }} parallel for i in 0..a.len {{ b[i] = a[i] * 2.0; }}"
          " if b[7] == -1.0 { return; } } }")
@@ -139,13 +139,13 @@ def stop(run, folder, source, options, request):
 
 
 def judge(code, errors, request):
-    """What is wrong with the end, if anything."""
+    """The problem with the end, if there is one."""
     if code < 0 and (request is None or code != -request):
         return f"it was ended by signal {-code}: {errors}"
     if code == 0:
         return "it came to its end, as if nobody had asked it to stop"
     expected = ("deadline exceeded",) if request is None else ("interrupted", "asked to stop")
-    # Output that nobody reads may be all that there is to tell.
+    # The program may have only output that is never read.
     if code > 0 and not any(text in errors for text in expected):
         return f"it says something else: {errors}"
     return None

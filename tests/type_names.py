@@ -20,7 +20,7 @@ MACRO = re.compile(r"[A-Z][A-Z0-9_]+$")
 
 
 def after_brackets(words, opening, closing):
-    """What follows the brackets at the beginning of `words`."""
+    """The words after the brackets at the beginning of `words`."""
     depth = 0
     for at, word in enumerate(words):
         depth += (word == opening) - (word == closing)
@@ -102,7 +102,7 @@ def types_of(text):
 
 
 def declarations(text):
-    """What `text` declares outside functions and types: namespaces, name, and what it is taken from by a using
+    """The declarations of `text` outside functions and types: namespaces, name, and the origin in a using
     declaration, None for a name of its own; whether it is static."""
     for scopes, words, _, _ in scan(text):
         name = declared_name(words)

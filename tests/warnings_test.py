@@ -32,7 +32,7 @@ def warnings_of(compiler, path):
 
 
 def problems_of(compiler, path):
-    """What is wrong with the warnings of a program: those that are missing, and those that are too many."""
+    """The wrong warnings of a program: missing ones, and unexpected ones."""
     program = corpus.load(path) if path.is_relative_to(ROOT / "tests" / "programs") else None
     # The modules that others import are looked at with these.
     if program is not None and (program.errors or program.library):

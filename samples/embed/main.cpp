@@ -36,7 +36,7 @@ std::vector<float> tone(int count) {
 
 const std::map<std::string, double, std::less<>> kSettings = {{"level", 0.8}};
 
-// What scripts may call. Everything else (the file system apart, through the standard library) is out
+// The functions that scripts may call. Everything else (except the file system, through the standard library) is out
 // of their reach.
 dhpvm::Status define_host_functions(dhpvm::Engine& engine) {
   DHPVM_TRY(engine.define("host.log", [](std::string_view text) {

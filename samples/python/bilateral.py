@@ -17,7 +17,7 @@ import dhpvm
 import numpy as np
 
 REACH = 3
-# How much a neighbour counts by its distance, whatever its brightness.
+# The weight of a neighbour by its distance, whatever its brightness.
 NEARNESS = np.exp(-np.add.outer(np.arange(-REACH, REACH + 1) ** 2, np.arange(-REACH, REACH + 1) ** 2) / 8.0)
 
 

@@ -57,7 +57,7 @@ def run(words, environment=None, descriptors=None):
 
 
 def judge(outcome, expected):
-    """What is wrong, if anything."""
+    """The problem, if there is one."""
     # PoCL ends the process that it is loaded into.
     if outcome is not None and "pthread_scheduler_init" in outcome.stderr:
         return None

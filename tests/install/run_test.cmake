@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into a scratch folder, builds the project beside this file against the installed copy, and runs it
+# Installs a build into a scratch folder, builds the project next to this file against the installed copy, and runs it
 # and the installed programs. Variables: BUILD, COMPILER, C_COMPILER, GENERATOR,
 # VERSION.
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import run_workers
 
-# From the first byte to the result, beside what the program takes without strangers.
+# From the first byte to the result, compared with the program's time without strangers.
 LONGEST_WAIT = 1.0
 
 

@@ -4,8 +4,8 @@
 
 usage: run_language_server.py --bin BIN_DIR [--edits N] [--seed N] [unittest arguments]
 
---edits says how many random edits of real sources the last test makes. Of more than 1000, the answer that took most of
-the processor's time is printed.
+--edits says how many random edits of real sources the last test makes. With more than 1000, it prints the answer that
+took most of the processor's time.
 """
 
 import json
@@ -189,7 +189,7 @@ class Client:
         self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": changes})
 
     def messages(self, uri):
-        """What the compiler says about the latest version of a document."""
+        """The compiler's diagnostics for the latest version of a document."""
         while self.diagnostics.get(uri, {}).get("version") != self.versions[uri]:
             self.receive()
         return [d["message"] for d in self.diagnostics[uri]["diagnostics"]]

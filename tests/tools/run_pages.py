@@ -36,7 +36,7 @@ class Pages(unittest.TestCase):
         return (self.folder / name).read_text(encoding="utf-8")
 
     def complete(self, tool, *words):
-        """What bash offers for the last word."""
+        """The completions of bash for the last word."""
         script = (
             f'source "{self.folder}/bash/{tool}"; compopt() {{ :; }}; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
             f'_{tool.replace("-", "_")}; printf "%s\\n" "${{COMPREPLY[@]}}"'

@@ -124,7 +124,7 @@ class Mutants(PtxTest):
         return [float(word) for word in done.stdout.split()]
 
     def rests(self, old="", new=""):
-        """Where y[i] is the rounded -0.1 x[i], so that nothing is left of a sum that is right."""
+        """Makes y[i] the rounded -0.1 x[i], so that a correct sum leaves nothing."""
         products = ",".join(repr(-single(single(0.1) * i)) for i in range(self.COUNT))
         return [abs(value) for value in self.saxpy(old, new, y="f32[]:" + products)]
 

@@ -397,7 +397,7 @@ class Using(Case):
         everybody = ",".join([*absent.values(), good.address])
         self.assert_done(run(f"--connect={everybody}", "--device=remote", program), expected)
         for kind in ("full", "of another protocol", "of a later release", "refused", "unknown"):
-            # Beside the host, the program begins; without it there is nobody to run loops.
+            # With the host as a device, the program begins; without it no device could run loops.
             self.assert_done(run(f"--connect={absent[kind]}", "--device=host,remote", program), expected)
             refused = run(f"--connect={absent[kind]}", "--device=remote", program)
             self.assertEqual((refused.returncode, refused.stdout), (EXIT_TRAP, ""), kind)
@@ -487,7 +487,7 @@ class Security(Case):
             refused = run(*role)
             self.assertEqual(refused.returncode, EXIT_USER)
             self.assertIn("--make-key", refused.stderr)
-        # 192.0.2.0/24 is nobody's: it would take long to find out by trying.
+        # 192.0.2.0/24 is unassigned: it would take long to find out by trying.
         refused = run("--device=remote/192.0.2.1", self.rounds(1))
         self.assertEqual(refused.returncode, EXIT_USER)
         self.assertIn("--make-key", refused.stderr)
@@ -659,7 +659,7 @@ class Operating(Case):
         refused = run(worker.device, boss, program)
         self.assertEqual(refused.returncode, EXIT_TRAP)
         self.assertIn('has no right to "use" its devices', refused.stderr)
-        # Limits of the client, beside those of the worker.
+        # Limits of the client, in addition to those of the worker.
         client = self.start(worker.device, anna, self.rounds(10_000_000))
         worker.wait_for(r"ended .*\(time-limit\).*has computed for 1000 ms")
         client.kill()
@@ -732,7 +732,7 @@ class Operating(Case):
 
 
 class Losing(Case):
-    """Whatever happens to one side, the other goes on, or says why it does not."""
+    """After any failure of one side, the other goes on, or says why it does not."""
 
     def started(self, worker, program, *options, after=r"kernel '.*' ready"):
         client = self.start(worker.device, *options, program)
@@ -827,7 +827,7 @@ class LosingClients(Losing):
             other = self.start(worker.device, *options, program)
             worker.wait_for("session 2: kernel")
             os.kill(waiting[0], signal.SIGABRT)
-            # Its client hears why, and nobody else notices.
+            # Its client gets the reason, and other clients are not affected.
             out, errors = client.communicate(timeout=PATIENCE)
             self.assertEqual((client.returncode, out), (0, self.expected(program)), errors)
             self.assertIn("the process of the session was ended by signal 6", errors)
@@ -910,7 +910,7 @@ class LosingClients(Losing):
         for place in (1, 2):
             waiting.append(self.start(worker.device, "--explain-offload", program))
             worker.wait_for(rf"session {place + 1}: waits at place {place}")
-        # The queue is full as well; and whoever may use the host begins there.
+        # The queue is full as well; a program that may use the host begins there.
         self.assertIn("2 that wait", run(worker.device, program).stderr)
         waiting[1].kill()
         worker.wait_for("session 3: ended")
