@@ -30,7 +30,7 @@ include(CMakePackageConfigHelpers)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/dhpvmConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/dhpvmConfigVersion.cmake" DESTINATION "${package}" COMPONENT development)
 
-# The same for those who do not use CMake. The folder of the file says where all others are, so that what is installed can
+# The same for builds without CMake. The folder of the file says where all others are, so that what is installed can
 # be moved.
 file(RELATIVE_PATH prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/dhpvm.pc" CONTENT "prefix=\${pcfiledir}/${prefix}

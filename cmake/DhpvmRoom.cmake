@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How a room (one folder, one library), its tests, fuzzers and tools are declared, and the flags that all of them share.
+# Functions that declare a room (one folder, one library), its tests, fuzzers and tools, and the flags that all share.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -115,7 +115,7 @@ function(dhpvm_common_headers target of)
   target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
-# dhpvm_one_go(TARGET ROOM|TESTS|TOOL): the files of TARGET are compiled together, but for those that cannot be.
+# dhpvm_one_go(TARGET ROOM|TESTS|TOOL): the files of TARGET are compiled together, except those that cannot be.
 function(dhpvm_one_go target of)
   if(NOT DHPVM_ONE_GO)
     return()

@@ -21,7 +21,7 @@ from type_names import declarations  # noqa: E402
 
 
 def declared(path):
-    """What the file declares in namespaces: namespace, name, what it was taken from, whether no other file sees it."""
+    """The declarations of the file in namespaces: namespace, name, origin, and whether no other file sees it."""
     for scopes, name, origin, is_static in declarations(path.read_text(encoding="utf-8", errors="replace")):
         hidden = is_static or origin is not None or "" in scopes
         yield "::".join(scope for scope in scopes if scope), name, origin, hidden

@@ -15,7 +15,7 @@ key=${DHPVM_SHARED:-$HOME}/.dhpvm-job-$SLURM_JOB_ID.key
 port=$((20000 + SLURM_JOB_ID % 12000))
 "$run" --make-key="$key"
 trap 'rm -f "$key"' EXIT
-# Without --kill-on-bad-exit: what a worker leaves that fails, the others do.
+# Without --kill-on-bad-exit: when a worker fails, the others do its work.
 srun --kill-on-bad-exit=0 "$run" --worker --connect="$(hostname):$port" --key-file="$key" &
 workers=$!
 status=0

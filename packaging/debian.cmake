@@ -74,7 +74,7 @@ This package has the compiler dhpvmc, dhpvm-run, which runs programs and
 workers, a benchmark of batching, and an interpreter of PTX.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libdhpvm${abi} ${own}")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "libdhpvm-codegen ${own}, python3")
-# Debian wants what is new, and pages of the manual, compressed.
+# Debian wants changelogs, and pages of the manual, compressed.
 configure_file("${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${CMAKE_BINARY_DIR}/changelog" COPYONLY)
 execute_process(COMMAND "${gzip}" -9nkf "${CMAKE_BINARY_DIR}/changelog" COMMAND_ERROR_IS_FATAL ANY)
 install(FILES "${CMAKE_BINARY_DIR}/changelog.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tools)
