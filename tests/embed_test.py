@@ -11,6 +11,9 @@ script says: scaled 10000 samples by 3.200
 factor 3.200, sample 31 is now 0.800
 range -0.800 to 0.800
 a Meter measured a level of 0.177
+and 44000 samples
+the limiter turns 0.25 into 0.25, 0 changed so far
+the limiter turns 2.00 into 0.50, 1 changed so far
 index out of range
 deadline exceeded
 script says: scaled 1000 samples by 3.200

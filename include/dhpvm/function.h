@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -14,9 +15,9 @@ namespace dhpvm {
 template <typename Signature>
 class Function;
 
-// Made by Isolate::function, which has compared R and Args with the program's signature, so that a call
-// checks nothing: calling an empty function costs some tens of nanoseconds. dhpvm/types.h says which types
-// are allowed here, and that spans are lent for the time of the call.
+// Made by Isolate::function, Object::method and Object::closure, which have compared R and Args with the program's
+// signature, so that a call checks nothing: calling an empty function costs some tens of nanoseconds. dhpvm/types.h
+// says which types are allowed here, and that spans are lent for the time of the call.
 //
 // A handle: copies refer to the same function and keep the isolate in existence. Belongs to the isolate's
 // thread. Calls nest: a host function may call functions of the isolate that called it.
@@ -50,5 +51,19 @@ class Function<R(Args...)> {
 
   std::shared_ptr<const detail::Target> target_;
 };
+
+template <typename Signature>
+Result<Function<Signature>> Object::method(std::string_view name) const {
+  Found target = find_method(name, Function<Signature>::signature());
+  if (!target.ok()) return std::move(target).error();
+  return Function<Signature>(std::move(target).value());
+}
+
+template <typename Signature>
+Result<Function<Signature>> Object::closure() const {
+  Found target = find_closure(Function<Signature>::signature());
+  if (!target.ok()) return std::move(target).error();
+  return Function<Signature>(std::move(target).value());
+}
 
 }  // namespace dhpvm

@@ -18,9 +18,13 @@
 namespace dhpvm {
 
 class Object;
+template <typename Signature>
+class Function;
 
 namespace detail {
 struct ObjectState;
+struct HostSignature;
+struct Target;
 class Call;
 }  // namespace detail
 
@@ -71,6 +75,19 @@ class DHPVM_API Object {
   template <FieldValue T>
   Status set(std::string_view field, const T& value) const;
 
+  // A method of the object as a function that is bound to it and keeps it alive, with Signature checked once:
+  //   auto area = shape.method<double()>("area");
+  // The methods of all interfaces that the class implements, and those of the class that the program calls itself:
+  // the compiler leaves out the others, and a module without names knows only the former. kNotFound with the nearest
+  // name; kInvalidArgument with both signatures; kBadCast if the object is no instance of a class, kNullReference if
+  // it is null. Defined in dhpvm/function.h.
+  template <typename Signature>
+  Result<Function<Signature>> method(std::string_view name) const;
+
+  // The same for a closure or another value of the program's type `fn(A) -> R`. kBadCast if it is none.
+  template <typename Signature>
+  Result<Function<Signature>> closure() const;
+
   // The number of elements in each dimension of an array, outermost first. Empty if the object is not an array.
   std::vector<std::int64_t> sizes() const;
 
@@ -92,6 +109,9 @@ class DHPVM_API Object {
  private:
   friend class detail::Call;
   friend struct detail::ObjectState;
+  using Found = Result<std::shared_ptr<const detail::Target>>;
+  Found find_method(std::string_view name, const detail::HostSignature& signature) const;
+  Found find_closure(const detail::HostSignature& signature) const;
   template <typename T>
   static Result<std::span<T>> typed(Result<std::span<std::byte>> bytes) {
     if (!bytes.ok()) return std::move(bytes).error();

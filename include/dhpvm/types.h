@@ -7,15 +7,18 @@
 //   std::string_view, std::string        str             UTF-8, copied into the program's heap and out of it
 //   std::span<const T>, std::span<T>     [T]             T a primitive; see below
 //   NdSpan<const T, 2>, NdSpan<T, 3>     [T, 2], [T, 3]  row-major, without gaps
-//   std::vector<T>                       [T]             a result only: a copy
+//   std::vector<T>                       [T]             a copy, T a primitive
+//   std::vector<std::string>             [str]           a copy
+//   std::optional<T>                     T?              a text, vector, number; of host functions: result, no number
+//   std::chrono::duration<...>           f64             seconds, as in the library's `time`
 //   std::shared_ptr<T>                   resource        any class of the host's; the program passes it on
-//   Object                               any reference   a class, interface, array, str, resource, or T?;
-//                                                        in calls from the host only
+//   Object                               any reference   a class, interface, closure, array, str, resource, or
+//                                                        T?; in calls from the host only
 //   std::tuple<A, B, ...>                a struct        as a result only: one C++ value per field, in order
 //
 // A struct as a parameter is passed field by field: `fn area(r: Rect)` with two f64 fields is a
-// function of two doubles. A nullable number (`i64?`) is two values: a bool that says whether it is
-// there, and the number.
+// function of two doubles. A nullable number (`i64?`), where it is not a std::optional, is two values: a
+// bool that says whether it is there, and the number.
 //
 // Spans as arguments of program functions are *lent*: the program works on the host's memory without a copy,
 // and may write to it unless the element type is const. The loan ends with the call: a program that keeps the

@@ -72,6 +72,19 @@ void keep_an_object(const dhpvm::Isolate& isolate) {
       std::printf("%s\n", fed.error().to_string().c_str());
   }
   std::printf("a %s measured a level of %.3f\n", meter.type_name().c_str(), need(level(meter)));
+  const auto add = need(meter.method<void(std::span<const float>)>("add"));  // bound to the meter
+  if (add(tone(4'000)).ok())
+    std::printf("and %d samples\n", static_cast<int>(need(meter.get<std::int64_t>("count"))));
+}
+
+void keep_a_closure(const dhpvm::Isolate& isolate) {
+  const auto limiter = need(isolate.function<dhpvm::Object(float)>("limiter"));
+  const auto limit = need(need(limiter(0.5f)).closure<std::tuple<float, std::int64_t>(float)>());
+  for (const float sample : {0.25f, 2.0f}) {
+    const auto [limited, changed] = need(limit(sample));
+    std::printf("the limiter turns %.2f into %.2f, %d changed so far\n", sample, limited,
+                static_cast<int>(changed));
+  }
 }
 
 void survive_mistakes(const dhpvm::Isolate& isolate) {
@@ -111,6 +124,7 @@ int main(int count, char** words) {
 
   call_functions(isolate);
   keep_an_object(isolate);
+  keep_a_closure(isolate);
   survive_mistakes(isolate);
   run_on_threads(module);
   return 0;

@@ -38,6 +38,9 @@ Call::Call(const Target& target) : target_(target) {
   p = invocation.p();
   r = reinterpret_cast<void**>(invocation.r());
   isolate = &machine;
+  // The receiver is the first reference; the slots of the arguments begin behind it.
+  if (target.receiver && has_windows()) [[unlikely]]
+    *r++ = ObjectState::of(target.receiver)->root.get();
 }
 
 Call::~Call() { machine_in(machine_).~Machine(); }
@@ -76,6 +79,8 @@ Object Call::get_object(unsigned slot) const {
 
 Status Call::run() {
   IsolateState& state = *target_.isolate;
+  if (target_.receiver && has_windows()) [[unlikely]]
+    --r;  // the results begin where the receiver is
   ++state.depth;
   Status status = machine_in(machine_).invocation.run();
   --state.depth;

@@ -95,19 +95,6 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   return machine;
 }
 
-// The arguments of main as a [str] in the reference window.
-Status put_arguments(vm::Isolate& machine, gc::TypeId type, gc::Ref* window,
-                     std::span<const std::string> arguments) {
-  DHPVM_ASSIGN(gc::Array* const list, machine.new_array(type, static_cast<std::int64_t>(arguments.size())));
-  window[0] = reinterpret_cast<gc::Ref>(list);  // keeps the list alive while its elements are made
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    DHPVM_ASSIGN(gc::String* const argument, machine.new_string(arguments[i]));
-    reinterpret_cast<gc::String**>(list->data)[i] = argument;
-    machine.heap().write_barrier(list, static_cast<std::int64_t>(i));
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& options) {
@@ -158,10 +145,7 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
   state_->exit_code.reset();
   const detail::Target target{state_, module.entry, {}};
   detail::Call call(target);
-  if (call.has_windows() && !signature.parameters.empty()) {
-    DHPVM_TRY(put_arguments(*state_->machine, signature.parameters[0].type,
-                            reinterpret_cast<gc::Ref*>(call.r), arguments));
-  }
+  if (call.has_windows() && !signature.parameters.empty()) DHPVM_TRY(detail::put_texts(call, 0, arguments));
   const auto begin = std::chrono::steady_clock::now();
   Status status = call.run();
   state_->main_time += std::chrono::steady_clock::now() - begin;

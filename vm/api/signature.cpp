@@ -17,7 +17,9 @@ constexpr std::string_view kKindNames[] = {"bool", "i8",  "u8",  "i16", "u16", "
                                            "u32",  "i64", "u64", "f32", "f64", "object"};
 
 std::string type_text(const HostType& type) {
-  std::string kind(kKindNames[static_cast<unsigned>(type.kind)]);
+  // The only references in an array of the host's are texts.
+  const bool has_texts = type.shape == Shape::kArray && type.kind == Kind::kRef;
+  std::string kind(has_texts ? "str" : kKindNames[static_cast<unsigned>(type.kind)]);
   switch (type.shape) {
     case Shape::kPrimitive: return kind;
     case Shape::kString: return "str";
@@ -45,7 +47,8 @@ bool matches(const bytecode::Module& module, const bytecode::ValueType& program,
   }
   if (!program.is_ref()) return false;
   const bytecode::Type& type = module.types[program.type];
-  return type.kind == bytecode::TypeKind::kArray && type.element.kind == kind && type.rank == host.rank;
+  return type.kind == bytecode::TypeKind::kArray && type.element.kind == kind && type.rank == host.rank &&
+         (!type.element.is_ref() || type.element.type == bytecode::kStringType);
 }
 
 bool match_all(const bytecode::Module& module, const std::vector<bytecode::ValueType>& program,

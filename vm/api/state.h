@@ -68,7 +68,8 @@ struct IsolateState : stdlib::NativeState {
 struct Target {
   std::shared_ptr<IsolateState> isolate;
   std::uint32_t function;
-  std::vector<gc::TypeId> reference_types;  // of the reference parameters, in order
+  std::vector<gc::TypeId> reference_types;  // of the reference parameters, in order, without the receiver
+  Object receiver = {};                     // of a method; null: none
 };
 
 struct ObjectState {

@@ -21,12 +21,14 @@ Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view 
   return error(ErrorCode::kNotFound, "the module exports no function '{}'; did you mean '{}'?", name, near);
 }
 
-std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function) {
-  auto target = std::make_shared<Target>(Target{std::move(isolate), function, {}});
+std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function,
+                                          const Object& receiver) {
+  auto target = std::make_shared<Target>(Target{std::move(isolate), function, {}, receiver});
   for (const bytecode::ValueType& parameter :
        target->isolate->machine->module().functions[function].signature.parameters) {
     if (parameter.is_ref()) target->reference_types.push_back(parameter.type);
   }
+  if (receiver) target->reference_types.erase(target->reference_types.begin());
   return target;
 }
 

@@ -15,7 +15,9 @@ namespace dhpvm::detail {
 // The index of an exported function. kNotFound with the nearest name.
 Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view name);
 
-std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function);
+// With a receiver, the first reference parameter is the receiver, and not among those that calls give.
+std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function,
+                                          const Object& receiver = {});
 
 // A new array in the program's memory, zeroed. kInvalidArgument if the module has no arrays of this type.
 Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind,

@@ -3,6 +3,8 @@
 #include "dhpvm/detail/window.h"
 
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "dhpvm/detail/host_function.h"
@@ -66,6 +68,39 @@ Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& 
   view.data = array->data;
   for (unsigned i = 0; i < type.rank; ++i) view.sizes[i] = machine.dimension(*array, i);
   return {};
+}
+
+Status put_texts(Window& window, unsigned slot, std::span<const std::string> texts) {
+  vm::Isolate& machine = machine_of(window);
+  const auto type = machine.linked().find_array_type({bytecode::Kind::kRef, bytecode::kStringType});
+  if (!type) return Error(ErrorCode::kInternal, "a list of texts goes to a program that has no [str]");
+  DHPVM_ASSIGN(gc::Array* const list, machine.new_array(*type, static_cast<std::int64_t>(texts.size())));
+  window.r[slot] = list;  // keeps the list alive while its elements are made
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    DHPVM_ASSIGN(gc::String* const text, machine.new_string(texts[i]));
+    reinterpret_cast<gc::String**>(list->data)[i] = text;
+    machine.heap().write_barrier(list, static_cast<std::int64_t>(i));
+  }
+  return {};
+}
+
+Status get_texts(const Window& window, unsigned slot, std::vector<std::string>& texts) {
+  ArrayView view;
+  DHPVM_TRY(get_array(window, slot, {HostType::Shape::kArray, Kind::kRef, 1, true}, view));
+  const std::span elements(static_cast<const gc::String* const*>(view.data),
+                           static_cast<std::size_t>(view.sizes[0]));
+  texts.clear();
+  texts.reserve(elements.size());
+  for (const gc::String* const text : elements) {
+    if (text == nullptr)
+      return error(ErrorCode::kNullReference, "element {} of a [str] is null", texts.size());
+    texts.emplace_back(text->view());
+  }
+  return {};
+}
+
+Error time_error(double seconds) {
+  return error(ErrorCode::kInvalidArgument, "a time of {} s is beyond what the host's type holds", seconds);
 }
 
 Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_ptr<void> object) {

@@ -7,9 +7,13 @@
 // than a few stores; everything that needs the heap is a function of the library.
 #pragma once
 
+#include <array>
 #include <bit>
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,6 +62,12 @@ DHPVM_API Status get_array(const Window& window, unsigned slot, HostType type, A
 DHPVM_API Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_ptr<void> object);
 DHPVM_API Status get_resource(const Window& window, unsigned slot, const void* tag,
                               std::shared_ptr<void>& object);
+
+// A new [str] with copies of the texts, and copies of its texts.
+DHPVM_API Status put_texts(Window& window, unsigned slot, std::span<const std::string> texts);
+DHPVM_API Status get_texts(const Window& window, unsigned slot, std::vector<std::string>& texts);
+// For a time that the host's type cannot hold.
+DHPVM_API Error time_error(double seconds);
 
 template <typename T>
 inline constexpr char kTypeTag = 0;
@@ -123,6 +133,19 @@ struct TypeOf<std::vector<T>> {
   static constexpr HostType kType{HostType::Shape::kArray, kind_of<T>(), 1, true};
 };
 template <>
+struct TypeOf<std::vector<std::string>> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kArray, Kind::kRef, 1, true};
+};
+template <Primitive Rep, typename Period>
+struct TypeOf<std::chrono::duration<Rep, Period>> : TypeOf<double> {};
+template <typename T>
+  requires(TypeOf<T>::kType.shape == HostType::Shape::kPrimitive || std::is_same_v<T, std::string> ||
+           std::is_same_v<T, std::string_view>)
+struct TypeOf<std::optional<T>> : TypeOf<T> {};
+template <typename T>
+struct TypeOf<std::optional<std::vector<T>>> : TypeOf<std::vector<T>> {};
+template <>
 struct TypeOf<Object> {
   static constexpr bool kKnown = true;
   static constexpr HostType kType{HostType::Shape::kObject, Kind::kRef};
@@ -133,16 +156,38 @@ struct TypeOf<std::shared_ptr<T>> {
   static constexpr HostType kType{HostType::Shape::kResource, Kind::kRef};
 };
 
-// The types of a parameter list, and the slot of each in its window.
+// The values that stand for one C++ type: one, but two for a number that may be null.
+template <typename T>
+struct TypesOf {
+  static constexpr std::array<HostType, 1> kTypes{TypeOf<T>::kType};
+};
+template <typename T>
+  requires(!TypeOf<T>::kType.is_reference())
+struct TypesOf<std::optional<T>> {
+  static constexpr std::array<HostType, 2> kTypes{TypeOf<bool>::kType, TypeOf<T>::kType};
+};
+
+// The types of a parameter list, and the first slot of each C++ type in its window.
 template <typename... Ts>
 struct Layout {
   static_assert((TypeOf<Ts>::kKnown && ...),
                 "a type of this signature does not stand for one of the language: see dhpvm/types.h");
-  static constexpr std::array<HostType, sizeof...(Ts)> kTypes{TypeOf<Ts>::kType...};
+  static constexpr std::array<std::size_t, sizeof...(Ts)> kCounts{TypesOf<Ts>::kTypes.size()...};
+  static constexpr auto kTypes = [] {
+    std::array<HostType, (0 + ... + TypesOf<Ts>::kTypes.size())> types{};
+    std::size_t next = 0;
+    [[maybe_unused]] const auto append = [&](const auto& more) {
+      for (const HostType& type : more) types[next++] = type;
+    };
+    (append(TypesOf<Ts>::kTypes), ...);
+    return types;
+  }();
   static constexpr unsigned slot(std::size_t index) {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < index; ++i) first += kCounts[i];
     unsigned before = 0;
-    for (std::size_t i = 0; i < index; ++i)
-      before += kTypes[i].is_reference() == kTypes[index].is_reference() ? 1u : 0u;
+    for (std::size_t i = 0; i < first; ++i)
+      before += kTypes[i].is_reference() == kTypes[first].is_reference() ? 1u : 0u;
     return before;
   }
 };
@@ -207,6 +252,36 @@ bool get(const Window& window, unsigned slot, std::shared_ptr<T>& value, Status&
   return true;
 }
 
+inline bool get(const Window& window, unsigned slot, std::vector<std::string>& value, Status& status) {
+  return succeeded(status, get_texts(window, slot, value));
+}
+template <typename Rep, typename Period>
+bool get(const Window& window, unsigned slot, std::chrono::duration<Rep, Period>& value, Status& status) {
+  const auto seconds = from_register<double>(window.p[slot]);
+  const std::chrono::duration<double, Period> time = std::chrono::duration<double>(seconds);
+  if constexpr (std::is_integral_v<Rep>) {
+    // The least and the greatest value are powers of two, or one less: the former are exact as doubles.
+    constexpr auto kLeast = static_cast<double>(std::numeric_limits<Rep>::min());
+    constexpr auto kHalf = static_cast<Rep>(std::numeric_limits<Rep>::max() / 2 + 1);
+    constexpr double kBeyond = 2 * static_cast<double>(kHalf);
+    if (!(time.count() >= kLeast && time.count() < kBeyond)) {
+      status = time_error(seconds);
+      return false;
+    }
+  }
+  value = std::chrono::duration<Rep, Period>(static_cast<Rep>(time.count()));
+  return true;
+}
+template <typename T>
+bool get(const Window& window, unsigned slot, std::optional<T>& value, Status& status) {
+  value.reset();
+  if constexpr (TypeOf<T>::kType.is_reference()) {
+    return window.r[slot] == nullptr || get(window, slot, value.emplace(), status);
+  } else {
+    return !from_register<bool>(window.p[slot]) || get(window, slot + 1, value.emplace(), status);
+  }
+}
+
 // ---- Values into a window, as copies.
 
 template <Primitive T>
@@ -229,6 +304,26 @@ bool put(Window& window, unsigned slot, const std::vector<T>& value, Status& sta
 template <typename T>
 bool put(Window& window, unsigned slot, const std::shared_ptr<T>& value, Status& status) {
   return succeeded(status, put_resource(window, slot, &kTypeTag<T>, value));
+}
+inline bool put(Window& window, unsigned slot, const std::vector<std::string>& value, Status& status) {
+  return succeeded(status, put_texts(window, slot, value));
+}
+template <typename Rep, typename Period>
+bool put(Window& window, unsigned slot, std::chrono::duration<Rep, Period> value, Status&) {
+  window.p[slot] = to_register(std::chrono::duration<double>(value).count());
+  return true;
+}
+template <typename T>
+bool put(Window& window, unsigned slot, const std::optional<T>& value, Status& status) {
+  if constexpr (TypeOf<T>::kType.is_reference()) {
+    if (value) return put(window, slot, *value, status);
+    window.r[slot] = nullptr;
+  } else {
+    window.p[slot] = to_register(value.has_value());
+    window.p[slot + 1] = 0;
+    if (value) return put(window, slot + 1, *value, status);
+  }
+  return true;
 }
 
 }  // namespace dhpvm::detail
