@@ -175,8 +175,8 @@ Status show(const Arguments::Given& given, const std::vector<KernelArgument>& ar
   if (given.option->name == "--print") return print(text_of(*array));
   const std::string path = given.value.substr(colon + 1);
   const std::span<const std::byte> bytes(array->memory->bytes(), array->memory->size());
-  return write_file(path, path.ends_with(".npy") ? npy_file(array->type, array->shape, bytes)
-                                                 : std::vector<std::byte>(bytes.begin(), bytes.end()));
+  return dhpvm::write_file(path, path.ends_with(".npy") ? npy_file(array->type, array->shape, bytes)
+                                                        : std::vector<std::byte>(bytes.begin(), bytes.end()));
 }
 
 struct Request {
