@@ -139,6 +139,62 @@ TEST_F(SmallLoops, TravelTogether) {
               ::testing::ContainsRegex("4[789]. of (4..|500) executions were in recorded"));
 }
 
+constexpr std::string_view kFull = R"(
+fn run(n: i64) -> i64 {
+    let many = [[i64]](40, fill: [i64](1));
+    for i in 0..40 { many[i] = [i64](n); }
+    for r in 0..3 { for i in 0..40 {
+        let a = many[i];
+        parallel for j in 0..a.len { a[j] += j * r + i; }
+    } }
+    let x = [i64](500 * n);
+    let y = [i64](500 * n);
+    for r in 0..3 { parallel for i in 0..x.len { y[i] = x[i] * 2 + i; } }
+    var sum = y[500 * n - 1];
+    for i in 0..40 { sum += many[i][n - 1]; }
+    return sum;
+}
+)";
+
+// The device is full of results that it alone has: room for the large loop comes from downloads within its message.
+TEST_F(SmallLoops, MakeRoomForALargeOne) {
+  const Worker worker = start();
+  const Module module = need(Module::compile(client(worker, false), kFull));
+  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+  IsolateOptions options;
+  options.jit_wait = true;
+  options.device = "remote/" + worker.addresses()[0] + "/host";
+  options.limits.device_bytes = 1 << 20;
+  options.limits.deadline = std::chrono::minutes(1);
+  const Isolate device = need(Isolate::create(module, options));
+  EXPECT_EQ(need(run(device, 2000)), need(run(interpreter, 2000)));
+}
+
+constexpr std::string_view kAnswers = R"(
+fn run(n: i64) -> i64 {
+    let a = [[i64]](7, fill: [i64](1));
+    for i in 0..7 { a[i] = [i64](n); }
+    let p = a[0]; let q = a[1]; let r = a[2]; let s = a[3]; let t = a[4]; let u = a[5]; let v = a[6];
+    var sum = 0;
+    for step in 0..8 {
+        for k in 0..40 {
+            parallel for i in 0..n {
+                p[i] += i; q[i] += p[i]; r[i] += q[i]; s[i] += r[i]; t[i] += s[i]; u[i] += t[i]; v[i] += u[i];
+            }
+        }
+        sum += v[step];
+    }
+    return sum;
+}
+)";
+
+// A worker is not sent more loops than it can have answers under way for.
+TEST_F(SmallLoops, HaveNoMoreAnswersThanAWorkerHolds) {
+  const Worker worker = start();
+  const Isolate device = ran_as_interpreted(worker, kAnswers, 4096);
+  EXPECT_EQ(device.statistics().device_loops, 320u) << device.explain_loops();
+}
+
 constexpr std::string_view kGathers = R"(
 fn run(n: i64) -> i64 {
     let x = [i64](n);

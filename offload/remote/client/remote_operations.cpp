@@ -135,6 +135,7 @@ wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteO
 
 // Notes the downloads, whose elements come with the answers.
 wire::FromClient RemoteOperations::record_of_batch(wire::Order order, RemoteOperation& operation) {
+  operation.is_in_frame = true;
   std::vector<Operation>& steps = operation.operation.steps;
   for (std::size_t n = 0; n < steps.size(); ++n) {
     const OperationRecord& step = steps[n].record;

@@ -11,6 +11,10 @@
 namespace dhpvm::offload {
 namespace {
 
+// The extents of larger launches are not kept: a session may load thousands of kernels, each of which keeps 128.
+constexpr std::size_t kMostKeptArrays = 16;
+constexpr std::size_t kMostKeptScalars = 64;
+
 // Elements [begin, end) that an access of the kernel may touch, of the `size` that the array lets it.
 void include(const Elements& touched, std::int64_t size, std::int64_t& begin, std::int64_t& end) {
   if (size <= 0 || touched.empty()) return;
@@ -82,10 +86,12 @@ Status LaunchGuard::check(const Launch& launch) const {
   }
   const LoopChunk chunk{launch.space, launch.scalars, arrays};
   const std::lock_guard lock(mutex_);
-  const std::vector<Extent>* extents = extents_.find(footprint_, chunk);
+  const bool is_kept = arrays.size() <= kMostKeptArrays && launch.scalars.size() <= kMostKeptScalars;
+  const std::vector<Extent>* extents = is_kept ? extents_.find(footprint_, chunk) : nullptr;
+  std::vector<Extent> found;
   if (extents == nullptr) {
-    DHPVM_ASSIGN(std::vector<Extent> found, extents_of(chunk));
-    extents = &extents_.keep(std::move(found));
+    DHPVM_ASSIGN(found, extents_of(chunk));
+    extents = is_kept ? &extents_.keep(std::move(found)) : &found;
   }
   for (std::size_t n = 0; n < arrays.size(); ++n) {
     const auto [begin, end] = (*extents)[n];

@@ -149,6 +149,11 @@ Status SessionOperations::handle(wire::Replay& record) {
 
 Status SessionOperations::run(const wire::Order& order, const std::vector<wire::Step>& steps) {
   DHPVM_ASSIGN(Arrival arrival, accept(order, steps.size()));
+  // Nothing of it will be done: the few bytes of a replay must not make the worker read all of its steps.
+  if (arrival.stream->failure) {
+    enqueue(std::move(arrival));
+    return {};
+  }
   const std::uint64_t number = arrival.pending->number;
   std::vector<Pending> read;
   read.reserve(steps.size());

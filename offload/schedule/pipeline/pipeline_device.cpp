@@ -433,7 +433,13 @@ Status PipelineDevice::keep_pace() {
   return wait(half);
 }
 
+// Room for an array may depend on a download that is a step of the batch being made: it has to begin first.
+Status PipelineDevice::submit_for(const Positions& positions) {
+  return positions[Stage::kLaunch] > submitted_[Stage::kLaunch] ? submit_batch() : Status();
+}
+
 Status PipelineDevice::wait(const Positions& positions) {
+  DHPVM_TRY(submit_for(positions));
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
     if (never_comes(*this, stage, positions.at[stage])) return *failure_;
@@ -452,6 +458,7 @@ Status PipelineDevice::wait(const Positions& positions) {
 }
 
 Result<bool> PipelineDevice::await(const Positions& positions) {
+  DHPVM_TRY(submit_for(positions));
   const auto deadline = Semaphore::Clock::now() + kMoment;
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;

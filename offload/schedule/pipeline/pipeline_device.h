@@ -213,6 +213,7 @@ class PipelineDevice final : public Timelines {
   Result<std::uint64_t> submit(Stage stage, const Positions& after, Submit&& submit);
   Result<std::uint64_t> add_to_batch(Operation step, const Positions& after);
   Status submit_batch();
+  Status submit_for(const Positions& positions);
   std::optional<DeviceBlock> take_kept(std::uint64_t bytes);
   Result<bool> free_something();
 
