@@ -34,7 +34,7 @@ inline std::string native_program() {
   }
   return "module 1.0\ntype string str\ntype resource resource\ntype array [u8]: u8\ntype array [i32]: i32\n"
          "type array [str]: str\ntype array [i64]: i64\ntype array [f64]: f64\n"
-         "type array [f32, 2]: f32 rank 2\ntype array [f64, 2]: f64 rank 2\n" +
+         "type array [f32]: f32\ntype array [f32, 2]: f32 rank 2\ntype array [f64, 2]: f64 rank 2\n" +
          imports + functions;
 }
 
