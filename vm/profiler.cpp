@@ -110,6 +110,7 @@ Profiler::Stack Profiler::stack_of(const Context& context) const {
       pc = frame->return_pc == &kIterateCode ? context.loop.site : frame->return_pc - 1;
     }
   }
+  if (stack.size() >= kMostFrames) stack.push_back(Place{.part = Part::kCallers});
   return stack;
 }
 
@@ -162,6 +163,7 @@ ProfileFrame Profiler::frame_of(const Place& place) const {
     case Part::kDevices: frame.function = "[parallel loop on devices]"; break;
     case Part::kCompiler: frame.function = "[waiting for the compiler]"; break;
     case Part::kCollector: frame.function = "[garbage collection]"; break;
+    case Part::kCallers: frame.function = "[callers left out]"; break;
   }
   return frame;
 }

@@ -31,8 +31,8 @@ struct Context;
 
 class Profiler {
  public:
-  // What has run since the last checkpoint.
-  enum class Part : std::uint8_t { kFunction, kNative, kCores, kDevices, kCompiler, kCollector };
+  // What has run since the last checkpoint. kCallers stands for the outer frames of a deep stack.
+  enum class Part : std::uint8_t { kFunction, kNative, kCores, kDevices, kCompiler, kCollector, kCallers };
 
   Profiler(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<const CodeMap> code)
       : linked_(std::move(linked)), code_(std::move(code)) {}
