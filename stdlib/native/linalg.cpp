@@ -2,6 +2,7 @@
 // Natives of module linalg: BLAS and LAPACK on the elements of arrays, where they lie. Those libraries take matrices
 // column by column; an array, which stands row by row, is to them its transpose.
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "stdlib/native/call.h"
@@ -115,6 +116,13 @@ Status gemv(vm::NativeCall& call, LinearLibrary::Gemv<T> LinearLibrary::* functi
   DHPVM_ASSIGN(T* const y, vector<T>(call, 2, transpose ? a.cols : a.rows, Access::kWrite));
   const T alpha = scalar<T>(call, 0), beta = scalar<T>(call, 1);
   const Int one = 1;
+  if (a.rows == 0 || a.cols == 0) {
+    // Libraries return at once then, and y stays what it was.
+    const Int count = transpose ? a.cols : a.rows;
+    for (T& element : std::span(y, static_cast<std::size_t>(count)))
+      element = beta == T{0} ? T{0} : beta * element;
+    return {};
+  }
   (library->*function)(transpose ? "N" : "T", &a.cols, &a.rows, &alpha, a.data, &a.lead, x, &one, &beta, y,
                        &one, 1);
   return {};
