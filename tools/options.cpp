@@ -127,6 +127,10 @@ Result<Arguments> parse_arguments(std::span<const Option> table, std::span<const
       }
       given.value = words[++i];
     }
+    if (given.option->placeholder == "FILE" && given.value && given.value->empty()) {
+      return invalid("option " + std::string(given.option->name) +
+                     " needs a file: " + left_side(*given.option).substr(2));
+    }
     arguments.options.push_back({given.option, std::string(given.value.value_or(""))});
   }
   return arguments;

@@ -57,6 +57,9 @@ TEST(ParseArguments, MistakesAreNamed) {
   EXPECT_EQ(message({"-x"}), "unknown option '-x'");
   EXPECT_EQ(message({"--strip=1"}), "option --strip takes no value");
   EXPECT_EQ(message({"x", "--output"}), "option --output needs a value: -o, --output=FILE");
+  EXPECT_EQ(message({"--output="}), "option --output needs a file: -o, --output=FILE");
+  EXPECT_EQ(message({"-o", ""}), "option --output needs a file: -o, --output=FILE");
+  EXPECT_EQ(message({"--stats="}), "no error");
 }
 
 TEST(HelpText, GroupsAndAligns) {

@@ -153,7 +153,8 @@ class TestRun {
     }
     Status printed;
     std::string file = tests_.front().file;
-    const bool has_several = tests_.back().file != file;
+    const bool has_several =
+        std::ranges::any_of(tests_, [&](const TestCase& test) { return test.file != file; });
     file.clear();
     for (std::size_t i = 0; i < tests_.size(); ++i) {
       std::unique_lock lock(mutex_);

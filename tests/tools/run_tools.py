@@ -390,6 +390,8 @@ FAILED  test_index
         self.expect(1, "dhpvm-run", "--test", "sums.bc", out=text + "2 passed, 2 failed, 0 left out\n")
         several = f"sums.bc:\n{text}sums.dhp:\n{text}4 passed, 4 failed, 0 left out\n"
         self.expect(1, "dhpvm-run", "--test", "sums.bc", "sums.dhp", out=several)
+        again = f"sums.bc:\n{text}sums.dhp:\n{text}sums.bc:\n{text}6 passed, 6 failed, 0 left out\n"
+        self.expect(1, "dhpvm-run", "--test", "sums.bc", "sums.dhp", "sums.bc", out=again)
 
     def test_filters(self):
         self.write("sums.dhp", self.SOURCE)
@@ -448,6 +450,8 @@ FAILED  test_index
         self.expect(2, "dhpvm-run", "--junit=x.xml", "sums.dhp", error="write --test before it")
         self.expect(2, "dhpvm-run", "--test", error="no program given")
         self.expect(2, "dhpvm-run", "--test", "--jobs=0", "sums.dhp", error="from 1 up")
+        for option in "--junit", "--coverage":
+            self.expect(2, "dhpvm-run", "--test", f"{option}=", "sums.dhp", error=f"{option} needs a file")
         self.expect(2, "dhpvm-run", "--test", "sums.dhp", "--filter=x", error="move '--filter=x' to the front")
         self.expect(2, "dhpvm-run", "--test", "--stats", "sums.dhp", error="does not go together with --test")
 
@@ -504,6 +508,7 @@ fn main() { print(spin(20000000) + calls(20) + list(3000000)); }
         ElementTree.fromstring(page[page.index("<svg") :])
         self.assertIn("spin", page)
         self.expect(2, "dhpvm-run", "--profile=work.txt", "work.dhp", error="end the name in .html")
+        self.expect(2, "dhpvm-run", "--profile=", "work.dhp", error="--profile needs a file")
 
     def test_a_program_that_is_over_at_once(self):
         self.write("hello.dhp", "fn main() {}\n")
