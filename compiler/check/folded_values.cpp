@@ -86,7 +86,8 @@ void FoldedValues::make_places(Blocks& blocks, Range range, Body& before) {
 
 void FoldedValues::declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Blocks& blocks) {
   for (const ast::Reduction& reduction : stmt.parallel->reductions) {
-    if (reduction.op < ast::ReductionOp::kFirst || reduction.variable.empty()) continue;
+    if (reduction.op < ast::ReductionOp::kFirst || reduction.variable.empty() || reduction.of_elements)
+      continue;
     const auto known = std::ranges::find(blocks.values, &reduction, &FoldedValue::reduction);
     const bool good = known != blocks.values.end();
     const Type* type = good ? known->outer->type : error_type();
@@ -166,7 +167,8 @@ void FoldedValues::hit(const FoldedValue& value, E found, Range range, Body& out
   out.insert(out.end(), statements.begin(), statements.end());
 }
 
-// Behind the first hit some iterations run and others do not.
+// Behind the first hit some iterations run and others do not. The functions that it calls are looked at later
+// (purity.cpp).
 void FoldedValues::check_search(const hir::ParallelLoop& loop) {
   const auto refuse = [&](Range range) {
     error(range, "a search cannot write elements: iterations behind the first hit need not run")
@@ -175,13 +177,11 @@ void FoldedValues::check_search(const hir::ParallelLoop& loop) {
   hir::walk(
       loop.body,
       [&](const hir::Expr& expr) {
-        if (expr.kind == ExprKind::kAtomic) refuse(analysis_.range_of(&expr));
+        if (hir::writes_element(expr)) refuse(analysis_.range_of(&expr));
         return true;
       },
       [&](const hir::Stmt& stmt) {
-        const hir::Expr* place = stmt.place;
-        while (place != nullptr && place->kind == ExprKind::kField) place = place->operands[0];
-        if (place != nullptr && place->kind == ExprKind::kIndex) refuse(analysis_.range_of(&stmt));
+        if (hir::writes_element(stmt)) refuse(analysis_.range_of(&stmt));
         return true;
       });
 }
@@ -207,6 +207,7 @@ void FoldedValues::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
     all.push_back(let(value.has_value, boolean(false, range)));
     if (!value.is_search()) continue;
     check_search(loop);
+    loop.is_search = true;
     // A search has no other reduction: all of the loop is under this condition.
     E lowest = atomic(bytecode::Op::kAtomicAddI32, value, integer(0, i32, range));
     loop.body = {when(binary(Binary::kGe, lowest, block_as_i32(), range), std::move(loop.body), {})};
@@ -225,21 +226,25 @@ void FoldedValues::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
 }
 
 void FoldedValues::fold(const Blocks& blocks, Range range, Body& out) {
+  Body assignments;  // behind all calls of functions: where one traps, no variable is half folded
   for (const FoldedValue& value : blocks.values) {
+    hir::Local* const whole = keep(read(value.outer, range), out);
     out.push_back(count_loop(read(blocks.count, range), range, [&](E block) {
       E own = element(value.values, block, range);
       Body body;
       if (value.is_search()) {
-        body.push_back(assign(read(value.outer, range), own, range));
+        body.push_back(assign(read(whole, range), own, range));
         body.push_back(analysis_.make(StmtKind::kBreak, range));
       } else {
-        E combined = call(value.function, read(value.outer, range), own, range);
-        body.push_back(assign(read(value.outer, range), combined, range));
+        E combined = call(value.function, read(whole, range), own, range);
+        body.push_back(assign(read(whole, range), combined, range));
       }
       E has_value = element(value.has_values, read(block->local, range), range);
       return Body{when(has_value, std::move(body), {})};
     }));
+    assignments.push_back(assign(read(value.outer, range), read(whole, range), range));
   }
+  out.insert(out.end(), assignments.begin(), assignments.end());
 }
 
 hir::Expr* FoldedValues::element(hir::Local* array, E index, Range range) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The body of a parallel loop runs anywhere, in any order: it may compute, and write elements of arrays, and
-// nothing else. So may the functions that it calls.
+// nothing else. So may the functions that it calls. A search only computes.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -41,6 +41,7 @@ class Purity {
       }
       if (!found.remedy.empty()) diagnostic->help("{}", found.remedy);
     });
+    if (loop.is_search) check_search(loop);
   }
 
  private:
@@ -72,6 +73,43 @@ class Purity {
           report(std::move(*found), nullptr);
           return false;
         });
+  }
+
+  // What the body itself writes has been refused (folded_values.cpp).
+  void check_search(const hir::ParallelLoop& loop) {
+    hir::walk(
+        loop.body,
+        [&](const hir::Expr& expr) {
+          if (expr.kind != ExprKind::kCall) return true;
+          if (const auto where = write_in(*expr.function)) {
+            analysis_
+                .error(analysis_.range_of(&expr), "a search cannot call '{}', which writes elements",
+                       expr.function->name)
+                .note(*where, "it does that here")
+                .help("write them in a loop of their own: iterations behind the first hit need not run");
+          }
+          return true;
+        },
+        [](const hir::Stmt&) { return true; });
+  }
+
+  // Where the function, or one that it calls, writes an element of an array.
+  std::optional<SourceRange> write_in(const hir::Function& function) {
+    const auto [entry, fresh] = writes_.try_emplace(&function, std::nullopt);
+    std::optional<SourceRange>& first = entry->second;
+    if (!fresh) return first;
+    hir::walk(
+        function.body,
+        [&](const hir::Expr& expr) {
+          if (!first && hir::writes_element(expr)) first = analysis_.range_of(&expr);
+          if (!first && expr.kind == ExprKind::kCall) first = write_in(*expr.function);
+          return !first;
+        },
+        [&](const hir::Stmt& stmt) {
+          if (!first && hir::writes_element(stmt)) first = analysis_.range_of(&stmt);
+          return !first;
+        });
+    return first;
   }
 
   // The first thing in `function` that a parallel loop cannot do.
@@ -119,6 +157,10 @@ class Purity {
   }
   static Impurity caught(SourceRange range) {
     return {range, "catch traps", "put the whole loop into `try { .. } catch err { .. }`"};
+  }
+
+  static Impurity starts_loop(SourceRange range) {
+    return {range, "start another parallel loop", "use an ordinary `for` in it"};
   }
 
   std::optional<Impurity> impurity(const hir::Expr& expr) {
@@ -196,11 +238,14 @@ class Purity {
         return Impurity{range, "trap with a message",
                         "record the failure in an array or a reduction, and check it after the loop"};
       case StmtKind::kUse: return Impurity{range, "use resources", "open them before the loop"};
-      case StmtKind::kBlock:
+      case StmtKind::kBlock: {
         if (catches(stmt.body)) return caught(range);
+        // A loop that is preceded by what it needs: this says more than that an array is made there.
+        const auto loop = std::ranges::find(stmt.body, StmtKind::kParallelFor, &hir::Stmt::kind);
+        if (loop != stmt.body.end()) return starts_loop(analysis_.range_of(*loop));
         break;
-      case StmtKind::kParallelFor:
-        return Impurity{range, "start another parallel loop", "use an ordinary `for` in it"};
+      }
+      case StmtKind::kParallelFor: return starts_loop(range);
       default: break;
     }
     return std::nullopt;
@@ -210,6 +255,7 @@ class Purity {
   SourceRange call_;
   std::map<const hir::Function*, std::optional<Impurity>> known_;
   std::set<const hir::Function*> open_;
+  std::map<const hir::Function*, std::optional<SourceRange>> writes_;
 };
 
 }  // namespace

@@ -185,6 +185,7 @@ struct ParallelLoop {
   std::string device_hint;
   std::uint64_t batch_hint = 0;
   bool fast_math = false;
+  bool is_search = false;  // iterations behind the first hit need not run
 };
 
 struct Stmt {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of each node of the checked program, in the order in which they are evaluated: the one place that
-// knows them; and a walk over all nodes below some statements.
+// knows them; a walk over all nodes below some statements; and which nodes write elements.
 #pragma once
 
 #include <vector>
@@ -57,6 +57,14 @@ struct Walker {
 template <typename OnExpr, typename OnStmt>
 void walk(const std::vector<Stmt*>& statements, const OnExpr& on_expr, const OnStmt& on_stmt) {
   for (const Stmt* node : statements) Walker<OnExpr, OnStmt>{on_expr, on_stmt}.stmt(*node);
+}
+
+// Whether the node itself, without what it calls, writes an element of an array.
+inline bool writes_element(const Expr& node) { return node.kind == ExprKind::kAtomic; }
+inline bool writes_element(const Stmt& node) {
+  const Expr* place = node.place;
+  while (place != nullptr && place->kind == ExprKind::kField) place = place->operands[0];
+  return place != nullptr && place->kind == ExprKind::kIndex;
 }
 
 }  // namespace dhpvm::compiler::hir
