@@ -35,6 +35,12 @@ Blocks BlockedLoops::begin(const ast::Stmt& stmt, hir::ParallelLoop& loop, Body&
   Blocks blocks;
   for (const ast::Reduction& reduction : stmt.parallel->reductions) {
     if (!reduction.of_elements || reduction.variable.empty()) continue;
+    if (reduction.op >= ast::ReductionOp::kFirst) continue;  // folded_values.h refuses it
+    const ast::Name& name = reduction.variable;
+    if (std::ranges::find(blocks.arrays, name.text, &ReducedArray::name) != blocks.arrays.end()) {
+      error(name.range, "'{}' is reduced twice", name.text);
+      continue;
+    }
     ReducedArray array = find_array(reduction, before);
     if (array.array != nullptr) blocks.arrays.push_back(array);
   }
@@ -57,6 +63,9 @@ ReducedArray BlockedLoops::find_array(const ast::Reduction& reduction, Body& bef
     if (parts_.names.this_has_field(name.text)) {
       error(name.range, "an array to reduce into must be a local variable, and '{}' is a field", name.text)
           .help("declare one before the loop: `let {} = this.{};`", name.text, name.text);
+    } else if (state_.context.module->constants.contains(name.text)) {
+      error(name.range, "an array to reduce into must be a local variable, and '{}' is a constant", name.text)
+          .help("declare one before the loop: `let own = {};`", name.text);
     } else {
       parts_.names.report_unknown(name.text, name.range, false);
     }
@@ -101,22 +110,36 @@ void BlockedLoops::keep_bounds(hir::ParallelLoop& loop, Range range, Body& befor
       E wide = (*bound)->type == i64 ? *bound : make(ExprKind::kConvert, i64, range, {*bound});
       *bound = read(keep(wide, before), range);
     }
-    if (!std::exchange(dimension.may_wrap, false)) continue;
-    hir::Stmt* check = analysis_.make(StmtKind::kIf, range);
-    const auto wrapped = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::min());
-    check->value = binary(Binary::kEq, dimension.high, number(wrapped, range), range);
-    hir::Stmt* trap = analysis_.make(StmtKind::kTrap, range);
-    trap->value = string("a parallel loop cannot include the largest index", range);
-    check->body.push_back(trap);
-    before.push_back(check);
+    if (std::exchange(dimension.may_wrap, false)) {
+      const auto wrapped = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::min());
+      E is_wrapped = binary(Binary::kEq, dimension.high, number(wrapped, range), range);
+      trap_if(is_wrapped, "a parallel loop cannot include the largest index", before);
+    }
+    E length = binary(Binary::kSub, dimension.high, dimension.low, range);
+    E too_long = make(ExprKind::kAnd, basic(TypeKind::kBool), range,
+                      {binary(Binary::kLt, dimension.low, dimension.high, range),
+                       binary(Binary::kLt, length, number(0, range), range)});
+    trap_if(too_long, "a parallel loop has at most 2^63 - 1 iterations", before);
   }
+}
+
+void BlockedLoops::trap_if(E condition, std::string message, Body& before) {
+  const Range range = analysis_.range_of(condition);
+  hir::Stmt* check = analysis_.make(StmtKind::kIf, range);
+  check->value = condition;
+  hir::Stmt* trap = analysis_.make(StmtKind::kTrap, range);
+  trap->value = string(std::move(message), range);
+  check->body.push_back(trap);
+  before.push_back(check);
 }
 
 void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, Range range, Body& before) {
   const auto op = [&](Binary which, E left, E right) { return binary(which, left, right, range); };
   const auto at_least_one = [&](E value) { return op(Binary::kMax, value, number(1, range)); };
-  const auto divided_up = [&](E value, E by, E again) {
-    return op(Binary::kDiv, op(Binary::kSub, op(Binary::kAdd, value, by), number(1, range)), again);
+  // Rounded up, for a value of at least 0; no step of it overflows.
+  const auto divided_up = [&](hir::Local* value, E by) {
+    E whole = op(Binary::kDiv, op(Binary::kSub, read(value, range), number(1, range)), by);
+    return op(Binary::kMin, read(value, range), op(Binary::kAdd, whole, number(1, range)));
   };
   const auto extent = [&](const hir::ParallelLoop::Dimension& dimension) {
     E length = op(Binary::kSub, read(dimension.high->local, range), read(dimension.low->local, range));
@@ -133,18 +156,15 @@ void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, 
     length = op(Binary::kAdd, length, one);
   }
   hir::Local* const elements = keep(at_least_one(length), before);
-  E by_iterations =
-      divided_up(read(iterations, range), number(kLeastIterations, range), number(kLeastIterations, range));
+  E by_iterations = divided_up(iterations, number(kLeastIterations, range));
   E by_work = op(Binary::kMax, number(kBlocksAtLeast, range),
                  op(Binary::kDiv, read(iterations, range), read(elements, range)));
   E by_memory = op(Binary::kDiv, number(kMostElements, range), read(elements, range));
   E most = op(Binary::kMin, by_iterations, number(kMostBlocks, range));
   most = op(Binary::kMin, most, op(Binary::kMin, by_work, by_memory));
   hir::Local* const wanted = keep(at_least_one(most), before);
-  E in_each = divided_up(read(rows, range), read(wanted, range), read(wanted, range));
-  blocks.rows = keep(at_least_one(in_each), before);
-  blocks.count =
-      keep(divided_up(read(rows, range), read(blocks.rows, range), read(blocks.rows, range)), before);
+  blocks.rows = keep(at_least_one(divided_up(rows, read(wanted, range))), before);
+  blocks.count = keep(divided_up(rows, read(blocks.rows, range)), before);
 }
 
 hir::Expr* BlockedLoops::copies_of(const ReducedArray& array, hir::Local* blocks, Range range) {
@@ -188,6 +208,7 @@ void BlockedLoops::declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Block
     if (!reduction.of_elements || reduction.variable.empty()) continue;
     const auto known = std::ranges::find(blocks.arrays, reduction.variable.text, &ReducedArray::name);
     const bool good = known != blocks.arrays.end();
+    if (good && known->variable != nullptr) continue;  // reduced twice
     Variable* variable = parts_.scopes.declare(reduction.variable, good ? known->array->type : error_type(),
                                                VariableKind::kReduction);
     if (!good) continue;
@@ -222,9 +243,11 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
       hir::Local* const rows = parts_.kernel_captures.pass(loop, blocks.rows, range);
       E skipped = binary(Binary::kMul, read(blocks.number, range), read(rows, range), range);
       hir::Local* const first = keep(binary(Binary::kAdd, inside(dimension.low), skipped, range), loop.body);
-      E end = binary(Binary::kAdd, read(first, range), read(rows, range), range);
+      // The end of the last block may be beyond the largest number: the shorter distance is added.
+      E left = binary(Binary::kSub, inside(dimension.high), read(first, range), range);
+      E distance = binary(Binary::kMin, left, read(rows, range), range);
       each->value = read(first, range);
-      each->limit = binary(Binary::kMin, end, inside(dimension.high), range);
+      each->limit = binary(Binary::kAdd, read(first, range), distance, range);
     } else {
       each->value = inside(dimension.low);
       each->limit = inside(dimension.high);
@@ -238,6 +261,8 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
 }
 
 void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Range range, Body& out) {
+  // Functions may trap, and sums do not: then the arrays are as before.
+  parts_.folded_values.fold(blocks, range, out);
   for (const ReducedArray& reduced : blocks.arrays) {
     hir::Stmt* made = analysis_.make(StmtKind::kParallelFor, range);
     made->loop = std::make_unique<hir::ParallelLoop>();
@@ -266,7 +291,6 @@ void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Ran
     fold.body.push_back(assign(make(ExprKind::kIndex, type, range, element), read(whole, range), range));
     out.push_back(made);
   }
-  parts_.folded_values.fold(blocks, range, out);
 }
 
 // whole = whole op copy, for each number in them.

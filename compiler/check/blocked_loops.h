@@ -32,6 +32,7 @@ class BlockedLoops : public BodyPart {
   ReducedArray find_array(const ast::Reduction& reduction, Body& before);
   bool can_reduce(const Type* type, bytecode::ReductionOp op);
   E identity(bytecode::ReductionOp op, const Type* type, Range range);
+  void trap_if(E condition, std::string message, Body& before);
   void keep_bounds(hir::ParallelLoop& loop, Range range, Body& before);
   void choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, Range range, Body& before);
   E copies_of(const ReducedArray& array, hir::Local* blocks, Range range);

@@ -404,6 +404,22 @@ TEST(Parallel, PureBodies) {
       "}",
       {"reduced by a function of two 'f64'"});
   refuse_loop("parallel for i in 0..n step 0 { }", {"a step of 0 never ends"});
+  for (const char* twice : {"+: h[], max: h[]", "+: h[], +: h[]"})
+    refuse_loop("parallel for i in 0..n reduce(" + std::string(twice) + ") { h[0] += 1; }",
+                {"'h' is reduced twice"});
+  refuse_loop("let g = fn(x: i64, y: i64) => x; parallel for i in 0..n reduce(+: h[], g: h[]) { h[0] += 1; }",
+              {"not by a function or search"});
+  refuse("const table = [1, 2]; fn f() { parallel for i in 0..9 reduce(+: table[]) { } }",
+         {"must be a local variable, and 'table' is a constant", "let own = table;"});
+  refuse("const one = 1; fn f() { parallel for i in 0..9 reduce(+: one) { } }",
+         {"must be a local `var`, and 'one' is a constant", "var own = one;"});
+  for (const char* whole : {"parallel for i in 0..n reduce(first: h) { }",
+                            "let g = fn(x: i64, y: i64) => x; parallel for i in 0..n reduce(g: h) { }"}) {
+    const Outcome outcome = run(kLoopHead + std::string(whole) + " }");
+    EXPECT_NE(outcome.rendered.find("'h' cannot be reduced as a whole"), std::string::npos)
+        << outcome.rendered;
+    EXPECT_EQ(outcome.rendered.find("h[]"), std::string::npos) << outcome.rendered;
+  }
   refuse_loop("parallel for i in 0..n step 2 { a[i] = a[i + 2]; }", {"iterations conflict"});
   accept_loop("parallel for i in 0..n - 1 step 2 { a[i] = a[i + 1]; }");
   refuse_loop("parallel for i in 0..n { parallel for j in 0..n { a[j] = b[i]; } }",
@@ -423,6 +439,25 @@ TEST(Parallel, CalledFunctionsArePure) {
       "fn g(n: i64) -> i64 => if n < 2 { n } else { g(n - 1) };\n"
       "fn f(a: [i64]) { parallel for i in 0..a.len { a[i] = g(i); } }",
       {"cannot call 'g', which would recurse"});
+  for (const char* loop :
+       {"i in 0..9 { }", "i in 0..9 reduce(+: a[]) { a[0] += i; }", "i in 0..9 step 2 { }"}) {
+    refuse("fn f(a: [i64]) { parallel for i in 0..a.len { g(a); } }\nfn g(a: [i64]) { parallel for " +
+               std::string(loop) + " }",
+           {"cannot call 'g', which would start another parallel loop", "test.dhp:2:"});
+  }
+}
+
+TEST(Parallel, SearchesCallOnlyWhatDoesNotWrite) {
+  const std::string search =
+      "import atomic; fn f(a: [i64]) { var at = 0; parallel for i in 0..a.len reduce(first: at) { "
+      "if g(a, i) > 3 { at = i; } } }\n";
+  accept(search + "fn g(a: [i64], i: i64) -> i64 { var w: [i64; 2]; w[i & 1] = a[i]; return w[1]; }");
+  const char* const refused = "a search cannot call 'g', which writes elements";
+  refuse(search + "fn g(a: [i64], i: i64) -> i64 { a[i] = 1; return 2; }", {refused, "test.dhp:2:"});
+  refuse(search + "fn g(a: [i64], i: i64) -> i64 => atomic.add(a[i], 1);", {refused});
+  refuse(
+      search + "fn g(a: [i64], i: i64) -> i64 { h(a, i); return 2; }\nfn h(a: [i64], i: i64) { a[i] += 1; }",
+      {refused, "test.dhp:3:"});
 }
 
 TEST(Parallel, FieldPathsAreReadOnce) {

@@ -85,9 +85,10 @@ bool ParallelLoopChecker::steps(const ast::Dimension& dimension, hir::ParallelLo
   E distance = binary(Binary::kSub, as_u64(to), as_u64(from), range);
   if (!dimension.inclusive) distance = binary(Binary::kSub, distance, integer(1, u64, range), range);
   E width = downwards ? integer(0 - step->integer, u64, range) : as_u64(step);
-  E count = binary(Binary::kAdd, binary(Binary::kDiv, distance, width, range), integer(1, u64, range), range);
   const std::uint64_t most = std::uint64_t{1} << 63;
-  count = binary(Binary::kMin, count, integer(most, u64, range), range);
+  E behind_first = binary(Binary::kDiv, distance, width, range);
+  behind_first = binary(Binary::kMin, behind_first, integer(most - 1, u64, range), range);
+  E count = binary(Binary::kAdd, behind_first, integer(1, u64, range), range);
   count = make(ExprKind::kConvert, i64, range, {count});
   E none = integer(0, i64, range);
   bounds.high = make(ExprKind::kConditional, i64, range, {binary(is_some, from, to, range), count, none});

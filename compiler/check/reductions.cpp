@@ -78,14 +78,21 @@ Variable* ReductionChecker::outer_variable(const ast::Reduction& reduction) {
     if (parts_.names.this_has_field(name.text)) {
       error(name.range, "a reduction variable must be a local `var`, and '{}' is a field", name.text)
           .help("use a local, and assign the field after the loop");
+    } else if (state_.context.module->constants.contains(name.text)) {
+      error(name.range, "a reduction variable must be a local `var`, and '{}' is a constant", name.text)
+          .help("declare one before the loop: `var own = {};`", name.text);
     } else {
       parts_.names.report_unknown(name.text, name.range, false);
     }
     return nullptr;
   }
   if (outer->type->is(TypeKind::kArray)) {
-    error(name.range, "'{}' cannot be reduced as a whole: it is a '{}'", name.text, outer->type->name)
-        .help("write `reduce({}: {}[])` to reduce its elements", ast::to_string(reduction.op), name.text);
+    Diagnostic& diagnostic =
+        error(name.range, "'{}' cannot be reduced as a whole: it is a '{}'", name.text, outer->type->name);
+    if (reduction.op < ast::ReductionOp::kFirst) {
+      diagnostic.help("write `reduce({}: {}[])` to reduce its elements", ast::to_string(reduction.op),
+                      name.text);
+    }
     return nullptr;
   }
   if (outer->kind == VariableKind::kReduction || !parts_.assignment.check_assignable(*outer, name.range))
