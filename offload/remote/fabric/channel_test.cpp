@@ -608,8 +608,8 @@ std::string suffers(Fault fault, std::uint64_t at, bool with_key, LaneKind kind 
             [=](unsigned, std::uint64_t message, ConstBytes) { return message == at ? fault : Fault{}; });
   if (with_key) pair.use_key(std::byte{9});
   pair.client_options_.seal = pair.worker_options_.seal = seal;
-  pair.worker_->silence_ = pair.client_->silence_ = 400ms;
-  pair.worker_options_.handshake_deadline = pair.client_options_.handshake_deadline = 400ms;
+  pair.worker_->silence_ = pair.client_->silence_ = 1s;
+  pair.worker_options_.handshake_deadline = pair.client_options_.handshake_deadline = 1s;
   pair.start(kind);
   if (pair.client_->wait_open()) {
     const Bytes memory = numbers(3 * BulkLane::kPieceBytes);
