@@ -59,17 +59,7 @@ Status CheckedQueue::fill(const MemorySpan& to, std::byte value, const Order& or
 }
 
 Status CheckedQueue::launch(const Launch& launch, const Order& order, std::uint64_t label) {
-  Operation operation;
-  operation.record.kind = Kind::kLaunch;
-  operation.record.label = label;
-  operation.kernel = launch.kernel;
-  operation.space = launch.space;
-  operation.scalars.assign(launch.scalars.begin(), launch.scalars.end());
-  operation.arrays.assign(launch.arrays.begin(), launch.arrays.end());
-  operation.partials = launch.partials;
-  operation.report = launch.report;
-  operation.stop = launch.stop;
-  return accept(std::move(operation), order);
+  return accept(operation_of(launch, label), order);
 }
 
 Status CheckedQueue::write(const MemorySpan& to, std::span<const std::byte> bytes, const Order& order,

@@ -37,7 +37,22 @@ struct Operation {
   bool is_batch() const { return !steps.empty(); }
 };
 
-// What a step counts for DeviceInfo::batch_bytes: at least as many bytes as a message to a worker has for it.
+// The operation that does the launch.
+inline Operation operation_of(const Launch& launch, std::uint64_t label) {
+  Operation operation;
+  operation.record.kind = OperationRecord::Kind::kLaunch;
+  operation.record.label = label;
+  operation.kernel = launch.kernel;
+  operation.space = launch.space;
+  operation.scalars.assign(launch.scalars.begin(), launch.scalars.end());
+  operation.arrays.assign(launch.arrays.begin(), launch.arrays.end());
+  operation.partials = launch.partials;
+  operation.report = launch.report;
+  operation.stop = launch.stop;
+  return operation;
+}
+
+// The size of a step for DeviceInfo::batch_bytes: at least as many bytes as a message to a worker has for it.
 inline std::uint64_t batch_bytes_of(const Operation& step) {
   return 128 + 8 * step.scalars.size() + 104 * step.arrays.size() + step.contents.size();
 }

@@ -241,7 +241,7 @@ PipelineDevice::~PipelineDevice() {
 template <typename Submit>
 Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after, Submit&& submit) {
   if (failure_) return *failure_;
-  // What others wait for must have been submitted.
+  // Operations that others wait for must have been submitted.
   if (stage != Stage::kLaunch && after[Stage::kLaunch] > submitted_[Stage::kLaunch])
     DHPVM_TRY(submit_batch());
   std::array<SemaphoreValue, kStages> waits;
@@ -361,19 +361,7 @@ Status PipelineDevice::submit_batch() {
 }
 
 Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after, const Loop& loop) {
-  if (is_batching_) {
-    Operation step;
-    step.record.kind = OperationRecord::Kind::kLaunch;
-    step.record.label = loop.label & kLabelMask;
-    step.kernel = launch.kernel;
-    step.space = launch.space;
-    step.scalars.assign(launch.scalars.begin(), launch.scalars.end());
-    step.arrays.assign(launch.arrays.begin(), launch.arrays.end());
-    step.partials = launch.partials;
-    step.report = launch.report;
-    step.stop = launch.stop;
-    return add_to_batch(std::move(step), after);
-  }
+  if (is_batching_) return add_to_batch(operation_of(launch, loop.label & kLabelMask), after);
   const double expected = pace_->expected_seconds(loop);
   const auto begin = Tracer::Clock::now();
   auto position = submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
