@@ -209,7 +209,7 @@ std::string profile_table(std::span<const ProfileStack> stacks) {
     }
     if (stack.frames.empty()) continue;
     functions[stack.frames.back().function].own += stack.time;
-    // What is no code of the program counts for the line that waits for it.
+    // A frame that is no code of the program counts for the line that waits for it.
     const auto at = std::find_if(stack.frames.rbegin(), stack.frames.rend(),
                                  [](const StackFrame& frame) { return !frame.file.empty(); });
     if (at != stack.frames.rend()) lines[place_of(*at)].own += stack.time;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of a profile: a table for the terminal, and files for programs and people that look closer.
+// Writes a profile: a table for the terminal, and files for programs and people that look closer.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told of tests: on the terminal, and in the two formats that other programs read.
+// Reports on tests: on the terminal, and in the two formats that other programs read.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ class Coverage {
  public:
   void add(std::span<const LineCount> counts);
   bool is_empty() const { return lines_.empty(); }
-  // The tracefile of lcov. Of modules that are no files, those of the library, nothing is told.
+  // The tracefile of lcov. It leaves out modules that are no files, those of the library.
   std::string lcov_text() const;
 
  private:

@@ -84,7 +84,7 @@ class OpenDevices {
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<OpenDevice>> opened_;
   DeviceTotals dropped_;  // of devices that were dropped
-  // What present() has found last, without anything being absent.
+  // The last result of present() with no device absent.
   struct Presence {
     std::vector<std::string> wishes;
     std::vector<std::string> names;

@@ -60,7 +60,7 @@ void Profiler::take(const Context& context, Part part, std::uint32_t detail) {
   if (const std::uint64_t collections = context.heap->collections(); collections != collections_seen_) {
     collections_seen_ = collections;
     const std::chrono::nanoseconds all = time_in_collections(*context.heap);
-    // Of collections that end just before an instant, the rest is left for the next sample.
+    // Where collections end just before an instant, the rest is left for the next sample.
     const std::chrono::nanoseconds share = std::min(all - collected_, time);
     collected_ += share;
     time -= share;

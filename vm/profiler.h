@@ -31,7 +31,7 @@ struct Context;
 
 class Profiler {
  public:
-  // What has run since the last checkpoint. kCallers stands for the outer frames of a deep stack.
+  // The part that has run since the last checkpoint. kCallers stands for the outer frames of a deep stack.
   enum class Part : std::uint8_t { kFunction, kNative, kCores, kDevices, kCompiler, kCollector, kCallers };
 
   Profiler(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<const CodeMap> code)
@@ -54,7 +54,7 @@ class Profiler {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Of a part of the program: function, file and line, or 0 where the line is not known; of others: `detail`.
+  // A part of the program has function, file and line, or 0 where the line is not known; others have `detail`.
   struct Place {
     Part part = Part::kFunction;
     std::uint32_t function = 0;

@@ -28,7 +28,7 @@ class LoadWatch : public llvm::orc::ObjectLinkingLayer::Plugin {
   void modifyPassConfig(llvm::orc::MaterializationResponsibility& responsibility,
                         llvm::jitlink::LinkGraph& graph, llvm::jitlink::PassConfiguration& passes) override;
 
-  // What was told is not taken back: code stays where it is, or other code takes its place (see LinkerOptions).
+  // A report is never taken back: code stays where it is, or other code takes its place (see LinkerOptions).
   llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility& /*failed*/) override {
     return llvm::Error::success();
   }

@@ -75,7 +75,7 @@ class Purity {
         });
   }
 
-  // What the body itself writes has been refused (folded_values.cpp).
+  // Writes of the body itself have been refused before (folded_values.cpp).
   void check_search(const hir::ParallelLoop& loop) {
     hir::walk(
         loop.body,

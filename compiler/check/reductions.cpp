@@ -210,7 +210,7 @@ const ast::Expr* ReductionChecker::min_max_argument(const ast::Expr& call, const
   if (callee.kind != ast::ExprKind::kMember || callee.safe || callee.name.text != wanted) return nullptr;
   const ModuleSymbols* module = parts_.names.module_named(*callee.operands[0]);
   if (module == nullptr || module->name != "math" || call.arguments.size() != 2) return nullptr;
-  // What a loop can compute has the same value where it stands twice.
+  // An expression in a loop has the same value where it stands twice.
   const auto text = [&](const ast::Expr& expr) { return analysis_.diagnostics().sources().text(expr.range); };
   for (std::size_t i = 0; i < 2; ++i) {
     if (text(*call.arguments[i].value) == text(place)) return call.arguments[1 - i].value;

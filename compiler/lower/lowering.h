@@ -10,7 +10,7 @@
 
 namespace dhpvm::compiler {
 
-// Of which instructions the line table tells the place in the source.
+// The instructions whose place in the source is in the line table.
 enum class LinesOf : std::uint8_t {
   kStops,         // those that can trap, call or be stopped at: all that a running program can tell of
   kInstructions,  // all, for counting lines; functions of the program are not inlined then

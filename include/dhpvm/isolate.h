@@ -22,7 +22,7 @@
 namespace dhpvm {
 
 // Calls that were active together, outermost first, and the time that was spent so. The line of a frame is that of the
-// call or, of the innermost one, the line that ran; no file where it is not known. What else takes a program's time is
+// call or, of the innermost one, the line that ran; no file where it is not known. Other uses of time are
 // the innermost frame, in brackets: "[garbage collection]", "[parallel loop on the cores]", "[native io.read_text]".
 // The outermost one is "[callers left out]" where there were more than 200.
 struct ProfileStack {

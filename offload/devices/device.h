@@ -63,7 +63,7 @@ struct DeviceStats {
   std::uint64_t copies = 0;
   std::uint64_t launches = 0;
   // For devices that take batches: how many they were given, and how many of these were the same as one before, so that
-  // little more than that was said. Of all devices of a worker together.
+  // little more than that was said. Both count all devices of a worker together.
   std::uint64_t batches = 0;
   std::uint64_t replays = 0;
 };

@@ -68,7 +68,7 @@ class ExecutionMemo {
     numbers_of(footprint, chunk, asked_);
     return memo_.find(asked_);
   }
-  // Of the execution that was asked for last.
+  // Keeps it for the execution that was asked for last.
   const Value& keep(Value value) { return memo_.keep(asked_, std::move(value)); }
 
  private:

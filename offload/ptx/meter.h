@@ -29,7 +29,7 @@ struct Counts {
 // One line, without its end.
 std::string text_of(const Counts& counts);
 
-// Of one launch, which is run by one thread.
+// Belongs to one launch, which one thread runs.
 class Meter {
  public:
   explicit Meter(const Extent& block);

@@ -13,7 +13,7 @@
 
 namespace dhpvm::offload {
 
-// What is told of operations on this device.
+// The records of operations on this device.
 wire::Span span_of(const MemorySpan& span);
 wire::Work work_of(const Operation& launch);
 

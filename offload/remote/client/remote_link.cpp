@@ -478,7 +478,7 @@ std::uint64_t RemoteLink::write_bytes() {
 }
 
 std::uint64_t RemoteLink::batch_bytes() {
-  // What is left of a frame is for the order.
+  // The rest of a frame is for the order.
   constexpr std::uint64_t kOrder = 2048;
   const std::lock_guard lock(mutex_);
   const bool takes_them = frames_ != nullptr && frames_->channel().version() > kVersionWithoutBatches &&

@@ -182,7 +182,7 @@ struct Fill {
   Span to;
   std::uint64_t value = 0;
 };
-// What a launch is to do; the order comes before it.
+// The work of a launch; the order comes before it.
 struct Work {
   Id kernel = 0;
   std::vector<std::array<std::int64_t, 2>> space;  // low and high of each dimension

@@ -342,7 +342,7 @@ TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
       {{kept, wire::Replay{on_queue(1), 3, {}, {Bytes(8), Bytes(8)}}}, "changes what a batch does not have"},
       {{kept, wire::Replay{on_queue(1), 3, {}, {Bytes(4097)}}}, "beyond the end of its memory"},
       {{kept, wire::Replay{on_queue(1), 3, {{0, 1}}, {Bytes(8)}}}, "changes what a batch does not have"},
-      // What is kept names memory as the client does, and is looked up again.
+      // A kept batch names memory as the client does, and is looked up again.
       {{kept, wire::Free{2}, wire::Replay{on_queue(1), 3, {}, {Bytes(8)}}},
        "memory that its device does not have"},
       {{wire::Copy{{1, {{99, 1}}, {}}, {2, 0, 8}, {2, 8, 8}}}, "a semaphore that its device does not have"},

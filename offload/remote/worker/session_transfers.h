@@ -53,7 +53,7 @@ class SessionTransfers {
   // True when all of the operation has been given to the device; false when the rest must wait.
   Result<bool> submit_upload(session::Stream& stream, session::Pending& pending,
                              const session::LocalOrder& order);
-  // What a thread of the device does for a write, or a download that is_answer(), of elements that the host sees.
+  // A thread of the device runs these for a write, or a download that is_answer(), of elements that the host sees.
   std::function<void()> writing(const MemorySpan& to, std::vector<std::byte> bytes);
   std::function<void()> answering(const session::Stream& stream, std::uint64_t operation,
                                   const MemorySpan& from);

@@ -127,7 +127,7 @@ Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> 
   }
   device_.begin_batch();
   Status status = submit_stages(needs);
-  // What has been noted as submitted is.
+  // Operations that are noted as submitted must be so.
   if (Status ended = device_.end_batch(); status.ok()) status = std::move(ended);
   DHPVM_TRY(status);
   current_->until = last_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The use that loops make of their arrays, as far as numbers decide it: bounds, some scalars, the shapes of arrays, and
 // which of them are the same. Short loops are mostly executed with the same numbers again, and to put these into
-// footprints is most of planning's cost. What devices and host have of an array is no part of it: that is asked anew
+// footprints is most of planning's cost. The state of an array's copies is no part of it: that is asked anew
 // for each execution, so that nothing that is kept can be out of date.
 #pragma once
 

@@ -87,7 +87,7 @@ const fromDiagnostic = (d) => ({
   range: fromRange(d.range), message: d.message, severity: d.severity + 1, source: d.source, code: d.code,
 });
 
-// Asks the server. What it refuses is shown nowhere but in renaming: while somebody types, most sources are wrong.
+// Asks the server. Only renaming shows what it refuses: while somebody types, most sources are wrong.
 async function ask(method, params, token, make) {
   if (client === null) return null;
   try {
