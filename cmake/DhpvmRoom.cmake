@@ -73,12 +73,14 @@ if(DHPVM_ONE_GO)
   target_compile_options(dhpvm_flags INTERFACE -Wno-shadow)
 endif()
 
-# dhpvm_test_flags(TARGET): how tests are compiled. Under sanitizers the rooms that they test are optimised, which decides
-# how long tests run; the tests themselves are not, which saves a third of the time that compiling them takes. Fuzzers
-# learn nothing from the coverage of tests.
+# dhpvm_test_flags(TARGET): how tests are compiled. Under sanitizers, and in a build from nothing, the rooms that they test
+# are optimised, which decides how long tests run; the tests themselves are not, which saves a third of the time that
+# compiling them takes. Fuzzers learn nothing from the coverage of tests.
 function(dhpvm_test_flags target)
-  if(DHPVM_SANITIZE)
+  if(DHPVM_SANITIZE OR DHPVM_ONE_GO)
     target_compile_options(${target} PRIVATE -O0)
+  endif()
+  if(DHPVM_SANITIZE)
     target_compile_definitions(${target} PRIVATE DHPVM_SANITIZED) # for tests that then try fewer cases
   endif()
   if(DHPVM_FUZZ)

@@ -49,6 +49,7 @@ class Executor:
 
 # The kinds of devices on vendors' drivers, as the build reads them.
 KINDS_FILE = Path(__file__).resolve().parent.parent / "offload/drivers/device_kinds.def"
+LIBRARY = Path(__file__).resolve().parent.parent / "stdlib"
 DEVICE_KINDS = re.findall(r"^X\((\w+)\)$", KINDS_FILE.read_text(), re.MULTILINE)
 
 EXECUTORS = [
@@ -79,12 +80,14 @@ EXECUTORS = [
         "parallel loops on a simulated accelerator with little memory, in small batches",
         ["{run}", "--jit-wait", "--device=sim?mem=400KB", "--batch=1000", "{source}"],
         takes_errors=False,
+        loops_only=True,
     ),
     Executor(
         "device-inline",
         "parallel loops on the host as a device, whose memory the program shares",
         ["{run}", "--jit-wait", "--device=host?inline", "{source}"],
         takes_errors=False,
+        loops_only=True,
     ),
     *(
         Executor(
@@ -93,12 +96,13 @@ EXECUTORS = [
             ["{run}", "--jit-wait", f"--device={kind}:0", "--batch=5000", "{source}"],
             takes_errors=False,
             device=f"{kind}:0",
+            loops_only=True,
         )
         for kind in DEVICE_KINDS
     ),
     Executor(
         "device-remote",
-        "parallel loops on a worker in a process of its own, in small batches; programs without any are left out",
+        "parallel loops on a worker in a process of its own, in small batches",
         ["{run}", "--jit-wait", "--device=remote/{worker}/host", "--batch=1000", "{source}"],
         takes_errors=False,
         loops_only=True,
@@ -267,11 +271,27 @@ def reason_to_skip(program, executor):
     return None
 
 
+def has_parallel_loops(source):
+    """Whether the module in this file, or one that it imports, has a parallel loop."""
+    seen, left = set(), [source]
+    while left:
+        path = left.pop()
+        if path in seen or not path.exists():
+            continue
+        seen.add(path)
+        text = path.read_text(encoding="utf-8")
+        if "parallel for" in text:
+            return True
+        for name in re.findall(r"^import ([\w.]+)", text, re.MULTILINE):
+            left += [folder / (name.replace(".", "/") + ".dhp") for folder in (source.parent, LIBRARY)]
+    return False
+
+
 def applies(program, executor):
     """Whether this pair is a test at all, as opposed to one that is skipped for a reason."""
     if program.slow and not executor.takes_slow:
         return False
-    if executor.loops_only and "parallel for" not in program.path.read_text(encoding="utf-8"):
+    if executor.loops_only and not has_parallel_loops(program.path):
         return False
     return executor.takes_errors or not program.errors
 
