@@ -262,7 +262,7 @@ void CheckedQueue::finish(Operation operation, Status status) {
     for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).fail(*failure_);
     return;
   }
-  // Whoever waits for this operation may expect its memory back.
+  // A waiter for this operation may expect its memory back.
   if (!operation.is_batch()) end(operation);
   for (Operation& step : operation.steps) end(step);
   for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).reach(signal.value);
