@@ -27,7 +27,7 @@
 #include "bytecode/verifier.h"
 #include "bytecode/writer.h"
 #include "offload/devices/kernel_compiler.h"
-#include "offload/remote/client/remote_workers.h"
+#include "offload/remote/client/remote_factory.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/key_file.h"
 #include "offload/remote/fabric/load_fabric.h"

@@ -10,7 +10,7 @@
 #include "offload/devices/host/host_device.h"
 #include "offload/devices/sim/sim_device.h"
 #include "offload/remote/client/remote_device.h"
-#include "offload/remote/client/remote_workers.h"
+#include "offload/remote/client/remote_factory.h"
 #include "offload/remote/fabric/key_file.h"
 #include "offload/remote/fabric/load_fabric.h"
 #include "offload/remote/fabric/loopback.h"

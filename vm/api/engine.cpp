@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "dhpvm/version.h"
 #include "offload/drivers/device_kinds.h"
-#include "offload/remote/client/remote_workers.h"
+#include "offload/remote/client/remote_factory.h"
 #include "stdlib/native/natives.h"
 #include "vm/api/host_definitions.h"
 #include "vm/api/security.h"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "offload/devices/checked_queue.h"
 #include "offload/devices/device_base.h"
 #include "offload/remote/client/remote_link.h"
 #include "offload/remote/client/remote_objects.h"

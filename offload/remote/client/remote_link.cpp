@@ -17,6 +17,9 @@ constexpr std::uint64_t kPings = 8;
 // than quartz has.
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
+// Results in frames that may be on their way: a worker ends a session for which twice as much waits to be sent. One
+// batch alone may have more, 3 MiB at most.
+constexpr std::int64_t kMostAnswers = 2 << 20;
 
 Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
@@ -286,8 +289,8 @@ wire::Id RemoteLink::next_id() {
   return next_id_++;
 }
 
-void RemoteLink::post(const wire::FromClient& record, std::uint64_t operations) {
-  Waiting waiting{{}, static_cast<std::int64_t>(operations)};
+void RemoteLink::post(const wire::FromClient& record, std::uint64_t operations, std::uint64_t answer_bytes) {
+  Waiting waiting{{}, static_cast<std::int64_t>(operations), static_cast<std::int64_t>(answer_bytes)};
   wire::write(waiting.record, record);
   const std::lock_guard lock(mutex_);
   if (lost_) return;
@@ -295,13 +298,18 @@ void RemoteLink::post(const wire::FromClient& record, std::uint64_t operations) 
   release();
 }
 
-// With the mutex held. Records keep their order.
+// With the mutex held. Records keep their order. None that is held back is needed by one that is under way: operations
+// wait for earlier ones only.
 void RemoteLink::release() {
   while (!waiting_.empty()) {
     const Waiting& first = waiting_.front();
     const auto most = static_cast<std::int64_t>(welcome_.max_operations);
     if (first.operations != 0 && in_flight_ + first.operations > most) break;
+    if (first.answer_bytes != 0 && answers_in_flight_ > 0 &&
+        answers_in_flight_ + first.answer_bytes > kMostAnswers)
+      break;
     in_flight_ += first.operations;
+    answers_in_flight_ += first.answer_bytes;
     add(first.record);
     waiting_.pop_front();
   }
@@ -329,6 +337,17 @@ void RemoteLink::flush() {
 void RemoteLink::operations_done(std::uint64_t count) {
   const std::lock_guard lock(mutex_);
   in_flight_ -= static_cast<std::int64_t>(count);
+  send_waiting();
+}
+
+void RemoteLink::answered(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  answers_in_flight_ -= static_cast<std::int64_t>(bytes);
+  send_waiting();
+}
+
+// With the mutex held.
+void RemoteLink::send_waiting() {
   if (waiting_.empty()) return;
   release();
   send_batch();
@@ -371,7 +390,7 @@ Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id,
     const std::lock_guard lock(mutex_);
     requests_[id] = &request;
   }
-  post(record, false);
+  post(record);
   flush();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return request.reply || ended_; });

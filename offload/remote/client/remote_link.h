@@ -78,14 +78,18 @@ class RemoteLink final : public FrameHandler,
 
   wire::Id next_id();
   // Sends a record with the next frame that leaves.
-  void post(const wire::FromClient& record) { post(record, 0); }
+  void post(const wire::FromClient& record) { post(record, 0, 0); }
   void flush();
   // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
   Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, ConstBytes code = {});
 
-  // For RemoteOperations. A record of so many operations waits while the worker has as many as it takes.
-  void post_operation(const wire::FromClient& record, std::uint64_t count) { post(record, count); }
+  // For RemoteOperations. A record of so many operations, with so many bytes of results in frames, waits while the
+  // worker has as many as it takes, or as many bytes may be on their way.
+  void post_operation(const wire::FromClient& record, std::uint64_t count, std::uint64_t answer_bytes) {
+    post(record, count, answer_bytes);
+  }
   void operations_done(std::uint64_t count);
+  void answered(std::uint64_t bytes);
   // Before all that waits.
   void send_now(const wire::FromClient& record);
   void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
@@ -132,6 +136,7 @@ class RemoteLink final : public FrameHandler,
   struct Waiting {
     std::vector<std::byte> record;
     std::int64_t operations;
+    std::int64_t answer_bytes;
   };
   struct Request {
     wire::Digest digest{};
@@ -139,8 +144,9 @@ class RemoteLink final : public FrameHandler,
     std::optional<wire::Reply> reply;
   };
 
-  void post(const wire::FromClient& record, std::uint64_t operations);
+  void post(const wire::FromClient& record, std::uint64_t operations, std::uint64_t answer_bytes);
   void release();
+  void send_waiting();
   void add(ConstBytes record);
   void send_batch();
   void end(const Error& reason);
@@ -197,7 +203,9 @@ class RemoteLink final : public FrameHandler,
   std::vector<std::byte> batch_;
   std::size_t batch_records_ = 0;
   std::deque<Waiting> waiting_;
-  std::int64_t in_flight_ = 0;  // operations; below 0 when some have been given up before they were sent
+  // Operations, and bytes of their results in frames; below 0 when some have been given up before they were sent.
+  std::int64_t in_flight_ = 0;
+  std::int64_t answers_in_flight_ = 0;
   std::map<wire::Id, Request*> requests_;
   std::chrono::nanoseconds shift_{0};
   Clock::duration best_trip_ = Clock::duration::max();  // that which shift_ was measured with

@@ -23,12 +23,6 @@ Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
 }
 
-bool is_imported(const MemorySpan& span) {
-  return static_cast<const OwnedMemory&>(*span.memory).is_imported();
-}
-
-std::byte* address(const MemorySpan& span) { return span.memory->host() + span.offset; }
-
 }  // namespace
 
 void RemoteOperations::add(const std::shared_ptr<RemoteStream>& stream) {
@@ -62,9 +56,9 @@ void RemoteOperations::submit(RemoteStream& stream, const std::shared_ptr<Remote
   operation->number = next_number_;
   next_number_ += operation->count();
   stream.outstanding += operation->count();
-  const wire::FromClient record = record_of(stream, *operation);
+  const wire::FromClient record = records_.record_of(stream, *operation);
   order(stream, *operation);
-  link_.post_operation(record, operation->count());
+  link_.post_operation(record, operation->count(), operation->answer_bytes);
   if (operation->operation.stop != nullptr) watch_for_stops();
   if (operation->data_moved) return;
   const auto await_data = [&](const Operation& local, std::uint64_t number) {
@@ -77,77 +71,6 @@ void RemoteOperations::submit(RemoteStream& stream, const std::shared_ptr<Remote
     if (operation->operation.record.kind == Kind::kUpload) uploads_.push_back({held, operation});
   }
   start_transfers();
-}
-
-// The operation as the worker is to do it; notes what this side has to do for it.
-wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteOperation& operation) {
-  Operation& local = operation.operation;
-  wire::Order order;
-  order.queue = stream.id;
-  for (const SemaphoreValue& wait : local.waits) {
-    order.waits.push_back({static_cast<RemoteSemaphore&>(*wait.semaphore).id(), wait.value});
-  }
-  for (const SemaphoreValue& signal : local.signals) {
-    order.signals.push_back({static_cast<RemoteSemaphore&>(*signal.semaphore).id(), signal.value});
-  }
-  if (local.is_batch()) return record_of_batch(std::move(order), operation);
-  const Kind kind = local.record.kind;
-  if (kind == Kind::kLaunch) {
-    link_.count_job();
-    return wire::Launch{work_of(local), std::move(order)};
-  }
-  if (kind == Kind::kUpload && !local.contents.empty()) {
-    link_.count_sent(local.contents.size());
-    operation.is_in_frame = true;
-    const wire::Span to = span_of(local.to);
-    return wire::Write{std::move(order), to.memory, to.offset, std::exchange(local.contents, {})};
-  }
-  if (kind == Kind::kUpload) {
-    operation.data_moved = local.to.bytes == 0;
-    return wire::Upload{std::move(order), span_of(local.to)};
-  }
-  if (kind == Kind::kDownload) {
-    operation.data_moved = local.from.bytes == 0;
-    return wire::Download{std::move(order), span_of(local.from)};
-  }
-  if (kind == Kind::kDeviceCopy && !is_imported(local.to)) {
-    return wire::Copy{std::move(order), span_of(local.to), span_of(local.from)};
-  }
-  if (kind == Kind::kFill && !is_imported(local.to)) {
-    return wire::Fill{std::move(order), span_of(local.to), std::to_integer<std::uint64_t>(local.value)};
-  }
-  // The remaining kinds run on this host when the worker calls for them.
-  operation.data_moved = false;
-  if (kind == Kind::kHostCall) {
-    operation.host_function = local.function;
-  } else {
-    operation.host_function = [to = local.to, from = local.from, value = local.value, kind] {
-      if (to.bytes == 0) return;
-      if (kind == Kind::kFill) {
-        std::memset(address(to), std::to_integer<int>(value), to.bytes);
-      } else {
-        std::memcpy(address(to), address(from), to.bytes);
-      }
-    };
-  }
-  return wire::HostCall{std::move(order)};
-}
-
-// Notes the downloads, whose elements come with the answers.
-wire::FromClient RemoteOperations::record_of_batch(wire::Order order, RemoteOperation& operation) {
-  operation.is_in_frame = true;
-  std::vector<Operation>& steps = operation.operation.steps;
-  for (std::size_t n = 0; n < steps.size(); ++n) {
-    const OperationRecord& step = steps[n].record;
-    if (step.kind == Kind::kLaunch) link_.count_job();
-    if (step.kind == Kind::kUpload) link_.count_sent(step.bytes);
-    if (step.kind != Kind::kDownload) continue;
-    ++operation.awaited;
-    operation.data_moved = false;
-  }
-  wire::FromClient record = batches_.record_of(std::move(order), steps);
-  link_.count_batch(std::holds_alternative<wire::Replay>(record));
-  return record;
 }
 
 // With the mutex held.
@@ -246,7 +169,7 @@ void RemoteOperations::start_upload(const Transfer& upload) {
   const MemorySpan& from = upload.operation->operation.from;
   // The operation must be on its way before its data.
   link_.flush();
-  link_.send_run({upload.operation->number, 0}, {address(from), from.bytes},
+  link_.send_run({upload.operation->number, 0}, {host_address(from), from.bytes},
                  [this, upload](const Status&) { moved(upload); });
 }
 
@@ -286,12 +209,12 @@ Status RemoteOperations::on_run(const wire::RunHeader& header, std::uint64_t byt
   }
   if (operation.received == 0) {
     operation.begin = std::chrono::steady_clock::now();
-    begun_.push_back(transfer.operation);
+    results_.begin_run(transfer.operation);
   }
   operation.data_moves = true;
   operation.announced += bytes;
   lock.unlock();
-  link_.receive_run({address(to) + header.offset, bytes}, [this, transfer, bytes](const Status& status) {
+  link_.receive_run({host_address(to) + header.offset, bytes}, [this, transfer, bytes](const Status& status) {
     if (!status.ok()) return;  // the connection has ended: see on_lost()
     {
       const std::lock_guard inner(mutex_);
@@ -337,38 +260,6 @@ Status RemoteOperations::on_downloaded(wire::Downloaded& record) {
   }
   settle(stream);
   return {};
-}
-
-// With the mutex held, when everything that comes before the operation is done. Frames and runs travel separately, so
-// that a run may have brought what belongs to a later operation: where it goes, this one's data is out of date.
-void RemoteOperations::put_in_place(const RemoteOperation& operation) {
-  if (!operation.operation.is_batch()) put_in_place(operation.operation, operation.number);
-  for (const Operation& step : operation.operation.steps) put_in_place(step, operation.number);
-}
-
-void RemoteOperations::put_in_place(const Operation& download, std::uint64_t number) {
-  const std::vector<std::byte>& bytes = download.contents;
-  if (bytes.empty() || download.record.kind != Kind::kDownload) return;
-  std::byte* const to = address(download.to);
-  std::vector<std::span<const std::byte>> rest{bytes};
-  for (const auto& later : begun_) {
-    if (later->number < number) continue;
-    // The bytes that it has brought, as a part of this one's memory.
-    const std::ptrdiff_t offset = address(later->operation.to) - to;
-    const auto size = static_cast<std::ptrdiff_t>(bytes.size());
-    const std::byte* const begin = bytes.data() + std::clamp<std::ptrdiff_t>(offset, 0, size);
-    const std::byte* const end =
-        bytes.data() +
-        std::clamp(offset + static_cast<std::ptrdiff_t>(later->announced), std::ptrdiff_t{0}, size);
-    std::vector<std::span<const std::byte>> pieces;
-    for (const auto& piece : rest) {
-      const std::byte* const piece_end = piece.data() + piece.size();
-      if (piece.data() < begin) pieces.emplace_back(piece.data(), std::min(begin, piece_end));
-      if (end < piece_end) pieces.emplace_back(std::max(end, piece.data()), piece_end);
-    }
-    rest = std::move(pieces);
-  }
-  for (const auto& piece : rest) std::ranges::copy(piece, to + (piece.data() - bytes.data()));
 }
 
 void RemoteOperations::discard(std::uint64_t bytes) {
@@ -495,6 +386,7 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
   std::unique_lock lock(mutex_);
   if (stream->finishing) return;  // further out on this thread's stack
   stream->finishing = true;
+  std::uint64_t answered = 0;
   while (!stream->pending.empty()) {
     const std::shared_ptr<RemoteOperation> operation = stream->pending.front();
     Status status;
@@ -509,8 +401,9 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
     }
     stream->pending.pop_front();
     stream->outstanding -= operation->count();
-    if (status.ok()) put_in_place(*operation);
-    if (operation->announced != 0) std::erase(begun_, operation);
+    answered += operation->answer_bytes;
+    if (status.ok()) results_.put_in_place(*operation);
+    if (operation->announced != 0) results_.end_run(operation);
     host_done(operation->host_number);
     lock.unlock();
     stream->finish(*operation, std::move(status));
@@ -518,6 +411,8 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
   }
   stream->finishing = false;
   changed_.notify_all();
+  lock.unlock();
+  if (answered != 0) link_.answered(answered);
 }
 
 }  // namespace dhpvm::offload

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -19,6 +20,9 @@
 #include "offload/remote/fabric/strangers.h"
 
 namespace dhpvm::offload {
+
+// The first part of the names of their devices.
+inline constexpr std::string_view kRemotePrefix = "remote";
 
 struct RemoteWorkersOptions {
   std::vector<Address> workers;   // to be dialled
@@ -111,21 +115,5 @@ class RemoteWorkers {
   std::vector<std::shared_ptr<RemoteLink>> arrived_;
   std::vector<PeerStatus> departed_;  // of ended connections that had dialled in
 };
-
-// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. "remote/HOST:PORT" and
-// "remote" stand for all GPUs of the worker, or of all workers; for a worker without any, its first device. `workers`
-// is called when they are first needed; its error is reported every time.
-using OpenWorkers = std::function<Result<std::shared_ptr<RemoteWorkers>>()>;
-std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
-
-// Settings for finding workers; used at the first search.
-struct RemoteSetup {
-  RemoteWorkersOptions options;
-  std::string key_file;  // instead of options.credentials.key
-  // The wait for the first worker to dial in, if no worker is dialled.
-  std::chrono::milliseconds arrival{10'000};
-};
-// Registers the workers' devices. The library of fabric.h is loaded when they are first asked for.
-std::unique_ptr<DeviceFactory> remote_factory(RemoteSetup setup);
 
 }  // namespace dhpvm::offload

@@ -17,9 +17,6 @@ bool is_interruption(const Status& status) {
          (status.error().code() == ErrorCode::kInterrupted || status.error().code() == ErrorCode::kDeadline);
 }
 
-// A worker ends a session for which more than four times as much waits to be sent.
-constexpr std::uint64_t kMostAnswered = 1 << 20;
-
 std::uint64_t bytes_of(const RunPlan& plan) { return plan.upload_bytes + plan.download_bytes; }
 
 }  // namespace
@@ -83,10 +80,6 @@ std::vector<Loop> LoopChain::loops() const {
 std::string LoopChain::why_not_behind(const Loop& loop, const RunPlan& alone) {
   if (run_ != nullptr) return "the loops before it were interrupted";
   if (way_ == Way::kAsWholes) {
-    if (links_.empty()) planned_bytes_ = 0;
-    planned_bytes_ += alone.download_bytes;
-    if (!links_.empty() && planned_bytes_ > kMostAnswered)
-      return fmt::format("the answers to a message to a worker have at most {} bytes", kMostAnswered);
     if (links_.size() < kMostToldTogether) return {};
     return fmt::format("a message to a worker holds at most {} loops", kMostToldTogether);
   }

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of a worker's sessions: starts them ahead, listens to them, and ends them.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/thread.h"
+#include "offload/remote/fabric/protocol.h"
+#include "offload/remote/fabric/transport.h"
+#include "offload/remote/worker/session_child.h"
+#include "offload/remote/worker/session_groups.h"
+#include "offload/remote/worker/session_processes.h"
+
+namespace dhpvm::offload {
+
+// The folder of a client beneath `caches` for what is compiled for it, made now; empty: none. The name is one that has
+// been checked.
+std::string cache_folder(const std::string& caches, const std::string& client);
+
+// The session's client as a name of a folder or control group: by its name, or else by its key. Names in certificates
+// may have any letters: the result is never a path.
+std::string folder_of(const SessionStart& start);
+
+// Owns the processes, and listens to them on a thread of its own.
+class SessionWatcher {
+ public:
+  SessionWatcher(Transport& transport, SessionProcessesOptions options)
+      : transport_(transport),
+        command_(std::move(options.command)),
+        caches_(std::move(options.caches)),
+        memory_bytes_(options.memory_bytes),
+        log_(std::move(options.log)) {}
+  SessionWatcher(const SessionWatcher&) = delete;
+  SessionWatcher& operator=(const SessionWatcher&) = delete;
+  ~SessionWatcher();
+
+  // Starts a process that opens the devices, and waits until it has; then one that waits.
+  Status start();
+  const std::vector<wire::Device>& devices() const { return devices_; }
+  const std::string& caches() const { return caches_; }
+  // A process for the session, which is its own from now on.
+  Result<std::shared_ptr<SessionChild>> assign(const SessionStart& start);
+  void close(SessionChild& process, EndCause cause, const Error& reason);
+  void kill(const SessionChild& process);
+  // The session is served from now on.
+  void limit(std::uint64_t session, const SessionPlace& place);
+  // Keeps copies of the client's sockets for the last word.
+  void keep(SessionChild& process, const std::function<void(LastWord&)>& keep_in);
+
+ private:
+  void run();
+  void wait();
+  void spawn_spare();
+  void listen_to(const std::shared_ptr<SessionChild>& process);
+  void handle(SessionChild& process, const control::FromSession& record);
+  void finish(const std::shared_ptr<SessionChild>& process);
+  void log(SessionChild& process, LogLevel level, std::string_view text);
+  void warn(std::string text) const { log_({LogLevel::kWarning, 0, std::move(text), {}}); }
+  std::list<std::shared_ptr<SessionChild>> processes();
+
+  Status probe();
+  void make_groups();
+
+  Transport& transport_;
+  const std::vector<std::string> command_;
+  const std::string caches_;
+  const std::uint64_t memory_bytes_;
+  const WorkerLog log_;
+  std::vector<wire::Device> devices_;  // since start()
+  Descriptor wake_;
+  std::mutex mutex_;
+  std::unique_ptr<SessionGroups> groups_;
+  bool stopping_ = false;
+  bool wants_spare_ = false;
+  std::list<std::shared_ptr<SessionChild>> processes_;
+  Thread thread_;
+};
+
+}  // namespace dhpvm::offload
