@@ -13,20 +13,20 @@ namespace dhpvm::vm {
 // trap or have a result are never deferred, and need no plan to be told so.
 std::optional<DeferredChain::Way> DeferredChain::way_of(offload::Part& part, const offload::Loop& loop,
                                                         std::uint64_t rows) {
-  if (!part.device->overlaps()) return std::nullopt;
+  if (!part.device->overlaps() || loop.can_trap || !loop.reductions.empty()) return std::nullopt;
   // Loops whose arrays fit are many, and short.
   std::uint64_t bytes = 0;
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) bytes += loop.array(n).bytes();
   const bool is_large = bytes > part.device->budget() / 2;
-  const bool is_told_with_others = rows == 0 && part.device->copies_with_launches(1);
-  if ((!is_large && !is_told_with_others) || loop.can_trap || !loop.reductions.empty()) return std::nullopt;
+  const bool joins_others = rows == 0 && part.device->joins(loop);
+  if (!is_large && !joins_others) return std::nullopt;
   if (!part.plan) {
     auto plan = plan_run(*part.device, {&loop, 1});
     if (!plan.ok()) return std::nullopt;
     part.plan = std::move(plan).value();
   }
   if (is_large && offload::may_be_deferred(*part.plan)) return Way::kInSlices;
-  if (is_told_with_others && offload::may_be_told_with_others(*part.plan)) return Way::kAsWholes;
+  if (joins_others && offload::may_be_told_with_others(*part.plan)) return Way::kAsWholes;
   return std::nullopt;
 }
 
@@ -73,7 +73,8 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
 bool DeferredChain::takes_last(offload::Part& part, const offload::Loop& loop) const {
   // Stopping the program also stops the kernel that it waits for, unless deferred loops are under way with it.
   constexpr double kShort = 2e-3;
-  if (!is_pending() || &chain_->device() != part.device || !chain_->takes_last()) return false;
+  if (!is_pending() || &chain_->device() != part.device || !chain_->takes_last() || !part.device->joins(loop))
+    return false;
   const offload::LinkModel launch = part.device->model().launch(loop.label);
   if (!launch.known() || launch.seconds(static_cast<double>(*loop.space.count())) > kShort) return false;
   if (!part.plan) {

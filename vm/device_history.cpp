@@ -43,7 +43,8 @@ void DeviceHistory::ran_in_chain(Number loop, const offload::ChainOutcome& outco
   story.chain = std::move(chain);
   story.place_in_chain = place;
   story.way = outcome.way;
-  if (outcome.way == offload::ChainWay::kAsWholes) ++story.told_together;
+  story.is_remote = outcome.is_remote;
+  if (outcome.is_remote && outcome.way == offload::ChainWay::kAsWholes) ++story.told_together;
   if (outcome.is_replay) ++story.replayed;
 }
 
@@ -77,9 +78,10 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
                         story.last.redone);
   }
   if (const std::string others = others_of(story.chain, story.place_in_chain); !others.empty()) {
-    const bool is_in_slices = story.way == offload::ChainWay::kInSlices;
-    text += fmt::format("  ran {} {}, for all of which these figures are\n",
-                        is_in_slices ? "chunk by chunk together with" : "in one message with", others);
+    const std::string_view how = story.way == offload::ChainWay::kInSlices ? "chunk by chunk together with"
+                                 : story.is_remote                         ? "in one message with"
+                                                                           : "as one with";
+    text += fmt::format("  ran {} {}, for all of which these figures are\n", how, others);
   }
   if (story.told_together > 1) {
     text += fmt::format(

@@ -60,6 +60,7 @@ class DeviceHistory {
     Chain chain;
     std::size_t place_in_chain = 0;
     offload::ChainWay way = offload::ChainWay::kInSlices;
+    bool is_remote = false;           // that chain
     std::uint64_t told_together = 0;  // executions that were told a worker with those of others
     std::uint64_t replayed = 0;       // of them, by messages that were the same as one before
     std::string apart;

@@ -60,7 +60,7 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       choice_(options_, devices_, history_),
       deferred_(devices_, history_),
       isolate_(isolate),
-      on_worker_(linked_->kernels().size()) {}
+      joins_others_(linked_->kernels().size()) {}
 
 DeviceLoops::~DeviceLoops() = default;
 
@@ -142,8 +142,8 @@ OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
     outcome.remaining = {request.loop.space};
     return outcome;
   }
-  on_worker_[request.number()] =
-      participants.parts.size() == 1 && participants.parts[0].device->copies_with_launches(1);
+  joins_others_[request.number()] =
+      participants.parts.size() == 1 && participants.parts[0].device->joins(participants.loop);
   if (participants.parts.size() == 1) {
     const auto way = DeferredChain::way_of(participants.parts[0], participants.loop, participants.rows);
     if (way) return defer(request, participants, *way);
@@ -154,7 +154,7 @@ OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
 }
 
 void DeviceLoops::move_arrays(std::uint32_t number, std::span<const gc::Ref> arrays) {
-  if (!on_worker_[number]) return;
+  if (!joins_others_[number]) return;
   for (const gc::Ref reference : arrays) {
     if (reference != nullptr) isolate_.move_off_heap(*reinterpret_cast<gc::Array*>(reference));
   }

@@ -39,8 +39,8 @@ class DeviceLoops {
   // Opens the devices that were asked for by name: kNotFound if there is none such, and so on.
   Status open_devices() { return devices_.open_wished(); }
   OffloadOutcome run(const OffloadRequest& request);
-  // Before the arrays of kernel `number` are captured: if it has run on a worker, those in the heap move to buffers, so
-  // that they can stay there.
+  // Before the arrays of kernel `number` are captured: if it might have run with others, those in the heap move to
+  // buffers, so that they can stay on the device.
   void move_arrays(std::uint32_t number, std::span<const gc::Ref> arrays);
   // Runs deferred loops, and waits until devices need no buffer any more that the program has let go of.
   Status release_buffers();
@@ -81,7 +81,7 @@ class DeviceLoops {
   DeferredChain deferred_;  // after the devices
   std::uint64_t chunks_ = 0;
   Isolate& isolate_;
-  std::vector<bool> on_worker_;  // by kernel: its last execution was
+  std::vector<bool> joins_others_;  // by kernel: its last execution might
 };
 
 }  // namespace dhpvm::vm

@@ -12,16 +12,16 @@ namespace dhpvm::offload {
 // end well, its arrays go through in slices, and each chunk writes a part of its own.
 bool may_be_deferred(const RunPlan& plan);
 
-// Whether a loop with this plan, on a worker, may wait until the worker can be told of others in one message: it can
-// only end well, its arrays are there as wholes, and what it has to move takes too little time to begin at once.
+// Whether a loop with this plan, on a device that joins loops, may wait for others: it can only end well, its arrays
+// are there as wholes, and what it has to move takes too little time to begin at once.
 bool may_be_told_with_others(const RunPlan& plan);
 
-// Whether a loop with this plan, on a worker, may be told together with loops that wait there, as their last, though
-// the program waits for its result: its arrays can stay where they are when the waiting is interrupted, and it moves
+// Whether a loop with this plan may run with loops that wait for others, as their last, though the program waits for
+// its result: its arrays can stay where they are when the waiting is interrupted, and it moves
 // too little to begin before them.
 bool may_come_last(const RunPlan& plan);
 
-// The most loops in one message: their results come back when the last one has ended.
+// The most loops that run as wholes together: their results come back when the last one has ended.
 inline constexpr std::size_t kMostToldTogether = 64;
 
 // Why the last of `loops` cannot run together with those before it, which can, for people: "...". Empty if it

@@ -81,7 +81,7 @@ std::string LoopChain::why_not_behind(const Loop& loop, const RunPlan& alone) {
   if (run_ != nullptr) return "the loops before it were interrupted";
   if (way_ == Way::kAsWholes) {
     if (links_.size() < kMostToldTogether) return {};
-    return fmt::format("a message to a worker holds at most {} loops", kMostToldTogether);
+    return fmt::format("{} loops run together at most", kMostToldTogether);
   }
   if (links_.empty()) {
     planned_bytes_ = bytes_of(alone);
@@ -137,6 +137,7 @@ Result<LoopChain::LastResult> LoopChain::run_with(const Loop& last, const Part& 
 Status LoopChain::settle() {
   if (links_.empty()) return {};
   outcome_.way = way_;
+  outcome_.is_remote = device_.info().is_remote;
   Status status = run_ == nullptr ? begin() : Status();
   if (status.ok()) status = submit_all();
   // The error of a device that has failed is not about this call.
@@ -203,7 +204,10 @@ Status LoopChain::submit_all() {
   const std::vector<Loop> all = loops();
   while (next_row_ < space.extent(0)) {
     DHPVM_TRY(device_.await_turn());
-    const IterationSpace box = rows_of(space, next_row_, std::min(chunk_rows_, soon_done_rows(device_, all)));
+    // Loops that run as wholes are short.
+    const std::uint64_t rows =
+        way_ == Way::kAsWholes ? chunk_rows_ : std::min(chunk_rows_, soon_done_rows(device_, all));
+    const IterationSpace box = rows_of(space, next_row_, rows);
     next_row_ += box.extent(0);
     Status status = run_->submit(box);
     if (!status.ok() && !device_.failure()) {

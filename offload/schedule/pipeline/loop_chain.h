@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consecutive loops, deferred until their results are needed, and then run together. Those over arrays that
-// do not fit the device: each chunk passes all of them between its one upload and its one download. Short ones on a
-// worker: it gets all of them in one message, and does one after the other, as a whole.
+// do not fit the device: each chunk passes all of them between its one upload and its one download. Short ones: the
+// device gets all of them at once, a worker in one message, and does one after the other, as a whole.
 //
 // The arrays know their loops (array_copies.h): an access to one of them runs the loops first. Their buffers stay
 // until then, even if the program has let go of them; such arrays are not sent back.
@@ -32,6 +32,7 @@ struct ChainOutcome {
   std::uint64_t rows_per_chunk = 0;
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
+  bool is_remote = false;
   // All of it was the same as something before, and the worker was told so.
   bool is_replay = false;
   // Why the device has not run all of it; the host has done the rest.

@@ -26,6 +26,9 @@ constexpr std::uint64_t kLaunchesAhead = 1024;
 // link well under 1 ms.
 constexpr std::uint64_t kSmallProbe = 1024;
 constexpr std::uint64_t kLargeProbe = 65536;
+// Loops that run together are stopped between chunks only: as many as there may be take less than the 100 ms that a
+// request to stop may take.
+constexpr double kMostJoined = 1e-3;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
 // Bits of a label that are left for the loop's number.
@@ -388,6 +391,12 @@ Status PipelineDevice::poll() {
 const Error& PipelineDevice::fail(Error reason) {
   if (!failure_) failure_ = std::move(reason);
   return *failure_;
+}
+
+bool PipelineDevice::joins(const Loop& loop) {
+  if (!overlaps() || (info().stops_kernels && info().shares_host_memory)) return false;
+  if (info().is_remote) return copies_with_launches(1);
+  return *loop.space.count() <= pace_->most_iterations(loop) && pace_->expected_seconds(loop) <= kMostJoined;
 }
 
 Status PipelineDevice::await_turn() {
