@@ -108,6 +108,32 @@ TEST_F(SmallLoops, AWorkerThatGoesChangesNoResult) {
   EXPECT_GT(right, test_effort(200));
 }
 
+// Devices of this machine get short loops at once, too, and may fail between any two of them.
+TEST_F(SmallLoops, JoinOnDevicesHere) {
+  const Engine engine = plain_engine();
+  std::uint64_t chained = 0;
+  for (std::uint64_t seed = 200; seed < 200 + test_effort(4); ++seed) {
+    const std::string program = ChainPrograms(seed).make();
+    const Module module = need(Module::compile(engine, program));
+    const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+    IsolateOptions options;
+    options.jit_wait = true;
+    options.device = seed % 2 == 0 ? "sim" : "sim?lost=" + std::to_string(20 + 17 * (seed % 4));
+    options.gc_stress = seed % 3 == 0 ? 3 : 0;
+    const Isolate device = need(Isolate::create(module, options));
+    for (const std::int64_t n : {100, 1000, 5, 5000, 9001}) {
+      const auto expected = run(interpreter, n);
+      const auto computed = run(device, n);
+      ASSERT_TRUE(expected.ok()) << expected.error().to_string() << program;
+      ASSERT_TRUE(computed.ok()) << computed.error().to_string() << program;
+      ASSERT_EQ(*computed, *expected) << "seed " << seed << ", n " << n << "\n"
+                                      << program << device.explain_loops();
+    }
+    chained += device.statistics().device_chained;
+  }
+  EXPECT_GT(chained, test_effort(20)) << "or nothing has been tested";
+}
+
 constexpr std::string_view kSteps = R"(
 fn run(n: i64) -> i64 {
     let a = [i64](n);
@@ -155,6 +181,24 @@ fn run(n: i64) -> i64 {
     return sum;
 }
 )";
+
+// The same on a device here: nothing is waited for between two looks at the results.
+TEST_F(SmallLoops, StayOnADeviceHere) {
+  const Module module = need(Module::compile(plain_engine(), kSteps));
+  IsolateOptions options;
+  options.jit_wait = true;
+  options.device = "sim";
+  const Isolate device = need(Isolate::create(module, options));
+  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+  EXPECT_EQ(need(run(device, 500)), need(run(interpreter, 500)));
+  const Statistics statistics = device.statistics();
+  EXPECT_EQ(statistics.device_loops, 1000u);
+  // A launch that was kept from the processor for long runs by itself the next time.
+  EXPECT_GE(statistics.device_chained, 900u);
+  EXPECT_LE(statistics.device_uploads, 100u);
+  EXPECT_LE(statistics.device_downloads, 300u);
+  EXPECT_THAT(device.explain_loops(), ::testing::HasSubstr("ran as one with"));
+}
 
 // The device is full of results that it alone has: room for the large loop comes from downloads within its message.
 TEST_F(SmallLoops, MakeRoomForALargeOne) {

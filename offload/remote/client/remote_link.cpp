@@ -18,7 +18,7 @@ constexpr std::uint64_t kPings = 8;
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
 // Results in frames that may be on their way: a worker ends a session for which twice as much waits to be sent. One
-// batch alone may have more, 3 MiB at most.
+// record asks for less.
 constexpr std::int64_t kMostAnswers = 2 << 20;
 
 Error broken(const char* what) {
@@ -305,9 +305,7 @@ void RemoteLink::release() {
     const Waiting& first = waiting_.front();
     const auto most = static_cast<std::int64_t>(welcome_.max_operations);
     if (first.operations != 0 && in_flight_ + first.operations > most) break;
-    if (first.answer_bytes != 0 && answers_in_flight_ > 0 &&
-        answers_in_flight_ + first.answer_bytes > kMostAnswers)
-      break;
+    if (first.answer_bytes != 0 && answers_in_flight_ + first.answer_bytes > kMostAnswers) break;
     in_flight_ += first.operations;
     answers_in_flight_ += first.answer_bytes;
     add(first.record);
