@@ -20,6 +20,7 @@ std::optional<DeferredChain::Way> DeferredChain::way_of(offload::Part& part, con
   const bool is_large = bytes > part.device->budget() / 2;
   const bool joins_others = rows == 0 && part.device->joins(loop);
   if (!is_large && !joins_others) return std::nullopt;
+  if (joins_others && !part.plan && offload::may_surely_wait(*part.device, loop)) return Way::kAsWholes;
   if (!part.plan) {
     auto plan = plan_run(*part.device, {&loop, 1});
     if (!plan.ok()) return std::nullopt;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/loops/execution_memo.h"
 
+#include <array>
+#include <cstddef>
+
 namespace dhpvm::offload {
 
 void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<std::int64_t>& numbers) {
@@ -23,13 +26,21 @@ void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<
 }
 
 std::uint64_t hash_of(std::span<const std::int64_t> numbers) {
-  std::uint64_t hash = numbers.size();
-  for (const std::int64_t number : numbers) {
+  const auto mix = [](std::uint64_t hash, std::uint64_t number) {
     // An odd multiplier, so that no bit is lost; the shift brings the upper ones down.
-    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 29;
+    hash = (hash ^ number) * 0x9E3779B97F4A7C15;
+    return hash ^ hash >> 29;
+  };
+  // Four chains, for each step of one waits for the step before it.
+  std::array<std::uint64_t, 4> hashes{numbers.size(), 1, 2, 3};
+  std::size_t n = 0;
+  for (; n + hashes.size() <= numbers.size(); n += hashes.size()) {
+    for (std::size_t chain = 0; chain < hashes.size(); ++chain)
+      hashes[chain] = mix(hashes[chain], static_cast<std::uint64_t>(numbers[n + chain]));
   }
-  return hash;
+  for (; n < numbers.size(); ++n) hashes[0] = mix(hashes[0], static_cast<std::uint64_t>(numbers[n]));
+  for (std::size_t chain = 1; chain < hashes.size(); ++chain) hashes[0] = mix(hashes[0], hashes[chain]);
+  return hashes[0];
 }
 
 }  // namespace dhpvm::offload

@@ -37,6 +37,17 @@ bool may_be_deferred(const RunPlan& plan) {
 
 bool may_be_told_with_others(const RunPlan& plan) { return plan.can_wait && is_little(plan); }
 
+bool may_surely_wait(const PipelineDevice& device, const Loop& loop) {
+  std::uint64_t bytes = 0;
+  for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
+    const LoopArray array = loop.array(n);
+    if (array.buffer == nullptr) return false;
+    bytes += array.bytes();
+  }
+  // They go there and back at most, and many such loops fit the device.
+  return 2 * bytes <= kLittle && 64 * kLittle <= device.budget();
+}
+
 bool may_come_last(const RunPlan& plan) { return plan.arrays_can_wait && is_little(plan); }
 
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {

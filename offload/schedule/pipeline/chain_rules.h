@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "offload/schedule/pipeline/pipeline_device.h"
 #include "offload/schedule/pipeline/run_plan.h"
 
 namespace dhpvm::offload {
@@ -15,6 +16,10 @@ bool may_be_deferred(const RunPlan& plan);
 // Whether a loop with this plan, on a device that joins loops, may wait for others: it can only end well, its arrays
 // are there as wholes, and what it has to move takes too little time to begin at once.
 bool may_be_told_with_others(const RunPlan& plan);
+
+// Whether the same can be told without a plan, which costs as much as the rest of deferring the loop: all arrays are in
+// buffers, and small whatever the loop does with them. `loop` neither traps nor has a result.
+bool may_surely_wait(const PipelineDevice& device, const Loop& loop);
 
 // Whether a loop with this plan may run with loops that wait for others, as their last, though the program waits for
 // its result: its arrays can stay where they are when the waiting is interrupted, and it moves

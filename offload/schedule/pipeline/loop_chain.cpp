@@ -77,12 +77,13 @@ std::vector<Loop> LoopChain::loops() const {
 }
 
 // Empty: it may run behind those that the chain has.
-std::string LoopChain::why_not_behind(const Loop& loop, const RunPlan& alone) {
+std::string LoopChain::why_not_behind(const Loop& loop, const Part& part) {
   if (run_ != nullptr) return "the loops before it were interrupted";
   if (way_ == Way::kAsWholes) {
     if (links_.size() < kMostToldTogether) return {};
     return fmt::format("{} loops run together at most", kMostToldTogether);
   }
+  const RunPlan& alone = *part.plan;
   if (links_.empty()) {
     planned_bytes_ = bytes_of(alone);
     return {};
@@ -97,7 +98,7 @@ std::string LoopChain::why_not_behind(const Loop& loop, const RunPlan& alone) {
 }
 
 std::string LoopChain::add(const Loop& loop, const Part& part, HostPart host) {
-  std::string reason = why_not_behind(loop, *part.plan);
+  std::string reason = why_not_behind(loop, part);
   if (reason.empty()) append(loop, part, std::move(host));
   return reason;
 }
@@ -110,11 +111,22 @@ void LoopChain::append(const Loop& loop, const Part& part, HostPart host) {
     spare_.pop_back();
   }
   links_.back()->set(loop, part.kernel, std::move(host));
+  const auto defer = [this](Buffer* buffer, bool is_touched, bool is_written) {
+    if (buffer != nullptr && is_touched) ArrayCopies::of(*buffer).deferred().defer(*this, is_written);
+  };
+  if (!part.plan) {
+    // Without a plan for all that the loop might do.
+    for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
+      const ArrayUse& use = loop.footprint->arrays[n];
+      const bool is_known = loop.footprint->complete;
+      defer(loop.array(n).buffer, !is_known || use.kind != ArrayClass::kUnused,
+            !is_known || use.is_written || use.is_updated);
+    }
+    return;
+  }
   for (std::size_t n = 0; n < part.plan->arrays.size(); ++n) {
-    Buffer* const buffer = part.plan->arrays[n].array.buffer;
     const ArrayNeeds& needs = part.plan->needs[n];
-    if (buffer != nullptr && !needs.touched.empty())
-      ArrayCopies::of(*buffer).deferred().defer(*this, !needs.writes.empty());
+    defer(part.plan->arrays[n].array.buffer, !needs.touched.empty(), !needs.writes.empty());
   }
 }
 

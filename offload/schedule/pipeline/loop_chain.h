@@ -54,7 +54,8 @@ class LoopChain final : public DeferredLoops {
   std::size_t size() const { return links_.size(); }
 
   // Takes a loop in that may_be_deferred(), or may_be_told_with_others(), behind those that it has. Otherwise says why
-  // it cannot run together with them, for people. `part` has the loop's plan. `host` runs the loop if the device
+  // it cannot run together with them, for people. `part` has the loop's plan, if
+  // that is needed to know that it may_be_deferred(). `host` runs the loop if the device
   // cannot; everything that `loop` refers to except its footprint is copied.
   std::string add(const Loop& loop, const Part& part, HostPart host);
 
@@ -92,7 +93,7 @@ class LoopChain final : public DeferredLoops {
     LastResult* result;  // null when no caller waits any more
   };
 
-  std::string why_not_behind(const Loop& loop, const RunPlan& alone);
+  std::string why_not_behind(const Loop& loop, const Part& part);
   void append(const Loop& loop, const Part& part, HostPart host);
   Status begin();
   Status submit_all();
