@@ -151,9 +151,9 @@ class PipelineDevice final : public Timelines {
   // The iterations that the next launch of `loop` should have, for the device to be done with it soon. Not for devices
   // of other machines.
   std::uint64_t most_iterations(const Loop& loop) { return pace_->most_iterations(loop); }
-  // Whether the loop may wait for others and run with them as one: on a worker, where each journey costs more than a short
-  // loop, and on devices here if it is short, because nothing interrupts loops that run together. Not on the host's
-  // cores, where a launch is a call.
+  // Whether the loop may wait for others and run with them as one: on a worker, where each journey costs more than a
+  // short loop, and on devices here if it is short, because nothing interrupts loops that run together. Not on the
+  // host's cores, where a launch is a call.
   bool joins(const Loop& loop);
   // Before a chunk is submitted: waits until what is under way is done soon. Fails with the poll's error, or the
   // device's.
