@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run at build time: cmake -DOUTPUT=FILE -DFOLDER=FOLDER -P EmbedModules.cmake
-# Writes the *.dhp files of FOLDER, by name, as rows of a C++ table: {"name", R"delimiter(text)delimiter"},
+# Writes the *.dhp files of FOLDER, by name, as rows of a C++ table: {"name", R"delimiter(text)delimiter"sv},
 
 file(GLOB files "${FOLDER}/*.dhp")
 list(SORT files)
@@ -12,6 +12,6 @@ foreach(file IN LISTS files)
   if(NOT clash EQUAL -1)
     message(FATAL_ERROR "${file} contains the delimiter of the string literal that it is embedded in")
   endif()
-  file(APPEND "${OUTPUT}.new" "{\"${name}\", R\"dhp_module(${text})dhp_module\"},\n")
+  file(APPEND "${OUTPUT}.new" "{\"${name}\", R\"dhp_module(${text})dhp_module\"sv},\n")
 endforeach()
 file(RENAME "${OUTPUT}.new" "${OUTPUT}")

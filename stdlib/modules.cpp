@@ -4,7 +4,11 @@
 namespace dhpvm::stdlib {
 namespace {
 
-// Generated from stdlib/*.dhp by cmake/EmbedModules.cmake: rows `{"name", R"...(text)..."},`.
+// These literals know their length. Compilers count no further than to a million when they look for the end of others,
+// and all modules together are about as long.
+using std::string_view_literals::operator""sv;
+
+// Generated from stdlib/*.dhp by cmake/EmbedModules.cmake: rows `{"name", R"...(text)..."sv},`.
 constexpr compiler::BuiltinModule kModules[] = {
 #include "stdlib_modules.inc"
 };

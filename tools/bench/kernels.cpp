@@ -2,6 +2,7 @@
 #include "bench/kernels.h"
 
 #include <string>
+#include <string_view>
 
 namespace dhpvm::tools {
 namespace {
@@ -10,6 +11,9 @@ struct Program {
   std::string_view name;
   std::string_view text;
 };
+
+// The tables write texts as ""sv.
+using std::string_view_literals::operator""sv;
 
 constexpr Program kPrograms[] = {
 #include "batching_programs.inc"
