@@ -49,7 +49,7 @@ dhpvm_package(runtime libdhpvm${abi} libs "virtual machine with parallel loops -
 "${about}
 This package has the library, for applications that run such programs.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libdhpvm-codegen ${own}")
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "ocl-icd-libopencl1, libopenblas0-pthread")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "ocl-icd-libopencl1, libopenblas0-pthread, zlib1g, libzstd1, libpng16-16, libturbojpeg0")
 # Which package programs with this library need, and that the loader's list of libraries changes.
 file(WRITE "${CMAKE_BINARY_DIR}/shlibs" "libdhpvm ${abi} libdhpvm${abi} (>= ${CPACK_PACKAGE_VERSION})\n")
 file(WRITE "${CMAKE_BINARY_DIR}/triggers" "activate-noawait ldconfig\n")

@@ -91,7 +91,7 @@ RUNS = [
 # Wrong command lines: exit code 2, or 3 where the program itself traps, and an error that says what is wrong.
 WRONG = [
     ("edge_detection", ["no-such.ppm"], 2, "there is no file no-such.ppm"),
-    ("edge_detection", [DATA / "digits.csv", "x.pgm"], 3, "not a PGM or PPM picture"),
+    ("edge_detection", [DATA / "digits.csv", "x.pgm"], 3, "not a PNG, JPEG, PGM or PPM picture"),
     ("edge_detection", [DATA / "flower.ppm", "no/such/folder.pgm"], 3, "no/such/folder.pgm"),
     ("blur", [DATA / "flower.ppm", "x.ppm", "many"], 2, "RADIUS must be a whole number from 0 to 100, not 'many'"),
     ("kmeans", [DATA / "digits.csv", "0"], 2, "CLUSTERS must be a whole number from 1 to 1000"),

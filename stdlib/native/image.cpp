@@ -2,8 +2,18 @@
 // Natives of module image.
 #include "stdlib/native/call.h"
 #include "stdlib/native/natives.h"
+#include "stdlib/native/picture.h"
+#include "stdlib/native/problem.h"
 
 namespace dhpvm::stdlib {
+namespace {
+
+Result<std::string_view> picture_data(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::span<char> data, bytes(call, 0, 0, array(call, 0)->length, Access::kRead));
+  return std::string_view(data.data(), data.size());
+}
+
+}  // namespace
 
 Status image_parse_samples(vm::NativeCall& call) {
   const std::int64_t length = array(call, 0)->length, from = integer(call, 0), wanted = integer(call, 1);
@@ -39,6 +49,46 @@ Status image_parse_samples(vm::NativeCall& call) {
   }
   return_integer(call, 0, found);
   return {};
+}
+
+Status image_shape(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string_view data, picture_data(call));
+  const Result<PictureShape> shape = picture_shape(data);
+  const PictureShape found = shape.ok() ? *shape : PictureShape();
+  return_integer(call, 1, found.width);
+  return_integer(call, 2, found.height);
+  return_integer(call, 3, found.channels);
+  return return_problem(call, 0, shape.ok() ? Status() : Status(shape.error()));
+}
+
+Status image_decode(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string_view data, picture_data(call));
+  const Result<PictureShape> shape = picture_shape(data);
+  if (!shape.ok()) return return_problem(call, 0, shape.error());
+  if (shape->samples() != array(call, 1)->length)
+    return error(ErrorCode::kUserTrap, "image: the array has {} bytes, and the picture {}",
+                 array(call, 1)->length, shape->samples());
+  DHPVM_ASSIGN(const std::span<char> pixels, bytes(call, 1, 0, shape->samples(), Access::kWrite));
+  return return_problem(
+      call, 0, decode_picture(data, *shape, {reinterpret_cast<std::uint8_t*>(pixels.data()), pixels.size()}));
+}
+
+Status image_encode(vm::NativeCall& call) {
+  const PictureShape shape{integer(call, 0), integer(call, 1), integer(call, 2)};
+  const std::int64_t quality = integer(call, 3);
+  constexpr std::int64_t kMostSide = 1000000;
+  const bool fits = shape.width > 0 && shape.height > 0 && shape.width <= kMostSide &&
+                    shape.height <= kMostSide && shape.channels >= 1 && shape.channels <= 4;
+  if (!fits || shape.samples() != array(call, 0)->length)
+    return error(ErrorCode::kUserTrap, "image: {} bytes are no picture of {} x {} with {} channels",
+                 array(call, 0)->length, shape.width, shape.height, shape.channels);
+  if (quality < 0 || quality > 100 || (quality > 0 && shape.channels % 2 == 0))
+    return error(ErrorCode::kUserTrap, "image: no JPEG of quality {} with {} channels can be made", quality,
+                 shape.channels);
+  DHPVM_ASSIGN(const std::span<char> data, bytes(call, 0, 0, shape.samples(), Access::kRead));
+  const std::span<const std::uint8_t> pixels(reinterpret_cast<const std::uint8_t*>(data.data()), data.size());
+  return return_bytes_or_problem(
+      call, quality == 0 ? encode_png(shape, pixels) : encode_jpeg(shape, pixels, static_cast<int>(quality)));
 }
 
 }  // namespace dhpvm::stdlib

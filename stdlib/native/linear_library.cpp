@@ -1,45 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stdlib/native/linear_library.h"
 
-#include <dlfcn.h>
-
-#include <cstdlib>
 #include <optional>
-#include <string_view>
-#include <vector>
 
 #include "base/private_library.h"
+#include "stdlib/native/loaded_library.h"
 
 namespace dhpvm::stdlib {
 namespace {
 
-// The reference BLAS is not among them, since it is slower than our own loops.
-std::vector<std::string> library_names() {
-  const char* const chosen = std::getenv("DHPVM_BLAS");
-  if (chosen == nullptr || *chosen == 0) return {"libopenblas.so.0", "libopenblas.so"};
-  if (std::string_view(chosen) == "none") return {};
-  return {chosen};
-}
-
-// False if the library lacks the function.
-template <typename Function>
-bool find(void* handle, const char* name, Function& into) {
-  into = reinterpret_cast<Function>(dlsym(handle, name));
-  return into != nullptr;
-}
-
 std::optional<LinearLibrary> load() {
-  const OpenedLibrary opened = open_first(library_names());
+  // The reference BLAS is not among them, since it is slower than our own loops.
+  const OpenedLibrary opened =
+      open_first(library_names("DHPVM_BLAS", {"libopenblas.so.0", "libopenblas.so"}));
   if (opened.handle == nullptr) return std::nullopt;
   LinearLibrary out{};
   out.name = opened.path;
   void* const from = opened.handle;
-  const bool whole = find(from, "dgemm_", out.dgemm) && find(from, "sgemm_", out.sgemm) &&
-                     find(from, "dgemv_", out.dgemv) && find(from, "sgemv_", out.sgemv) &&
-                     find(from, "dgetrf_", out.dgetrf) && find(from, "dpotrf_", out.dpotrf) &&
-                     find(from, "dgeqrf_", out.dgeqrf) && find(from, "dorgqr_", out.dorgqr) &&
-                     find(from, "dgesdd_", out.dgesdd) && find(from, "dsyevd_", out.dsyevd) &&
-                     find(from, "dgeev_", out.dgeev);
+  const bool whole =
+      find_function(from, "dgemm_", out.dgemm) && find_function(from, "sgemm_", out.sgemm) &&
+      find_function(from, "dgemv_", out.dgemv) && find_function(from, "sgemv_", out.sgemv) &&
+      find_function(from, "dgetrf_", out.dgetrf) && find_function(from, "dpotrf_", out.dpotrf) &&
+      find_function(from, "dgeqrf_", out.dgeqrf) && find_function(from, "dorgqr_", out.dorgqr) &&
+      find_function(from, "dgesdd_", out.dgesdd) && find_function(from, "dsyevd_", out.dsyevd) &&
+      find_function(from, "dgeev_", out.dgeev);
   if (!whole) return std::nullopt;
   return out;
 }
