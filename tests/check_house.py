@@ -49,7 +49,7 @@ ROOMS = {
 }
 # The folders that may include all public headers, or only the vocabulary that every room shares.
 C_HEADERS = {"stddef.h", "stdint.h"}
-VOCABULARY = {"dhpvm/result.h", "dhpvm/export.h", "dhpvm/version.h", "dhpvm/worker_log.h"}
+VOCABULARY = {"dhpvm/result.h", "dhpvm/export.h", "dhpvm/version.h", "dhpvm/worker_log.h", "dhpvm/rights.h"}
 PUBLIC_API_USERS = {"vm/api", "tools"}
 
 # Headers of vendors, and the one folder that includes them.

@@ -6,6 +6,7 @@
 
 #include "open.h"
 #include "profile_report.h"
+#include "rights.h"
 
 namespace dhpvm::tools {
 namespace {
@@ -45,6 +46,9 @@ constexpr Option kOptions[] = {
 
     {kLimitsGroup, "--no-system", 0, Value::kNone, "",
      "refuse programs that use files, folders, the environment or other programs"},
+    {kLimitsGroup, "--allow", 0, Value::kRequired, "LIST",
+     "of the system, only this: read:DIR,write:DIR,env,run; DIR with all that is below it, wherever\n"
+     "links lead"},
 
     {"Machine code", "--jit", 0, Value::kRequired, "MODE",
      "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
@@ -282,6 +286,9 @@ Result<RunRequest> request_of(const Arguments& arguments) {
     const std::string_view name = given.option->name;
     if (name == "--limits") {
       DHPVM_TRY(set_limits(request.isolate.limits, given.value));
+    } else if (name == "--allow") {
+      if (!request.engine.rights) request.engine.rights.emplace();
+      DHPVM_TRY(add_rights(*request.engine.rights, given.value));
     } else if (given.option->group == kLimitsGroup && given.option->value == Value::kRequired) {
       DHPVM_TRY(set_limit(request.isolate.limits, name.substr(2), given.value));
     } else if (name == "--gc-stress") {
@@ -329,6 +336,10 @@ Result<RunRequest> request_of(const Arguments& arguments) {
   request.engine.code_for_profiler = arguments.has("--perf");
   request.engine.code_for_debugger = arguments.has("--gdb");
   request.engine.system_access = !arguments.has("--no-system");
+  if (!request.engine.system_access && request.engine.rights) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--no-system leaves nothing that --allow could name: leave out one of both");
+  }
   request.engine.log = print_log;
   request.engine.trace = arguments.has("--trace");
   request.engine.profile = arguments.has("--profile");

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,7 @@
 #include "dhpvm/limits.h"
 #include "dhpvm/remote.h"
 #include "dhpvm/result.h"
+#include "dhpvm/rights.h"
 
 namespace dhpvm {
 
@@ -47,6 +49,9 @@ struct EngineOptions {
   // programs. Without it, a program that uses such a function is refused when its first isolate is made (kLink);
   // the console, time and everything else stay. Set it to false for untrusted programs.
   bool system_access = true;
+  // With system access: only these parts of the system. What else a program asks for is an error that it can handle
+  // (kPermissionDenied), or traps where a function gives no result. Nothing stands for everything.
+  std::optional<SystemRights> rights = {};
 
   // The number of threads that work on a parallel loop, the calling one included; 0 is one for each core.
   unsigned threads = 0;

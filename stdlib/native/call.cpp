@@ -64,12 +64,18 @@ Error io_error(std::string_view what, std::string_view path, const std::error_co
   return error(code, "cannot {} '{}': {}", what, path, reason.message());
 }
 
-Result<std::string> path_argument(const vm::NativeCall& call, unsigned index) {
+Result<std::string> path_argument(vm::NativeCall& call, unsigned index, PathUse use) {
   const std::string_view path = text(call, index);
   if (path.empty()) return error(ErrorCode::kIoTrap, "the path is empty");
   if (path.find('\0') != path.npos)
     return error(ErrorCode::kIoTrap, "the path '{}' has a zero byte inside", path);
-  return std::string(path);
+  return permitted_path(call, std::string(path), use);
+}
+
+Result<std::string> permitted_path(vm::NativeCall& call, std::string path, PathUse use) {
+  const auto& rights = NativeState::of(call).rights;
+  if (rights == nullptr) return path;
+  return rights->permitted(path, use);
 }
 
 }  // namespace dhpvm::stdlib

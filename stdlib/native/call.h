@@ -133,8 +133,11 @@ Status check_elements(vm::NativeCall& call, gc::Array& array, std::int64_t at, s
 // "cannot open 'x.txt': No such file or directory", with the reason from errno.
 Error io_error(std::string_view what, std::string_view path);
 Error io_error(std::string_view what, std::string_view path, const std::error_code& reason);
-// The same, for a path in the program's text. kIoTrap if it has a zero byte inside, which the system
-// would cut off.
-Result<std::string> path_argument(const vm::NativeCall& call, unsigned index);
+// A path in the program's text, for the use that the call makes of it. Where the program has limited rights, it comes
+// without links, and kPermissionDenied says that it is not within them. kIoTrap if it has a zero byte inside, which the
+// system would cut off.
+Result<std::string> path_argument(vm::NativeCall& call, unsigned index, PathUse use);
+// The same check of a path that no argument names.
+Result<std::string> permitted_path(vm::NativeCall& call, std::string path, PathUse use);
 
 }  // namespace dhpvm::stdlib

@@ -45,6 +45,13 @@ Console::Console(Writer output, Writer error_output, Reader input, HostInput hos
   if (!input_ && host_input == HostInput::kDenied) input_ = denied;
 }
 
+bool Console::is_terminal(std::int64_t stream) const {
+  const bool is_process = stream == STDIN_FILENO    ? !input_
+                          : stream == STDOUT_FILENO ? !output_
+                                                    : stream == STDERR_FILENO && !error_;
+  return is_process && ::isatty(static_cast<int>(stream)) == 1;
+}
+
 Status Console::write(std::string_view text) {
   // A text larger than the buffer is not worth a copy.
   if (text.size() >= kBufferSize) {

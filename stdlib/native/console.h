@@ -45,6 +45,8 @@ class Console {
   // Nothing to do for an empty buffer: cheap enough for the end of each call from the host.
   Status flush() { return buffer_.empty() ? Status() : flush_buffer(); }
   bool has_output() const { return !buffer_.empty(); }
+  // Whether standard input (0), output (1) or error (2) is the process's and a terminal.
+  bool is_terminal(std::int64_t stream) const;
   // The first failed write, reported once. The machine turns errors of natives into traps; the caller of the program
   // gets the cause here.
   bool has_failed() const { return failure_.has_value(); }

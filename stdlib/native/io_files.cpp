@@ -68,38 +68,40 @@ Status write_whole(const vm::NativeCall& call, const std::string& path, std::str
 }  // namespace
 
 Status io_read_text(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kRead));
   DHPVM_ASSIGN(const std::string content, read_whole(call, path, most_text(call)));
   return return_text(call, content);
 }
 
 Status io_read_bytes(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kRead));
   DHPVM_ASSIGN(const std::string content, read_whole(call, path, most_bytes(call)));
   return return_bytes(call, content);
 }
 
 Status io_write_text(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kWrite));
   return write_whole(call, path, text(call, 1));
 }
 
 Status io_write_bytes(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kWrite));
   DHPVM_ASSIGN(const std::span<char> content, bytes(call, 1, 0, array(call, 1)->length, Access::kRead));
   return write_whole(call, path, {content.data(), content.size()});
 }
 
 Status io_append_text(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kWrite));
   const auto check = stop_check(call);
   DHPVM_ASSIGN(const Descriptor file, open_file(path, O_WRONLY | O_APPEND | O_CREAT, "append to", check));
   return as_trap(write_all(file.number(), text(call, 1), "'" + path + "'", check));
 }
 
 Status io_exists(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
-  return_bool(call, 0, ::access(path.c_str(), F_OK) == 0);
+  // Outside of the program's rights there is nothing.
+  const Result<std::string> path = path_argument(call, 0, PathUse::kRead);
+  if (!path.ok() && path.error().code() == ErrorCode::kIoTrap) return path.error();
+  return_bool(call, 0, path.ok() && ::access(path->c_str(), F_OK) == 0);
   return {};
 }
 

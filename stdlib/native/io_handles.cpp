@@ -137,7 +137,6 @@ Status write(const vm::NativeCall& call, File& to, std::string_view part) {
 }  // namespace
 
 Status io_open(vm::NativeCall& call) {
-  DHPVM_ASSIGN(std::string path, path_argument(call, 0));
   const std::string_view mode = text(call, 1);
   const int flags = mode == "r"    ? O_RDONLY
                     : mode == "w"  ? O_WRONLY | O_CREAT | O_TRUNC
@@ -145,8 +144,14 @@ Status io_open(vm::NativeCall& call) {
                     : mode == "r+" ? O_RDWR
                                    : -1;
   if (flags < 0) {
-    return error(ErrorCode::kIoTrap, "cannot open '{}': the mode is '{}', and should be r, w, a or r+", path,
-                 mode);
+    return error(ErrorCode::kIoTrap, "cannot open '{}': the mode is '{}', and should be r, w, a or r+",
+                 text(call, 0), mode);
+  }
+  const bool writes = mode != "r";
+  DHPVM_ASSIGN(std::string path, path_argument(call, 0, writes ? PathUse::kWrite : PathUse::kRead));
+  // `r+` needs both rights.
+  if (mode == "r+") {
+    DHPVM_ASSIGN(path, permitted_path(call, path, PathUse::kRead));
   }
   DHPVM_ASSIGN(Descriptor descriptor, open_file(path, flags, "open", stop_check(call)));
   // A folder can be opened for reading, and only the first read fails.

@@ -23,19 +23,24 @@ namespace {
 namespace fs = std::filesystem;
 
 // A name for mkdtemp() and mkostemp(), which replace the last letters. An error if the prefix would leave the folder.
-Result<std::string> temporary_name(const vm::NativeCall& call) {
+Result<std::string> temporary_name(vm::NativeCall& call) {
   const std::string_view prefix = text(call, 0);
   if (prefix.find('/') != prefix.npos || prefix.find('\0') != prefix.npos) {
     return error(ErrorCode::kIoTrap, "'{}' cannot begin the name of a file", prefix);
   }
   const char* const folder = std::getenv("TMPDIR");
   const std::string_view set = folder == nullptr ? "" : folder;
-  return fmt::format("{}/{}XXXXXX", set.empty() ? "/tmp" : set, prefix);
+  DHPVM_ASSIGN(const std::string place,
+               permitted_path(call, std::string(set.empty() ? "/tmp" : set), PathUse::kWrite));
+  return fmt::format("{}/{}XXXXXX", place, prefix);
 }
 
 }  // namespace
 
 Status os_env(vm::NativeCall& call) {
+  if (const auto& rights = NativeState::of(call).rights; rights != nullptr) {
+    DHPVM_TRY(rights->check_environment());
+  }
   const std::string name(text(call, 0));
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? return_null(call) : return_text(call, value);
@@ -82,7 +87,7 @@ Status os_collections(vm::NativeCall& call) {
 }
 
 Status os_list_dir(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kRead));
   std::error_code problem;
   std::vector<std::string> names;
   for (fs::directory_iterator entry(path, problem), end; !problem && entry != end; entry.increment(problem)) {
@@ -104,14 +109,16 @@ Status os_list_dir(vm::NativeCall& call) {
 }
 
 Status os_is_dir(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  // Outside of the program's rights there is nothing.
+  const Result<std::string> path = path_argument(call, 0, PathUse::kRead);
+  if (!path.ok() && path.error().code() == ErrorCode::kIoTrap) return path.error();
   std::error_code problem;
-  return_bool(call, 0, fs::is_directory(path, problem));
+  return_bool(call, 0, path.ok() && fs::is_directory(*path, problem));
   return {};
 }
 
 Status os_remove(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kReplace));
   std::error_code problem;
   const bool removed = fs::remove(path, problem);
   if (!removed && !problem) problem = std::make_error_code(std::errc::no_such_file_or_directory);
@@ -119,15 +126,15 @@ Status os_remove(vm::NativeCall& call) {
 }
 
 Status os_rename(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string from, path_argument(call, 0));
-  DHPVM_ASSIGN(const std::string to, path_argument(call, 1));
+  DHPVM_ASSIGN(const std::string from, path_argument(call, 0, PathUse::kReplace));
+  DHPVM_ASSIGN(const std::string to, path_argument(call, 1, PathUse::kReplace));
   std::error_code problem;
   fs::rename(from, to, problem);
   return problem ? Status(io_error("rename", from, problem)) : Status();
 }
 
 Status os_mkdir(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kWrite));
   std::error_code problem;
   fs::create_directories(path, problem);
   return problem ? Status(io_error("make the folder", path, problem)) : Status();
@@ -136,20 +143,22 @@ Status os_mkdir(vm::NativeCall& call) {
 Status os_current_dir(vm::NativeCall& call) {
   std::error_code problem;
   const fs::path path = fs::current_path(problem);
-  return problem ? Status(io_error("find", "the current folder", problem)) : return_text(call, path.native());
+  if (problem) return io_error("find", "the current folder", problem);
+  DHPVM_ASSIGN(const std::string permitted, permitted_path(call, path.native(), PathUse::kRead));
+  return return_text(call, permitted);
 }
 
 Status os_real_path(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kRead));
   std::error_code problem;
   const fs::path real = fs::canonical(path, problem);
   return problem ? Status(io_error("find", path, problem)) : return_text(call, real.native());
 }
 
 Status os_stat(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
-  struct stat info{};
   const bool follow = (call.p[0] & 1) != 0;
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, follow ? PathUse::kRead : PathUse::kReadLink));
+  struct stat info{};
   if ((follow ? ::stat(path.c_str(), &info) : ::lstat(path.c_str(), &info)) != 0)
     return io_error("find", path);
   const mode_t mode = info.st_mode;
@@ -157,6 +166,30 @@ Status os_stat(vm::NativeCall& call) {
   return_integer(call, 1, info.st_size);
   return_number(call, 2,
                 static_cast<double>(info.st_mtim.tv_sec) + static_cast<double>(info.st_mtim.tv_nsec) * 1e-9);
+  return {};
+}
+
+Status os_link(vm::NativeCall& call) {
+  const std::string target(text(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 1, PathUse::kReplace));
+  if (target.empty() || target.find('\0') != target.npos)
+    return error(ErrorCode::kIoTrap, "'{}' cannot be the target of a link", target);
+  // A link to elsewhere would send others there who write into the program's folder.
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  DHPVM_TRY(permitted_path(call, target.starts_with('/') ? target : folder + target, PathUse::kWrite));
+  if (::symlink(target.c_str(), path.c_str()) != 0) return io_error("make the link", path);
+  return {};
+}
+
+Status os_read_link(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kReadLink));
+  std::error_code problem;
+  const fs::path target = fs::read_symlink(path, problem);
+  return problem ? Status(io_error("read the link", path, problem)) : return_text(call, target.native());
+}
+
+Status os_is_terminal(vm::NativeCall& call) {
+  return_bool(call, 0, NativeState::of(call).console.is_terminal(integer(call, 0)));
   return {};
 }
 
@@ -174,7 +207,7 @@ Status os_make_temp_file(vm::NativeCall& call) {
 }
 
 Status os_remove_all(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0, PathUse::kReplace));
   std::error_code problem;
   const std::uintmax_t removed = fs::remove_all(path, problem);
   if (!problem && removed == 0) problem = std::make_error_code(std::errc::no_such_file_or_directory);

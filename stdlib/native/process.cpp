@@ -222,12 +222,15 @@ Result<std::int64_t> wait_for_end(vm::NativeCall& call, Child& child, std::array
 }  // namespace
 
 Status process_run(vm::NativeCall& call) {
+  if (const auto& rights = NativeState::of(call).rights; rights != nullptr) {
+    DHPVM_TRY(rights->check_run());
+  }
   DHPVM_ASSIGN(std::vector<std::string> command, words_of(call, 0));
   DHPVM_ASSIGN(std::vector<std::string> variables, words_of(call, 1));
   if (command.empty() || command.front().empty()) return error(ErrorCode::kIoTrap, "the command is empty");
   std::string folder;
   if (!text(call, 3).empty()) {
-    DHPVM_ASSIGN(folder, path_argument(call, 3));
+    DHPVM_ASSIGN(folder, path_argument(call, 3, PathUse::kRead));
   }
   const bool captures = (call.p[0] & 1) != 0;
   // The program's earlier output must appear before the child's.

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "stdlib/native/console.h"
+#include "stdlib/native/rights.h"
 #include "vm/isolate.h"
 #include "vm/native.h"
 
@@ -15,7 +17,8 @@ namespace dhpvm::stdlib {
 // like the isolate.
 struct NativeState {
   Console console;
-  std::optional<std::int32_t> exit_code;  // set by os.exit, which then ends the program with a trap
+  std::optional<std::int32_t> exit_code;           // set by os.exit, which then ends the program with a trap
+  std::shared_ptr<const Rights> rights = nullptr;  // null: all
 
   static NativeState& of(vm::Isolate& isolate) { return *static_cast<NativeState*>(isolate.host_data()); }
   static NativeState& of(vm::NativeCall& call) { return of(call.isolate); }

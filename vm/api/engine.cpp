@@ -83,6 +83,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->devices = std::make_shared<offload::DeviceRegistry>();
   offload::add_devices(*state_->devices, state_->thread_pool);
   state_->devices->add(remote_devices(state_->options.remote));
+  if (state_->options.rights) state_->rights = std::make_shared<stdlib::Rights>(*state_->options.rights);
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);

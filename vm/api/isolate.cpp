@@ -119,6 +119,7 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
   state->console.set_rest([machine = state->machine.get()](auto waited) {
     machine->rest({gc::IdleWatch::WaitKind::kSoFar, waited});
   });
+  state->rights = from->engine->rights;
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
   return Isolate(std::move(state));
 }

@@ -33,6 +33,7 @@ struct EngineState {
   std::unique_ptr<Tracer> tracer;  // null when off
   std::mutex mutex;                // guards natives
   vm::NativeRegistry natives;
+  std::shared_ptr<const stdlib::Rights> rights;  // null: all
   std::shared_ptr<vm::CompileService> compile_service;
   std::shared_ptr<vm::CodeMap> profiled_code;  // null: no profiles are made
   std::shared_ptr<ThreadPool> thread_pool;
