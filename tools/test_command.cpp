@@ -85,7 +85,7 @@ class Interrupts {
   Status run(Isolate& isolate, const std::string& name) {
     {
       const std::lock_guard lock(mutex_);
-      if (stopped_by_ != 0) return Error(ErrorCode::kInterrupted, "another thread asked the isolate to stop");
+      if (stopped_by_ != 0) return Error(ErrorCode::kInterrupted, "not run, because the tests were stopped");
       running_.push_back(&isolate);
     }
     Status status = isolate.run_test(name);
@@ -131,6 +131,9 @@ class TestRun {
       return invalid(file + " has no tests: write them as functions, `fn " + std::string(kTestPrefix) +
                      "sums() { assert(1 + 1 == 2); }`");
     }
+    // A program that cannot run fails once, as it does without --test, and not with each of its tests.
+    const Result<Isolate> linked = Isolate::create(module, options_);
+    if (!linked.ok()) return linked.error();
     for (const std::string& name : names) {
       if (!is_chosen(name, request.filters)) {
         ++left_out_;

@@ -444,6 +444,11 @@ FAILED  test_index
             out, _ = process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertIn(b"0 passed, 2 failed", out)
+        self.assertIn(b"not run, because the tests were stopped", out)
+
+    def test_a_program_that_cannot_run_fails_once(self):
+        self.write("host.dhp", 'extern "host.f" fn f() -> i64;\nfn test_a() { f(); }\nfn test_b() {}\n')
+        self.expect(2, "dhpvm-run", "--test", "host.dhp", out="", error="imports 'host.f'")
 
     def test_wrong_command_lines(self):
         self.write("sums.dhp", self.SOURCE)
