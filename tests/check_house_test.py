@@ -11,7 +11,7 @@ import check_house
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cmake"))
 
-from compiled_alone import compiled_alone  # noqa: E402
+from compiled_together import compiled_together  # noqa: E402
 
 LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
 
@@ -133,22 +133,23 @@ class HouseTest(unittest.TestCase):
         unnamed = "namespace dhpvm::gc { namespace {\nstruct Chunk {};\n}}\n"
         self.assert_types(unnamed, unnamed, False)
 
-    def assert_alone(self, first, second, alone):
+    def assert_apart(self, first, second, apart):
         self.write("gc/a.cpp", LICENCE + "namespace dhpvm::gc {\n" + first + "\n}\n")
         self.write("gc/b.cpp", LICENCE + "namespace dhpvm::gc {\n" + second + "\n}\n")
-        found = [path.as_posix() for path in compiled_alone(self.root)]
-        self.assertEqual(found, ["gc/b.cpp"] if alone else [])
+        groups = {path.as_posix(): group for path, group in compiled_together(self.root)}
+        self.assertEqual(groups, {"gc/a.cpp": 0, "gc/b.cpp": 1 if apart else 0})
 
-    def test_files_that_mean_two_things_by_one_name_are_compiled_alone(self):
+    def test_files_that_mean_two_things_by_one_name_are_compiled_apart(self):
         count = "namespace { constexpr int kCount = 1; }"
-        self.assert_alone(count, count, True)
-        self.assert_alone(count, "namespace { void kCount(int a) { a = 1; } }", True)
-        self.assert_alone(count, "static bool kCount = true;", True)
-        self.assert_alone(count, "namespace { constexpr int kOther = 1; }", False)
-        self.assert_alone("using ast::Kind;", "using hir::Kind;", True)
-        self.assert_alone("using hir::Kind;", "using hir::Kind;", False)
+        self.assert_apart(count, count, True)
+        self.assert_apart(count, "namespace { void kCount(int a) { a = 1; } }", True)
+        self.assert_apart(count, "static bool kCount = true;", True)
+        self.assert_apart(count, "namespace { constexpr int kOther = 1; }", False)
+        self.assert_apart("using ast::Kind;", "using hir::Kind;", True)
+        self.assert_apart("using hir::Kind;", "using hir::Kind;", False)
         self.write("gc/c.h", LICENCE + "namespace dhpvm {\nstruct Kind {};\n}\n")
-        self.assert_alone("", "namespace { struct Kind {}; }", True)
+        self.assert_apart('#include "gc/c.h"', "namespace { struct Kind {}; }", True)
+        self.assert_apart("", "namespace { struct Kind {}; }", False)
 
     def test_lines_have_at_most_120_columns(self):
         words = "word " * 30
