@@ -170,16 +170,20 @@ hir::Expr* ResultChecker::catch_expr(const ast::Expr& expr, const Type* expected
 hir::Expr* ResultChecker::trap_on_error(E operand, Range range) {
   Body before;
   E result = stable(operand, before);
-  FunctionInstance& text = analysis_.errors().function("text_of", range);
-  E message = make(
-      ExprKind::kCall, basic(TypeKind::kStr), range,
-      {make(ExprKind::kUnwrap, text.parameters[0], range, {part(result, ErrorTypes::kErrorField, range)})});
-  message->function = text.function;
-  hir::Stmt* trap = analysis_.make(StmtKind::kTrap, range);
-  trap->value = message;
+  E failure = part(result, ErrorTypes::kErrorField, range);
   hir::Stmt* test = analysis_.make(StmtKind::kIf, range);
   test->value = failed(result, range);
-  test->body.push_back(trap);
+  if (parts_.try_blocks.error_here() != nullptr) {
+    pass_on(failure, range, test->body);  // the block catches it: the error itself, with its kind and cause
+  } else {
+    FunctionInstance& text = analysis_.errors().function("text_of", range);
+    E message = make(ExprKind::kCall, basic(TypeKind::kStr), range,
+                     {make(ExprKind::kUnwrap, text.parameters[0], range, {failure})});
+    message->function = text.function;
+    hir::Stmt* trap = analysis_.make(StmtKind::kTrap, range);
+    trap->value = message;
+    test->body.push_back(trap);
+  }
   before.push_back(test);
   if (!analysis_.errors().value_in(result->type)->is(TypeKind::kVoid))
     return in_block(std::move(before), part(result, ErrorTypes::kValueField, range), range);
