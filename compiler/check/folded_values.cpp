@@ -38,6 +38,28 @@ std::vector<FoldedValue> FoldedValues::find(const ast::Stmt& stmt) {
   return values;
 }
 
+// `reduce(sum: s)`: a name that another language has for an operation, and no function of the program.
+bool FoldedValues::is_other_name(const ast::Reduction& reduction) {
+  struct Other {
+    std::string_view name;
+    ast::ReductionOp op;
+  };
+  using enum ast::ReductionOp;
+  constexpr Other kOthers[] = {{"sum", kAdd},     {"add", kAdd},     {"plus", kAdd},    {"count", kAdd},
+                               {"product", kMul}, {"prod", kMul},    {"mul", kMul},     {"times", kMul},
+                               {"minimum", kMin}, {"maximum", kMax}, {"all", kAnd},     {"and", kAnd},
+                               {"every", kAnd},   {"or", kOr},       {"xor", kXor},     {"some", kAny},
+                               {"exists", kAny},  {"find", kFirst},  {"search", kFirst}};
+  const ast::Expr& function = *reduction.function;
+  if (function.kind != ast::ExprKind::kName) return false;
+  const auto other = std::ranges::find(kOthers, function.name.text, &Other::name);
+  if (other == std::end(kOthers) || state_.context.module->functions.contains(function.name.text))
+    return false;
+  error(function.range, "there is no reduction '{}'", other->name)
+      .help("write `reduce({}: {})`", ast::to_string(other->op), reduction.variable.text);
+  return true;
+}
+
 bool FoldedValues::can_fold(FoldedValue& value, const Variable& outer) {
   const Type* type = outer.type;
   const ast::Reduction& reduction = *value.reduction;
@@ -54,6 +76,7 @@ bool FoldedValues::can_fold(FoldedValue& value, const Variable& outer) {
     return false;
   }
   if (value.is_search()) return true;
+  if (is_other_name(reduction)) return false;
   const Type* wanted = types().function({type, type}, type);
   E function = parts_.conversions.value(*reduction.function, wanted);
   if (function->type->is(TypeKind::kError)) return false;

@@ -29,6 +29,7 @@ class FoldedValues : public BodyPart {
   void fold(const Blocks& blocks, Range range, Body& out);
 
  private:
+  bool is_other_name(const ast::Reduction& reduction);
   bool can_fold(FoldedValue& value, const Variable& outer);
   const ast::Expr* function_argument(const ast::Stmt& stmt, const FoldedValue& value);
   void combine(const FoldedValue& value, E operand, Range range, Body& out);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/statements.h"
 
+#include <algorithm>
+
 #include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
@@ -264,8 +266,16 @@ void StatementChecker::jump(const ast::Stmt& stmt, Body& out) {
   const bool is_break = stmt.kind == ast::StmtKind::kBreak;
   if (state_.frame->loops == 0 && !(state_.in_kernel() && !is_break)) {
     if (state_.in_kernel()) {
-      error(stmt.range, "a parallel loop cannot be left by `break`: its iterations run in any order")
-          .help("write an ordinary `for`, or `continue`");
+      Diagnostic& found =
+          error(stmt.range, "a parallel loop cannot be left by `break`: its iterations run in any order");
+      const auto is_search = [](const FoldedValue& value) { return value.is_search(); };
+      if (std::ranges::any_of(state_.frame->blocks.values, is_search)) {
+        found.help("remove it: the search ends by itself when it has a hit");
+      } else {
+        found.help(
+            "write an ordinary `for`, or `continue`; a search ends at its first hit: `parallel for ... "
+            "reduce(first: at)` with `at = i;`");
+      }
     } else {
       error(stmt.range, "`{}` stands outside of a loop", is_break ? "break" : "continue");
     }

@@ -100,6 +100,8 @@ void DeclarationParser::foreign_top_level() {
     const Token& t = cursor_.token_at(name);
     error(join(range(), cursor_.range_of(t)), "functions are declared with `fn`")
         .help("write `fn {}(...) -> type {{ ... }}`", cursor_.text_of(t));
+  } else if (at(TokenKind::kUse) && kind(1) == TokenKind::kIdentifier) {
+    error(range(), "modules are imported").help("write `import name;`, and `name.function` where it is used");
   } else if (is_statement) {
     error(range(), "statements stand inside functions").help("a program begins in `fn main() {{ ... }}`");
   } else {

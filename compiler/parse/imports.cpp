@@ -152,7 +152,11 @@ class Loader {
     for (const BuiltinModule& module : options_.builtin_modules) names.emplace(module.name);
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string_view nearest = nearest_name(name, candidates);
-    if (!nearest.empty()) {
+    const std::string_view first = import.path.front().text;
+    if (import.path.size() > 1 && names.contains(std::string(first))) {
+      error.help("import the module, `import {};`, and name what is in it where it is used: `{}`", first,
+                 name);
+    } else if (!nearest.empty()) {
       error.help("did you mean `import {};`?", nearest);
     } else {
       error.help("put {}{} beside the importing file, or name its folder with -I", relative, kSuffix);

@@ -120,6 +120,11 @@ void ParallelLoopParser::reductions(ast::ParallelFor& loop) {
     reduction.op_range = range();
     if (reduction_op(reduction.op)) {
       advance();
+    } else if (at(TokenKind::kIdentifier) &&
+               (kind(1) == TokenKind::kRightParen || kind(1) == TokenKind::kComma)) {
+      error(range(), "a reduction begins with its operation")
+          .help("write for example `reduce(+: {})`", text());
+      return;
     } else if (at(TokenKind::kIdentifier)) {
       reduction.op = ast::ReductionOp::kFunction;
       reduction.function = parts_.expressions.expression();

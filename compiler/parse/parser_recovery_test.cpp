@@ -127,6 +127,13 @@ TEST(RecoveryTest, ValuesOfOtherLanguages) {
             "expected an expression, found `|` | a closure is written `fn(x) => x + 1`");
   EXPECT_EQ(advice("let g = (x, y) => x;"), "a closure begins with `fn` | write `fn` before the `(`");
   EXPECT_EQ(advice("xs.map(x => x + 1);"), "a closure begins with `fn` | write `fn(x) => ...`");
+  EXPECT_EQ(advice("let a = [f64; 3];"), "a fixed array is declared by its type | write `var a: [f64; N];`");
+  EXPECT_EQ(advice("let f: (i64, f64) -> i64 = g;"),
+            "the type of a function begins with `fn` | write `fn` before the `(`");
+  EXPECT_EQ(advice("let f: () -> i64 = g;"),
+            "the type of a function begins with `fn` | write `fn` before the `(`");
+  EXPECT_EQ(advice("parallel for i in 0..n reduce(sum) { sum += a[i]; }"),
+            "a reduction begins with its operation | write for example `reduce(+: sum)`");
   EXPECT_EQ(advice("let a = [0; 10];"),
             "an array of equal elements is made by a call | write `[i64](n, fill: 0)`");
   EXPECT_EQ(advice("return 1, 2;"), "a `return` gives one value | give a tuple: `return (a, b);`");
@@ -160,6 +167,8 @@ TEST(RecoveryTest, DeclarationsOfOtherLanguages) {
             "that need them");
   EXPECT_EQ(top_level_advice("print(1);"),
             "statements stand inside functions | a program begins in `fn main() { ... }`");
+  EXPECT_EQ(top_level_advice("use std::math;"),
+            "modules are imported | write `import name;`, and `name.function` where it is used");
   EXPECT_EQ(top_level_advice("import \"x.dhp\";"),
             "a module is named without quotes | write `import geometry.shapes;` for geometry/shapes.dhp");
   EXPECT_EQ(top_level_advice("enum E { A, B };"), "there is no `;` after the `}` of an enum | remove it");

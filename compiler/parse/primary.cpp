@@ -217,6 +217,16 @@ ast::Expr* PrimaryParser::bracketed() {
       node->operands.push_back(parts_.expressions.inner_expression());
       if (in_panic()) return finish(node);
     }
+    const bool is_type = node->operands.size() == 1 && node->operands[0]->kind == ExprKind::kName &&
+                         is_primitive_type_name(node->operands[0]->name.text);
+    if (at(TokenKind::kSemicolon) && is_type) {  // [f64; 3]
+      slip(range(), "a fixed array is declared by its type")
+          .help("write `var a: [{}; N];`", node->operands[0]->name.text);
+      advance();
+      parts_.expressions.inner_expression();
+      accept(TokenKind::kRightBracket);
+      return error_expr();
+    }
     if (at(TokenKind::kSemicolon) && kind(1) == TokenKind::kInt) {  // [0; 10]
       slip(range(), "an array of equal elements is made by a call").help("write `[i64](n, fill: 0)`");
       advance();

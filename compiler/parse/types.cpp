@@ -47,15 +47,22 @@ ast::Type* TypeParser::base_type(TypePlace place) {
     case TokenKind::kLeftParen: {
       const SourceRange begin = range();
       advance();
+      if (at(TokenKind::kRightParen) && kind(1) == TokenKind::kArrow) {
+        advance();
+        return arrow_type(make(TypeKind::kFunction, begin));
+      }
       if (at(TokenKind::kRightParen)) {
         error(join(begin, range()), "there is no empty type")
             .help("leave the result type out: `fn f() {{ }}`");
         return error_type();
       }
       ast::Type* inner = type();
-      if (at(TokenKind::kComma) && !in_panic()) return tuple_type(inner, begin);
-      expect(TokenKind::kRightParen, "after the type");
-      return inner;
+      ast::Type* const made = at(TokenKind::kComma) && !in_panic() ? tuple_type(inner, begin) : inner;
+      if (made == inner) expect(TokenKind::kRightParen, "after the type");
+      if (in_panic() || !at(TokenKind::kArrow)) return made;
+      ast::Type* function = make(TypeKind::kFunction, begin);
+      function->arguments = made == inner ? std::vector{inner} : made->arguments;
+      return arrow_type(function);
     }
     case TokenKind::kAmpersand:
     case TokenKind::kStar:
@@ -68,6 +75,15 @@ ast::Type* TypeParser::base_type(TypePlace place) {
       return error_type();
     default: error(range(), "expected a type, found {}", found()); return error_type();
   }
+}
+
+// At the arrow of `(A, B) -> C`, as other languages write the type of a function.
+ast::Type* TypeParser::arrow_type(ast::Type* function) {
+  advance();
+  function->element = type();
+  slip(cursor_.since(function->range), "the type of a function begins with `fn`")
+      .help("write `fn` before the `(`");
+  return finish(function);
 }
 
 // Behind the first type of `(A, B)`.
@@ -119,6 +135,11 @@ ast::Type* TypeParser::bracket_type() {
   } else if (accept(TokenKind::kSemicolon)) {
     node->kind = TypeKind::kFixedArray;
     node->count = parts_.expressions.expression();
+    if (!in_panic() && at(TokenKind::kComma)) {
+      slip(range(), "a fixed array has one dimension")
+          .help("multiply the sizes, and index it with `row * columns + column`");
+      while (accept(TokenKind::kComma)) parts_.expressions.expression();
+    }
   }
   if (!accept(TokenKind::kRightBracket)) {
     error(range(), "expected `]` after the array type, found {}", found()).note(open, "it is opened here");

@@ -21,6 +21,7 @@ class TypeParser : public GrammarPart {
 
  private:
   ast::Type* base_type(TypePlace place);
+  ast::Type* arrow_type(ast::Type* function);
   ast::Type* tuple_type(ast::Type* first, SourceRange open);
   ast::Type* named_type(TypePlace place);
   ast::Type* bracket_type();
