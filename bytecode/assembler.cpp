@@ -263,6 +263,14 @@ class Assembler {
         kernel.batch_hint = in.bits64();
       } else if (in.accept_word("fastmath")) {
         kernel.fast_math = true;
+      } else if (in.accept_word("array")) {
+        kernel.source.arrays.push_back({scope_.string(in, false), false});
+      } else if (in.accept_word("parts")) {
+        kernel.source.arrays.push_back({scope_.string(in, false), true});
+      } else if (in.accept_word("counter")) {
+        kernel.source.iterated.push_back(static_cast<std::uint16_t>(in.integer("a register", 0, 0xffff)));
+      } else if (in.accept_word("rows")) {
+        kernel.source.block_rows = static_cast<std::uint16_t>(in.integer("a register", 0, 0xffff));
       } else {
         break;
       }

@@ -140,7 +140,12 @@ class Disassembler {
       print(" reduce {}:{}", name_of(reduction.op), name_of(reduction.kind));
     if (!kernel.device_hint.empty()) print(" device {}", quote(kernel.device_hint));
     if (kernel.batch_hint != 0) print(" batch {}", kernel.batch_hint);
-    print("{}\n", kernel.fast_math ? " fastmath" : "");
+    if (kernel.fast_math) print(" fastmath");
+    for (const KernelSource::Array& array : kernel.source.arrays)
+      print(" {} {}", array.is_parts ? "parts" : "array", string_name(array.name, false));
+    for (const std::uint16_t counter : kernel.source.iterated) print(" counter {}", counter);
+    if (kernel.source.block_rows != 0) print(" rows {}", kernel.source.block_rows);
+    print("\n");
   }
 
   void function(std::uint32_t id) {

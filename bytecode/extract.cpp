@@ -4,6 +4,7 @@
 #include <map>
 
 #include "bytecode/decode.h"
+#include "dhpvm/result.h"
 
 namespace dhpvm::bytecode {
 namespace {
@@ -24,6 +25,7 @@ class Extraction {
     // Where the loop was to run, and how, has been decided.
     record.device_hint.clear();
     record.batch_hint = 0;
+    record.source = {};  // messages are made where the program is
     result_.module.kernels.push_back(std::move(record));
     // A function may call others, which are appended behind it.
     for (std::uint32_t number = 0; number < result_.functions.size(); ++number) copy_function(number);
@@ -74,14 +76,21 @@ class Extraction {
     for (std::uint32_t pc = 0; pc < copy.code_size;) {
       const Word word = code[pc];
       const unsigned words = kDecode[op_of(word)].words;
-      const bool is_call = static_cast<Op>(op_of(word)) == Op::kCall;
-      to.code.push_back(!is_call ? word
-                                 : encode(Op::kCall, a_of(word), b_of(word),
-                                          static_cast<std::uint16_t>(function(c_of(word)))));
+      to.code.push_back(instruction(word));
       if (words == 2) to.code.push_back(code[pc + 1]);
       pc += words;
     }
     to.functions.push_back(std::move(copy));
+  }
+
+  Word instruction(Word word) {
+    switch (static_cast<Op>(op_of(word))) {
+      case Op::kCall:
+        return encode(Op::kCall, a_of(word), b_of(word), static_cast<std::uint16_t>(function(c_of(word))));
+      // The message is made where the program is. A trap with a code is known to older workers, too.
+      case Op::kTrapText: return encode(Op::kTrap, static_cast<std::uint16_t>(ErrorCode::kUserTrap), 0, 0);
+      default: return word;
+    }
   }
 
   const Module& from_;

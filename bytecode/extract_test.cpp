@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "bytecode/assembler.h"
 #include "bytecode/generator.h"
 #include "bytecode/reader.h"
 #include "bytecode/verifier.h"
@@ -39,6 +40,22 @@ TEST(Extract, WhatComesOutIsAModuleOfItsOwn) {
     }
   }
   EXPECT_GT(kernels, 300u);
+}
+
+// Workers of the release before know neither the opcode nor the names, and need neither.
+TEST(Extract, KeepsTextsOfTrapsAndNamesAtHome) {
+  const Result<Module> module = assemble(
+      "type string str\ntype resource resource\ntype array [f64]: f64\n"
+      "function k(i64, [f64]) registers 2 1\nload.f64 p1, r0, p0\njump.if p0, Bad\nreturn\nBad:\n"
+      "trap.text \"an assertion\"\nend\nkernel k dims 1 array \"x\"");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  const ExtractedKernel extracted = extract_kernel(*module, 0);
+  EXPECT_TRUE(verify(extracted.module).ok());
+  EXPECT_EQ(extracted.module.kernels[0].source, KernelSource{});
+  EXPECT_EQ(extracted.module.code.size(), module->code.size());
+  EXPECT_EQ(extracted.module.code.back(),
+            encode(Op::kTrap, static_cast<std::uint16_t>(ErrorCode::kUserTrap)));
+  EXPECT_EQ(write_module(extracted.module)[6], std::byte{0});
 }
 
 }  // namespace

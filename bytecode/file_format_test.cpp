@@ -114,6 +114,19 @@ TEST(File, UnknownOptionalSectionsAreSkipped) {
   EXPECT_TRUE(again->functions[0].lines.empty());
 }
 
+// Older machines take what they can run.
+TEST(File, IsOfTheOldestVersionThatHasItsOpcodes) {
+  const auto minor = [](std::string_view body) {
+    const Result<Module> module = assemble("function f() registers 2 1\n" + std::string(body) + "\nend");
+    EXPECT_TRUE(module.ok()) << module.error().to_string();
+    return static_cast<unsigned>(write_module(*module)[6]);
+  };
+  EXPECT_EQ(minor("return"), 0u);
+  EXPECT_EQ(minor("const.string r0, \"text\"\nreturn"), 0u);
+  EXPECT_EQ(minor("caught p0\ntrap.again p0"), 1u);
+  EXPECT_EQ(minor("trap.text \"text\""), 2u);
+}
+
 struct Patch {
   std::function<void(Bytes&)> change;
   ErrorCode code;
@@ -127,8 +140,8 @@ TEST(File, PatchedFilesAreRefusedWithAReason) {
   const Patch patches[] = {
       {[](Bytes& f) { f[0] = std::byte{'E'}; }, ErrorCode::kMalformed, "does not begin with \"DHPV\""},
       {[](Bytes& f) { put<std::uint16_t>(f, 4, 2); }, ErrorCode::kUnsupported,
-       "format version 2.1, and this build reads up to 1.1: use a newer DHPVM"},
-      {[](Bytes& f) { put<std::uint16_t>(f, 6, 2); }, ErrorCode::kUnsupported, "format version 1.2"},
+       "and this build reads up to 1.2: use a newer DHPVM"},
+      {[](Bytes& f) { put<std::uint16_t>(f, 6, 3); }, ErrorCode::kUnsupported, "format version 1.3"},
       {[](Bytes& f) { put<std::uint16_t>(f, 4, 0); }, ErrorCode::kUnsupported, "compile the program again"},
       {[](Bytes& f) { put<std::uint32_t>(f, 8, 4); }, ErrorCode::kUnsupported, "feature bits 0x4"},
       {[](Bytes& f) { put<std::uint32_t>(f, 20, 4); }, ErrorCode::kMalformed, "the reserved field is not 0"},

@@ -23,14 +23,15 @@ constexpr std::uint32_t kKnownFeatures = 0;    // version 1.0 defines no optiona
   X(kCode, "code", 5, true)           \
   X(kKernels, "kernels", 6, true)     \
   X(kLines, "lines", 7, false)        \
-  X(kNames, "names", 8, false)
+  X(kNames, "names", 8, false)        \
+  X(kLoops, "loops", 9, false)
 
 enum class Section : std::uint32_t {
 #define X(kind, name, number, required) kind = number,
   DHPVM_SECTIONS(X)
 #undef X
 };
-constexpr std::uint32_t kSectionKinds = 8;
+constexpr std::uint32_t kSectionKinds = 9;
 
 // Limits of a module. They bound what a small hostile file can make a reader allocate, and keep every index
 // within its operand.
@@ -40,6 +41,7 @@ constexpr std::uint32_t kMaxTypes = 1 << 16;
 constexpr std::uint32_t kMaxImports = 1 << 16;
 constexpr std::uint32_t kMaxFunctions = 1 << 16;
 constexpr std::uint32_t kMaxKernels = 1 << 16;
+constexpr std::uint32_t kMaxDimensions = 3;       // of a kernel, and of the loops in a block
 constexpr std::uint32_t kMaxMembers = 1 << 16;    // fields, methods, parameters, results, locals of one owner
 constexpr std::uint32_t kMaxCodeWords = 1 << 28;  // 2 GiB
 constexpr std::uint32_t kMaxObjectBytes = 0xffff;  // of an instance or a struct: offsets are 16-bit operands

@@ -388,6 +388,8 @@ void BodyGenerator::raise() {
   f_.branch(c.op, source(c.a), b, past);
   if (!choices_.one_in(60)) {
     compute();
+  } else if (choices_.one_in(3)) {
+    f_.emit32(Op::kTrapText, 0, world_.module.string("an assertion"));
   } else if (choices_.one_in(2)) {
     emit(Op::kTrap, static_cast<std::uint16_t>(ErrorCode::kUserTrap));
   } else {

@@ -14,17 +14,6 @@
 
 namespace dhpvm::bytecode {
 
-struct Version {
-  std::uint16_t major_number;
-  std::uint16_t minor_number;
-};
-inline constexpr Version kVersions[] = {
-#define DHPVM_ISA_VERSION(major, minor, meaning) {major, minor},
-#include "bytecode/isa.def"
-};
-constexpr std::uint16_t kMajorVersion = std::end(kVersions)[-1].major_number;
-constexpr std::uint16_t kMinorVersion = std::end(kVersions)[-1].minor_number;
-
 enum class Op : std::uint16_t {
 #define DHPVM_OP(name, ...) k##name,
 #include "bytecode/isa.def"
@@ -34,6 +23,19 @@ constexpr std::uint16_t kOpCount = 0
 #define DHPVM_OP(name, ...) +1
 #include "bytecode/isa.def"
     ;
+
+struct Version {
+  std::uint16_t major_number;
+  std::uint16_t minor_number;
+  std::uint16_t first;  // of the opcodes that it added
+};
+inline constexpr Version kVersions[] = {
+#define DHPVM_ISA_VERSION(major, minor, first, meaning) \
+  {major, minor, static_cast<std::uint16_t>(Op::k##first)},
+#include "bytecode/isa.def"
+};
+constexpr std::uint16_t kMajorVersion = std::end(kVersions)[-1].major_number;
+constexpr std::uint16_t kMinorVersion = std::end(kVersions)[-1].minor_number;
 
 // The effect of an instruction on memory.
 enum class Memory : std::uint8_t {

@@ -104,7 +104,7 @@ std::string operand_table() {
 
 std::string version_table() {
   std::string out = "| version | |\n|---|---|\n";
-#define DHPVM_ISA_VERSION(major, minor, meaning) \
+#define DHPVM_ISA_VERSION(major, minor, first, meaning) \
   out += fmt::format("| {}.{} | {} |\n", major, minor, meaning);
 #include "bytecode/isa.def"
   return out;

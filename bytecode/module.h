@@ -130,6 +130,23 @@ struct Reduction {
   bool operator==(const Reduction&) const = default;
 };
 
+// How the source program names what a kernel works with. Messages alone use it, and it may be missing.
+struct KernelSource {
+  struct Array {
+    std::uint32_t name = 0;  // a string; empty for what the compiler made
+    bool is_parts = false;  // element [b, ..] is the part that block b has of element [..] of the named array
+    bool operator==(const Array&) const = default;
+  };
+  std::vector<Array> arrays;  // empty, or one for each captured array
+  // Where the one dimension counts blocks of iterations (docs/decisions/0041): the P registers that count the
+  // iterations in a block, outermost first; empty elsewhere.
+  std::vector<std::uint16_t> iterated;
+  // With them: the P register of the captured scalar that is the number of iterations of the outermost range in a
+  // block. Behind it lie the low and the high bound of that range.
+  std::uint16_t block_rows = 0;
+  bool operator==(const KernelSource&) const = default;
+};
+
 // One `parallel for`. Its function takes
 //   P: index 0 .. index dims-1 (i64), the captured scalars, the accumulators
 //   R: the captured arrays
@@ -155,6 +172,7 @@ struct KernelRecord {
   std::string device_hint;            // `@device("gpu")`, or empty
   std::uint64_t batch_hint = 0;       // `@batch(n)` iterations, or 0
   bool fast_math = false;             // `@fastmath`
+  KernelSource source;
   bool operator==(const KernelRecord&) const = default;
 };
 constexpr std::uint32_t kReductionBlock = 4096;

@@ -45,6 +45,7 @@ class Decoder {
     DHPVM_TRY(section(Section::kKernels, &Decoder::kernels));
     DHPVM_TRY(section(Section::kLines, &Decoder::lines));
     DHPVM_TRY(section(Section::kNames, &Decoder::names));
+    DHPVM_TRY(section(Section::kLoops, &Decoder::loops));
     if (module_.code.size() != code_words_)
       return error(ErrorCode::kMalformed, "the functions have {} words of code, the code section has {}",
                    code_words_, module_.code.size());
@@ -242,6 +243,27 @@ class Decoder {
   void names(ByteReader& in) {
     for (Function& function : module_.functions) {
       if (!function.exported) function.name = optional_index(in);
+    }
+  }
+
+  // Registers are numbers of 16 bits here; the verifier looks whether there are such.
+  static std::uint16_t register_number(ByteReader& in) {
+    const std::uint32_t value = in.varint();
+    if (value > 0xffff) in.fail("register " + std::to_string(value) + " does not exist");
+    return static_cast<std::uint16_t>(value);
+  }
+
+  void loops(ByteReader& in) {
+    for (KernelRecord& kernel : module_.kernels) {
+      KernelSource& source = kernel.source;
+      const std::uint32_t arrays = in.count(kMaxMembers, 2, "arrays");
+      for (std::uint32_t i = 0; i < arrays && in.ok(); ++i) {
+        const std::uint32_t name = in.varint();
+        source.arrays.push_back({name, flag(in)});
+      }
+      const std::uint32_t counters = in.count(kMaxDimensions, 1, "counters");
+      for (std::uint32_t i = 0; i < counters && in.ok(); ++i) source.iterated.push_back(register_number(in));
+      source.block_rows = register_number(in);
     }
   }
 

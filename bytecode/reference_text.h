@@ -20,7 +20,7 @@ values; only the width an instruction names is looked at, the bits above are uns
 
 ## Versions
 
-A file names the version it was written for. A reader refuses another major version and any newer minor
+A file names the oldest version that has all its opcodes. A reader refuses another major version and any newer minor
 version, and accepts every older minor version of its major. An opcode never changes its meaning; new ones are
 added by a new minor version. A feature bit that the reader does not know, or an unknown section that is marked
 as required, is refused as well; unknown sections without the mark are skipped.
@@ -79,6 +79,8 @@ count and so many X, and `index?` an `int` that is 0 for "none" and the index pl
 * **lines**: for each function a list of (int words since the entry before, index? file, signed difference of the line,
   int column). The signed number is zigzag-coded: 0, -1, 1, -2, .. become 0, 1, 2, 3, ..
 * **names**: for each function that is not exported, index? name.
+* **loops**: for each kernel a list of arrays (int name, u8 whether they are parts of blocks), a list of int registers
+  that count the iterations in a block, and the int register of the number of rows in a block.
 
 Kinds of values:
 
@@ -205,7 +207,8 @@ entry main
 
 Operands are written in the order a, b, c, x: registers `p0` and `r0`, local arrays `l0`, labels for offsets, names for
 functions, imports, types and traps, `#n` for kernels, `Interface::method` for methods, `offset:size` for fields of
-elements. `word 0x1234` is a word that is no instruction.
+elements. `word 0x1234` is a word that is no instruction. `array "x"` and `parts "x"` name the arrays of a kernel,
+`counter 7` the registers that count iterations in a block, and `rows 3` the one that has its size.
 )md";
 
 inline constexpr char kInstructions[] = R"md(

@@ -167,7 +167,7 @@ TEST(Text, MistakesNameTheirLine) {
       {"function f()\ncall p0, r0, #65536\nend", "line 2: #65536 does not fit in 16 bits"},
       {"function f()\ncall.interface p0, r0, str::x\nend", "line 2: \"x\" is not a method"},
       {"function f()\nconst.string r0, $99999999999\nend", "line 2: $99999999999 is too large"},
-      {"module 2.0", "line 1: version 2.0 is not known; the newest is 1.1"},
+      {"module 2.0", "line 1: version 2.0 is not known; the newest is 1.2"},
   };
   for (const Mistake& mistake : mistakes) {
     const Result<Module> module = assemble(mistake.text);

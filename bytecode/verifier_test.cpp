@@ -149,6 +149,7 @@ TEST(Verifier, AcceptsGoodBodies) {
       // Unreachable code is not analysed.
       "jump End\n add.i64 p11, p11, p11\n move.r r19, r19",
       "trap kUserTrap\n jump End",
+      "trap.text \"an assertion\"\n jump End",
       "jump.null r0, End\n null.check r0\n eq.ref p2, r0, r5\n is.null p2, r0",
       "null r16\n trap.message r16",
   };
@@ -163,6 +164,7 @@ TEST(Verifier, RefusesBadBodies) {
       // Encoding.
       {"word 0xffff", "unknown opcode 65535"},
       {"word 0x10000", "operand a is 1, and must be 0"},  // nop
+      {"trap.text $99", "string 99 does not exist"},
       {"jump.if p0, End\n add.i64 p0, p0, p12", "P12 is outside the bank of 12"},
       {"move.r r20, r0", "R20 is outside the bank of 20"},
       {"move.r r16, r20", "R20 is outside the bank of 20"},
@@ -515,6 +517,18 @@ TEST(Verifier, RefusesBadKernels) {
       {"function k(i64, [f64]) registers 4 2\ncall p1, r0, g\nreturn\nend\nfunction g()\nreturn\nend\nkernel "
        "k dims 1",
        "call overwrites a captured array"},
+      {"function k(i64, [f64]) registers 1 1\nreturn\nend\nkernel k dims 1 array \"x\" array \"y\"",
+       "kernel 0: 2 names for 1 arrays"},
+      {"function k(i64, [f64]) registers 1 1\nreturn\nend\nkernel k dims 1 parts $99",
+       "kernel 0: string 99 does not exist"},
+      {"function k(i64, i64, i64, i64) registers 5 0\nreturn\nend\nkernel k dims 1 counter 5 rows 1",
+       "kernel 0: P5 counts no iterations, it is outside the bank"},
+      {"function k(i64, i64, i64, i64) registers 5 0\nreturn\nend\nkernel k dims 1 counter 4 rows 2",
+       "the bounds of its blocks are not three captured scalars"},
+      {"function k(i64, i64, i64) registers 5 0\nreturn\nend\nkernel k dims 1 counter 4 rows 1",
+       "the bounds of its blocks are not three captured scalars"},
+      {"function k(i64, i64, i64, i64, i64) registers 5 0\nreturn\nend\nkernel k dims 2 counter 4 rows 2",
+       "the bounds of its blocks are not three captured scalars"},
   };
   for (const Case& c : cases) {
     const Status status = verify_text(std::string(prelude) + std::string(c.text) + "\n");
@@ -524,7 +538,9 @@ TEST(Verifier, RefusesBadKernels) {
                                                                             << status.error().to_string();
   }
   for (const std::string_view good :
-       {"function k(i64, f64, f64, i32) -> f64, i32 registers 6 0\nmove.p p0, p2\nmove.p p1, "
+       {"function k(i64, i64, i64, i64, [f64], [f64]) registers 5 2\ntrap.text \"no\"\nend\n"
+        "kernel k dims 1 array \"x\" parts \"sums\" counter 4 rows 1",
+        "function k(i64, f64, f64, i32) -> f64, i32 registers 6 0\nmove.p p0, p2\nmove.p p1, "
         "p3\nreturn\nend\n"
         "kernel k dims 1 reduce min:f64 reduce xor:i32",  // results lie over the captured P1
         "function k(i64, bool) -> bool registers 2 0\nreturn.p p1\nend\nkernel k dims 1 reduce and:bool",

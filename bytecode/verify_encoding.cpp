@@ -173,11 +173,10 @@ bool FunctionVerifier::second_word(const DecodeRow& row, Word word, Word x) {
 bool FunctionVerifier::references(const DecodeRow& row, Word word, Word x) {
   const std::uint16_t c = c_of(word);
   switch (row.family) {
-    case Family::kTrap: return is_known_trap(a_of(word)) || fail("{} is not the code of a trap", a_of(word));
-    case Family::kConstString: {
-      const auto index = static_cast<std::uint32_t>(bc_of(word));
-      return index < module_.strings.size() || fail("string {} does not exist", index);
-    }
+    case Family::kTrap:
+      if (row.b == Operand::kString) return string(word);
+      return is_known_trap(a_of(word)) || fail("{} is not the code of a trap", a_of(word));
+    case Family::kConstString: return string(word);
     case Family::kCall: return window(row, word, facts_.functions[c]);
     case Family::kCallNative: return window(row, word, facts_.imports[c]);
     case Family::kCallInterface:
@@ -204,6 +203,11 @@ bool FunctionVerifier::references(const DecodeRow& row, Word word, Word x) {
     }
     default: return true;
   }
+}
+
+bool FunctionVerifier::string(Word word) {
+  const auto index = static_cast<std::uint32_t>(bc_of(word));
+  return index < module_.strings.size() || fail("string {} does not exist", index);
 }
 
 bool FunctionVerifier::window(const DecodeRow& row, Word word, const Shape& shape,

@@ -39,6 +39,7 @@ class FunctionVerifier {
   bool second_word(const DecodeRow& row, Word word, Word x);
   bool references(const DecodeRow& row, Word word, Word x);
   bool branch(const DecodeRow& row, Word word);
+  bool string(Word word);
   bool window(const DecodeRow& row, Word word, const Shape& shape, std::uint32_t extra_primitives = 0);
   bool targets_are_instructions();
   bool handlers_are_caught();

@@ -26,6 +26,26 @@ bool fits(const Reduction& reduction) {
   return !(bitwise && is_float(reduction.kind));
 }
 
+Status verify_source(const Module& m, const KernelRecord& kernel, std::size_t primitives, std::uint32_t id) {
+  const KernelSource& source = kernel.source;
+  const Function& function = m.functions[kernel.function];
+  const std::size_t arrays = function.signature.parameters.size() - primitives;
+  if (!source.arrays.empty() && source.arrays.size() != arrays)
+    return refuse("kernel {}: {} names for {} arrays", id, source.arrays.size(), arrays);
+  for (const KernelSource::Array& array : source.arrays) {
+    if (array.name >= m.strings.size()) return refuse("kernel {}: string {} does not exist", id, array.name);
+  }
+  for (const std::uint16_t counter : source.iterated) {
+    if (counter >= function.primitive_registers)
+      return refuse("kernel {}: P{} counts no iterations, it is outside the bank", id, counter);
+  }
+  if (source.iterated.empty()) return {};
+  const std::size_t scalars = primitives - kernel.dimensions - kernel.reductions.size();
+  if (kernel.dimensions != 1 || source.block_rows < 1 || scalars < 3 || source.block_rows - 1 > scalars - 3)
+    return refuse("kernel {}: the bounds of its blocks are not three captured scalars", id);
+  return {};
+}
+
 Status verify_record(const Facts& facts, Budget& budget, std::uint32_t id) {
   const Module& m = facts.module;
   const KernelRecord& kernel = m.kernels[id];
@@ -56,7 +76,7 @@ Status verify_record(const Facts& facts, Budget& budget, std::uint32_t id) {
       return refuse("kernel {}: accumulator {} is not {} in parameters and results", id, i,
                     name_of(reduction.kind));
   }
-  return {};
+  return verify_source(m, kernel, primitives.size(), id);
 }
 
 // Why an instruction has no place in a parallel loop, where there are numbers and arrays of numbers alone.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bytecode/writer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "base/crc32c.h"
@@ -39,9 +41,10 @@ std::vector<bool> used_strings(const Module& module) {
     if (function.exported) use(function.name);
     for (std::uint32_t pc = 0; pc < function.code_size;) {
       const Word word = module.code[function.code_offset + pc];
-      const Op op = static_cast<Op>(op_of(word));
-      if (op == Op::kConstString) use(static_cast<std::uint32_t>(bc_of(word)));
-      pc += op_of(word) < kOpCount ? info(op).words() : 1;
+      const bool is_known = op_of(word) < kOpCount;
+      const OpInfo& row = info(is_known ? static_cast<Op>(op_of(word)) : Op::kNop);
+      if (row.b == Operand::kString) use(static_cast<std::uint32_t>(bc_of(word)));
+      pc += row.words();
     }
   }
   return used;
@@ -187,6 +190,28 @@ Bytes write_names(const Module& module) {
   return bytes;
 }
 
+Bytes write_loops(const Module& module) {
+  Bytes bytes;
+  ByteWriter out(bytes);
+  for (const KernelRecord& kernel : module.kernels) {
+    const KernelSource& source = kernel.source;
+    out.varint(source.arrays.size());
+    for (const KernelSource::Array& array : source.arrays) {
+      out.varint(array.name);
+      out.u8(array.is_parts ? 1 : 0);
+    }
+    out.varint(source.iterated.size());
+    for (const std::uint16_t counter : source.iterated) out.varint(counter);
+    out.varint(source.block_rows);
+  }
+  return bytes;
+}
+
+bool has_loops(const Module& module) {
+  const auto is_named = [](const KernelRecord& kernel) { return kernel.source != KernelSource{}; };
+  return std::ranges::any_of(module.kernels, is_named);
+}
+
 bool has_lines(const Module& module) {
   for (const Function& function : module.functions) {
     if (!function.lines.empty()) return true;
@@ -199,6 +224,21 @@ bool has_names(const Module& module) {
     if (!function.exported && function.name != kNoIndex) return true;
   }
   return false;
+}
+
+// The oldest version that has all opcodes of the module.
+const Version& version_of(const Module& module) {
+  std::uint16_t newest = 0;
+  for (const Function& function : module.functions) {
+    for (std::uint32_t pc = 0; pc < function.code_size;) {
+      const std::uint16_t op = op_of(module.code[function.code_offset + pc]);
+      newest = std::max(newest, op);
+      pc += op < kOpCount ? info(static_cast<Op>(op)).words() : 1;
+    }
+  }
+  const Version* version = std::end(kVersions) - 1;
+  while (version->first > newest) --version;
+  return *version;
 }
 
 struct Part {
@@ -223,12 +263,14 @@ std::vector<std::byte> write_module(const Module& module, const WriteOptions& op
   parts.push_back({Section::kKernels, true, write_kernels(module)});
   if (!options.strip && has_lines(module)) parts.push_back({Section::kLines, false, write_lines(module)});
   if (!options.strip && has_names(module)) parts.push_back({Section::kNames, false, write_names(module)});
+  if (!options.strip && has_loops(module)) parts.push_back({Section::kLoops, false, write_loops(module)});
 
   Bytes head;
   ByteWriter out(head);
   for (const char c : kMagic) out.u8(static_cast<std::uint8_t>(c));
-  out.fixed<std::uint16_t>(kMajorVersion);
-  out.fixed<std::uint16_t>(kMinorVersion);
+  const Version& version = version_of(module);
+  out.fixed<std::uint16_t>(version.major_number);
+  out.fixed<std::uint16_t>(version.minor_number);
   out.fixed<std::uint32_t>(0);  // features
   out.fixed<std::uint32_t>(static_cast<std::uint32_t>(parts.size()));
   Bytes table;

@@ -46,7 +46,7 @@ inline constexpr bytecode::Word kAnchorCode = kAnchorOp;
 // The parallel loop being run. One at a time: kernels can neither contain another nor call natives.
 struct InterpretedLoop {
   // Hot fields, used by every iteration, come first.
-  std::uint64_t* p;  // the kernel's registers
+  std::uint64_t* p;  // the kernel's registers; null when a compiled kernel has trapped
   gc::Ref* r;
   Frame* frame;
   const bytecode::Word* code;

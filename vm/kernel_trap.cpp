@@ -15,7 +15,7 @@
 namespace dhpvm::vm {
 
 void raise_kernel_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
-                       const codegen::KernelTrap& trap, const gc::Ref* references) {
+                       const codegen::KernelTrap& trap, std::uint64_t* window, const gc::Ref* references) {
   const bytecode::Word* const pc = context.pc;
   std::uint64_t* const outer_p = context.p;
   gc::Ref* const outer_r = context.r;
@@ -23,6 +23,8 @@ void raise_kernel_trap(Context& context, const LinkedKernel& kernel, const codeg
   InterpretedLoop& loop = context.loop;
   loop.kernel = &kernel;
   loop.site = pc;
+  loop.window = window;
+  loop.p = nullptr;
   loop.inner = static_cast<std::uint16_t>(kernel.dimensions - 1);
   std::copy_n(trap.index, 3, loop.index);
   for (unsigned d = 0; d < kernel.dimensions; ++d) {

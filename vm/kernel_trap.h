@@ -9,8 +9,8 @@
 namespace dhpvm::vm {
 
 // Stops the program with the trap of `kernel` at `site`: message and stack trace are those of the
-// interpreter, whose frames are set up for them. `references` are the captured arrays.
+// interpreter, whose frames are set up for them. `window` is the loop's, and `references` are the captured arrays.
 void raise_kernel_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
-                       const codegen::KernelTrap& trap, const gc::Ref* references);
+                       const codegen::KernelTrap& trap, std::uint64_t* window, const gc::Ref* references);
 
 }  // namespace dhpvm::vm

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/error.h"
 #include "bytecode/reduction.h"
 #include "vm/interpreter.h"
 #include "vm/isolate.h"
@@ -172,6 +173,13 @@ bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p
   return true;
 }
 
+// Nobody sees the end of a longer loop, and it is a mistake in its bounds.
+bool is_too_long(Context& context, const LinkedKernel& kernel, const std::uint64_t* p) {
+  if (space_of(kernel, p).count()) return false;
+  raise(context, Error(ErrorCode::kUserTrap, "a parallel loop has at most 2^63 - 1 iterations"));
+  return true;
+}
+
 }  // namespace
 
 bool begin_loop(Context& context) {
@@ -180,6 +188,7 @@ bool begin_loop(Context& context) {
   std::uint64_t* const p = context.p + bytecode::a_of(word);
   gc::Ref* const r = context.r + bytecode::b_of(word);
   const bytecode::Word* const next = context.pc + 1;
+  if (is_too_long(context, kernel, p)) return false;
   if (context.loops == nullptr) return begin(context, kernel, p, r, next);
   if (!context.loops->run(context, kernel, p, r)) return false;
   context.pc = next;
@@ -187,6 +196,7 @@ bool begin_loop(Context& context) {
 }
 
 bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r) {
+  if (is_too_long(context, kernel, p)) return false;
   return context.loops == nullptr ? interpret_loop(context, kernel, p, r)
                                   : context.loops->run(context, kernel, p, r);
 }

@@ -5,16 +5,31 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <vector>
+
+#include "vm/loop_strides.h"
 
 namespace dhpvm::vm {
 namespace {
 
-// "array 1 has 8 along dimension 2, ...": numbered from 1, as arrays and dimensions are everywhere in the text.
-std::string sizes_text(std::span<const codegen::KnownDimension> dimensions) {
+// "array 'x'", by its name in the source; numbered from 1 where the module has none.
+std::string array_text(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
+                       std::size_t array) {
+  const std::vector<bytecode::KernelSource::Array>& named = kernel.source.arrays;
+  if (array >= named.size()) return fmt::format("array {}", array + 1);
+  const std::string& name = module.strings[named[array].name];
+  if (named[array].is_parts) return fmt::format("the blocks' parts of array '{}'", name);
+  return name.empty() ? std::string("what the blocks found") : fmt::format("array '{}'", name);
+}
+
+// "8 along dimension 2 of array 'x', ...": dimensions are numbered from 1.
+std::string sizes_text(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
+                       std::span<const codegen::KnownDimension> dimensions) {
   std::string text;
   for (const codegen::KnownDimension& known : dimensions) {
-    text += fmt::format("{}array {} has {} along dimension {}", text.empty() ? "" : ", ", known.array + 1,
-                        known.value, known.dimension + 1);
+    text += fmt::format("{}{} along dimension {} of {}", text.empty() ? "" : ", ", known.value,
+                        known.dimension + 1, array_text(module, kernel, known.array));
   }
   return text;
 }
@@ -56,8 +71,8 @@ std::string LoopHistory::why_interpreted(const LoopCode& code) const {
                              : "because it has too few iterations to be worth compiling";
 }
 
-std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
-                                 std::uint64_t iterations) const {
+std::string LoopHistory::explain(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
+                                 LoopCode& code, std::uint64_t iterations) const {
   if (last_ == nullptr) return fmt::format("  interpreted, {}\n", why_interpreted(code));
   std::string text =
       fmt::format("  ran on the host: {} of {} iterations compiled, the rest interpreted meanwhile\n",
@@ -83,13 +98,16 @@ std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
   }
   if (code.is_sized(*last_)) {
     text += fmt::format("  compiled for the small sizes of its arrays: {}\n",
-                        sizes_text(code.dimensions(LoopVariant::kSized)));
+                        sizes_text(module, kernel, code.dimensions(LoopVariant::kSized)));
   }
   text += checks_text(module, code);
   const offload::Footprint& footprint = code.footprint();
   for (std::size_t array = 0; array < footprint.arrays.size(); ++array) {
     if (footprint.arrays[array].reason.empty()) continue;
-    text += fmt::format("  array {}: {}\n", array + 1, footprint.arrays[array].reason);
+    const std::string name = array_text(module, kernel, array);
+    text += fmt::format("  {}: {}\n", name, footprint.arrays[array].reason);
+    const std::string apart = stride_text(module, kernel, footprint, array);
+    if (!apart.empty()) text += fmt::format("  {}: {}\n", name, apart);
   }
   return text;
 }

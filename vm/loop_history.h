@@ -26,7 +26,8 @@ class LoopHistory {
   std::uint64_t executions() const { return executions_; }
 
   // In source terms, a line for each fact. `iterations`: of all that ran on the host.
-  std::string explain(const bytecode::Module& module, LoopCode& code, std::uint64_t iterations) const;
+  std::string explain(const bytecode::Module& module, const bytecode::KernelRecord& kernel, LoopCode& code,
+                      std::uint64_t iterations) const;
 
  private:
   std::string why_interpreted(const LoopCode& code) const;

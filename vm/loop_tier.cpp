@@ -30,15 +30,6 @@ constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
 // An iteration at least this long in the interpreter is not begun if the kernel may be ready in as much time.
 constexpr std::chrono::milliseconds kLongInterpretation{5};
-IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window) {
-  IterationSpace space;
-  space.dimensions = kernel.dimensions;
-  for (unsigned d = 0; d < kernel.dimensions; ++d) {
-    space.low[d] = get<std::int64_t>(window[2 * d]);
-    space.high[d] = get<std::int64_t>(window[2 * d + 1]);
-  }
-  return space;
-}
 
 // Where a loop begins in the source, "blur.dhp:12".
 std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) {
@@ -50,7 +41,24 @@ std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) 
   return position.empty() ? std::string(linked.module().name_of(*kernel.function->source)) : position;
 }
 
+// One loop of the program with such reductions is two: over the blocks, and over the elements.
+std::string_view blocks_text(const bytecode::KernelSource& source) {
+  if (!source.iterated.empty()) return ", over blocks of its iterations";
+  const bool folds = std::ranges::any_of(source.arrays, &bytecode::KernelSource::Array::is_parts);
+  return folds ? ", putting together what its blocks have" : "";
+}
+
 }  // namespace
+
+IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window) {
+  IterationSpace space;
+  space.dimensions = kernel.dimensions;
+  for (unsigned d = 0; d < kernel.dimensions; ++d) {
+    space.low[d] = get<std::int64_t>(window[2 * d]);
+    space.high[d] = get<std::int64_t>(window[2 * d + 1]);
+  }
+  return space;
+}
 
 LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options,
                    std::shared_ptr<CompileService> service, std::shared_ptr<ThreadPool> pool,
@@ -136,9 +144,8 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   const std::optional<std::uint64_t> count = space.count();
   KnownLoop& known = loops_[number_of(kernel)];
   known.history.executed(context.fuel_limited ? LoopHistory::Fuel::kLimited : LoopHistory::Fuel::kUnlimited);
-  // The count of fuel is exact only in the interpreter, a loop of 2^63 iterations ends nowhere, and where no
-  // thread can watch the clock, the interpreter does.
-  if (context.fuel_limited || !count || !watch_deadline(context)) {
+  // The count of fuel is exact only in the interpreter, and where no thread can watch the clock, the interpreter does.
+  if (context.fuel_limited || !watch_deadline(context)) {
     if (!interpret_box(context, kernel, space, window, r, nullptr, true)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
@@ -195,16 +202,29 @@ bool LoopTier::run_short(Context& context, const LinkedKernel& kernel,
     known.history.ran_compiled(compiled, iterations);
     return true;
   }
-  end_early(context, kernel, compiled, status, trap, r);
+  end_early(context, kernel, compiled, status, trap, p, r);
   return false;
+}
+
+void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
+                          const codegen::KernelTrap& trap, std::uint64_t* window, const gc::Ref* references) {
+  // The kernel names the block. Interpreted once more, the block traps in the iteration that the message should name;
+  // that changes nothing where all that it writes was made for the loop.
+  if (can_repeat_block(*linked_, kernel)) {
+    const std::uint64_t* const scalars = window + 2 * kernel.dimensions;
+    std::vector<std::uint64_t> own = {put(trap.index[0]), put(trap.index[0] + 1)};
+    own.insert(own.end(), scalars, scalars + kernel.scalars + kernel.accumulators);
+    if (!interpret_loop(context, kernel, own.data(), references)) return;
+  }
+  raise_kernel_trap(context, kernel, site, trap, window, references);
 }
 
 // The program traps: where the kernel has, or because it was asked to stop.
 void LoopTier::end_early(Context& context, const LinkedKernel& kernel,
                          const codegen::CompiledKernel& compiled, KernelStatus status,
-                         const codegen::KernelTrap& trap, const gc::Ref* references) {
+                         const codegen::KernelTrap& trap, std::uint64_t* window, const gc::Ref* references) {
   if (status == KernelStatus::kTrapped) {
-    raise_kernel_trap(context, kernel, compiled.sites()[trap.site], trap, references);
+    raise_trap(context, kernel, compiled.sites()[trap.site], trap, window, references);
     return;
   }
   if (!look_at_clock(context)) return;
@@ -252,8 +272,8 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   context.parallel_iterations += outcome.iterations;
   context.fuel_batched += outcome.iterations;
   if (outcome.trap) {
-    raise_kernel_trap(context, kernel, (*outcome.sites)[outcome.trap->site], *outcome.trap,
-                      execution.references);
+    raise_trap(context, kernel, (*outcome.sites)[outcome.trap->site], *outcome.trap, execution.window.data(),
+               execution.references);
     return std::nullopt;
   }
   return std::move(outcome.remaining);
@@ -365,7 +385,8 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   context.parallel_iterations += outcome->iterations;
   context.fuel_batched += outcome->iterations;
   if (outcome->status == KernelStatus::kDone) return true;
-  end_early(context, kernel, compiled, outcome->status, outcome->trap, execution.references);
+  end_early(context, kernel, compiled, outcome->status, outcome->trap, execution.window.data(),
+            execution.references);
   return false;
 }
 
@@ -375,12 +396,14 @@ std::string LoopTier::explain() {
   for (std::uint32_t number = 0; number < loops_.size(); ++number) {
     KnownLoop& loop = loops_[number];
     if (loop.history.executions() == 0) continue;
-    text += fmt::format("parallel for at {} ({} executions)\n", loop.position, loop.history.executions());
+    const bytecode::KernelRecord& kernel = module.kernels[number];
+    text += fmt::format("parallel for at {}{} ({} executions)\n", loop.position, blocks_text(kernel.source),
+                        loop.history.executions());
     if (devices_ != nullptr) {
       text += devices_->explain(number);
       if (loop.timing.iterations() == 0) continue;  // nothing of it has run here
     }
-    text += loop.history.explain(module, loop.code, loop.timing.iterations());
+    text += loop.history.explain(module, kernel, loop.code, loop.timing.iterations());
   }
   return text;
 }

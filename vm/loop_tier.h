@@ -33,6 +33,9 @@ namespace dhpvm::vm {
 struct Context;
 class DeviceLoops;
 
+// The iterations of a loop whose window is at `window`.
+offload::IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window);
+
 class LoopTier {
  public:
   LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options,
@@ -85,9 +88,11 @@ class LoopTier {
                                             const std::uint64_t* p, const gc::Ref* r);
   bool run_short(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
                  std::uint64_t* p, const gc::Ref* r);
-  static void end_early(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
-                        codegen::KernelStatus status, const codegen::KernelTrap& trap,
-                        const gc::Ref* references);
+  void end_early(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
+                 codegen::KernelStatus status, const codegen::KernelTrap& trap, std::uint64_t* window,
+                 const gc::Ref* references);
+  void raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
+                  const codegen::KernelTrap& trap, std::uint64_t* window, const gc::Ref* references);
   static bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                             std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                             bool ends_block);

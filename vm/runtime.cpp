@@ -301,6 +301,21 @@ std::int32_t compare_strings(gc::Ref left, gc::Ref right) {
   return (order > 0) - (order < 0);
 }
 
+namespace {
+
+// "array 'a', a", as far as the loop that runs knows its name.
+std::string array_text(const Context& context, const gc::Array* array) {
+  const InterpretedLoop& loop = context.loop;
+  const std::vector<bytecode::KernelSource::Array>& named = loop.kernel->record->source.arrays;
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const std::string& name = context.linked->module().strings[named[i].name];
+    if (&loop.r[i]->header == &array->header && !name.empty()) return fmt::format("array '{}', a", name);
+  }
+  return "an array";
+}
+
+}  // namespace
+
 bool check_race(Context& context, const gc::Array* array, std::uint64_t index, const void* address,
                 Access access) {
   const InterpretedLoop& loop = context.loop;
@@ -309,15 +324,21 @@ bool check_race(Context& context, const gc::Array* array, std::uint64_t index, c
   const auto earlier = context.races->note(address, iteration, access, context.pc);
   if (!earlier) return true;
 
-  const auto verb = [](Access what) {
-    return what == Access::kRead ? "reads" : what == Access::kWrite ? "writes" : "atomically updates";
+  // "iteration 3 writes", "iterations 64 to 127 write".
+  const auto done = [&](std::uint64_t number, Access what) {
+    const std::string text = iteration_text(loop, number);
+    return fmt::format("{} {}{}", text,
+                       what == Access::kRead    ? "read"
+                       : what == Access::kWrite ? "write"
+                                                : "atomically update",
+                       text.starts_with("iterations") ? "" : "s");
   };
   const auto place = [&](const Word* pc) {
     const std::string position = position_text(*context.linked, pc);
     return position.empty() ? std::string() : " at " + position;
   };
-  std::string element =
-      fmt::format("element {} of an array '{}'", index, context.types[array->header.type].name);
+  std::string element = fmt::format("element {} of {} '{}'", index, array_text(context, array),
+                                    context.types[array->header.type].name);
   const bytecode::Type& type = context.linked->module().types[array->header.type];
   if (type.element.is_ref()) {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - array->data) %
@@ -326,9 +347,8 @@ bool check_race(Context& context, const gc::Array* array, std::uint64_t index, c
       if (field.offset == offset) element = fmt::format("field '{}' of {}", field.name, element);
     }
   }
-  raise(context, error(ErrorCode::kRace, "iteration {} {} {}{}, which iteration {} {}{}",
-                       iteration_text(loop, iteration), verb(access), element, place(context.pc),
-                       iteration_text(loop, earlier->iteration), verb(earlier->access), place(earlier->pc)));
+  raise(context, error(ErrorCode::kRace, "{} {}{}, which {}{}", done(iteration, access), element,
+                       place(context.pc), done(earlier->iteration, earlier->access), place(earlier->pc)));
   return false;
 }
 

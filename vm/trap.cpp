@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/trap.h"
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "offload/loops/footprint.h"
 #include "vm/values.h"
 
 namespace dhpvm::vm {
@@ -14,6 +17,7 @@ namespace {
 
 using bytecode::a_of;
 using bytecode::b_of;
+using bytecode::bc_of;
 using bytecode::c_of;
 using bytecode::Op;
 using bytecode::Word;
@@ -50,6 +54,41 @@ void append_trace(const Context& context, std::vector<StackFrame>& frames) {
   }
 }
 
+// "(3, 4)", or "3" alone.
+std::string tuple_text(std::span<const std::int64_t> indices) {
+  if (indices.size() == 1) return fmt::format("{}", indices[0]);
+  return fmt::format("({})", fmt::join(indices, ", "));
+}
+
+// Where the loop counts blocks: the iterations in one of them. Only the bounds of the outermost range are known.
+std::string block_text(const InterpretedLoop& loop, std::int64_t block) {
+  const bytecode::KernelSource& source = loop.kernel->record->source;
+  const std::uint64_t* const bounds =
+      loop.window + 2 * loop.kernel->dimensions + (source.block_rows - loop.kernel->dimensions);
+  // Unsigned, for damaged modules; those of the compiler do not overflow.
+  const std::uint64_t first = bounds[1] + static_cast<std::uint64_t>(block) * bounds[0];
+  const std::uint64_t last = first + std::min(bounds[0], bounds[2] - first) - 1;
+  const std::string_view rest = source.iterated.size() == 1   ? ""
+                                : source.iterated.size() == 2 ? ", .."
+                                                              : ", .., ..";
+  const auto around = [&](std::string_view text) {
+    return rest.empty() ? std::string(text) : fmt::format("({}{})", text, rest);
+  };
+  if (first == last && rest.empty()) return fmt::format("iteration {}", get<std::int64_t>(first));
+  if (first == last) return "iterations " + around(fmt::format("{}", get<std::int64_t>(first)));
+  return "iterations " + around(fmt::format("{} to {}", get<std::int64_t>(first), get<std::int64_t>(last)));
+}
+
+std::string current_iteration(const Context& context) {
+  const InterpretedLoop& loop = context.loop;
+  const std::vector<std::uint16_t>& counters = loop.kernel->record->source.iterated;
+  if (loop.p == nullptr || !can_repeat_block(*context.linked, *loop.kernel))
+    return iteration_text(loop, loop.linear_index());
+  std::vector<std::int64_t> indices;
+  for (const std::uint16_t counter : counters) indices.push_back(get<std::int64_t>(loop.p[counter]));
+  return "iteration " + tuple_text(indices);
+}
+
 // Which iteration failed tells more than the line alone. Not for limits: where they strike is chance.
 std::string with_iteration(const Context& context, const Error& error) {
   switch (error.code()) {
@@ -59,9 +98,8 @@ std::string with_iteration(const Context& context, const Error& error) {
     case ErrorCode::kRace: return error.message();
     default: break;
   }
-  return fmt::format("{}{}in iteration {} of the parallel loop", error.message(),
-                     error.message().empty() ? "" : ", ",
-                     iteration_text(context.loop, context.loop.linear_index()));
+  return fmt::format("{}{}in {} of the parallel loop", error.message(), error.message().empty() ? "" : ", ",
+                     current_iteration(context));
 }
 
 std::string dividend_text(std::uint64_t value, bytecode::Kind kind) {
@@ -88,6 +126,13 @@ Error local_index_trap(const Context& context) {
                get<std::int64_t>(context.p[load ? c_of(word) : b_of(word)]), local.count);
 }
 
+// Whether the register of the current function holds an array of which each block of a loop has a part.
+bool is_part_of_block(const Context& context, std::uint16_t reg) {
+  if (!context.loop.active || context.frame->function != context.loop.kernel->function) return false;
+  const std::vector<bytecode::KernelSource::Array>& arrays = context.loop.kernel->record->source.arrays;
+  return reg < arrays.size() && arrays[reg].is_parts;
+}
+
 // index2 and index3: the first of the indices that is out of its dimension.
 Error dimension_trap(const Context& context) {
   const Word word = *context.pc;
@@ -99,8 +144,14 @@ Error dimension_trap(const Context& context) {
                                     third ? context.p[bytecode::x1_of(extra)] : 0};
   unsigned dimension = 0;
   while (dimension < 2 && indices[dimension] < get<std::uint64_t>(array.dims[dimension])) ++dimension;
+  // The program sees a part of the block as its array, without the dimension in front.
+  const bool is_part = is_part_of_block(context, b_of(word));
+  if (is_part && !third)
+    return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for length {}",
+                 get<std::int64_t>(indices[dimension]), array.dims[dimension]);
   return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for dimension {} of size {}",
-               get<std::int64_t>(indices[dimension]), dimension, array.dims[dimension]);
+               get<std::int64_t>(indices[dimension]), is_part ? dimension - 1 : dimension,
+               array.dims[dimension]);
 }
 
 Error string_index_trap(const Context& context) {
@@ -150,10 +201,13 @@ Error message_trap(const Context& context) {
   return Error(ErrorCode::kUserTrap, std::string(text->view()));
 }
 
-// The compiler uses `trap` with a bare code where a message, which is a string, cannot be used: in kernels and their
-// callees, for a step that is not positive.
+// `trap.text` and `trap`. Modules of version 1.1 and before have a bare kUserTrap where a step is not positive.
 Error code_trap(const Context& context) {
-  const auto code = static_cast<ErrorCode>(a_of(*context.pc));
+  const Word word = *context.pc;
+  if (bytecode::info(static_cast<Op>(bytecode::op_of(word))).b == bytecode::Operand::kString)
+    return Error(ErrorCode::kUserTrap,
+                 context.linked->module().strings[static_cast<std::uint32_t>(bc_of(word))]);
+  const auto code = static_cast<ErrorCode>(a_of(word));
   return Error(code, code == ErrorCode::kUserTrap ? "step must be positive" : "");
 }
 
@@ -181,15 +235,28 @@ Error null_trap(const Context& context) {
 }
 
 std::string iteration_text(const InterpretedLoop& loop, std::uint64_t linear) {
-  std::string text;
+  std::int64_t indices[3] = {};
   for (int d = loop.inner; d >= 0; --d) {
     const std::uint64_t extent =
         static_cast<std::uint64_t>(loop.high[d]) - static_cast<std::uint64_t>(loop.low[d]);
-    const auto index = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.low[d]) + linear % extent);
-    text = fmt::format("{}{}{}", index, text.empty() ? "" : ", ", text);
+    indices[d] = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.low[d]) + linear % extent);
     linear /= extent;
   }
-  return loop.inner == 0 ? text : "(" + text + ")";
+  if (!loop.kernel->record->source.iterated.empty()) return block_text(loop, indices[0]);
+  return "iteration " + tuple_text(std::span(indices).first(loop.inner + std::size_t{1}));
+}
+
+bool can_repeat_block(const LinkedModule& linked, const LinkedKernel& kernel) {
+  const bytecode::KernelSource& source = kernel.record->source;
+  if (source.iterated.empty() || source.arrays.size() != kernel.arrays) return false;
+  const offload::Footprint footprint = offload::analyse(linked.module(), *kernel.record);
+  if (!footprint.complete) return false;
+  for (std::size_t i = 0; i < kernel.arrays; ++i) {
+    const bytecode::KernelSource::Array& array = source.arrays[i];
+    const bool is_own = array.is_parts || linked.module().strings[array.name].empty();
+    if (!is_own && (footprint.arrays[i].is_written || footprint.arrays[i].is_updated)) return false;
+  }
+  return true;
 }
 
 std::string position_text(const LinkedModule& linked, const Word* pc) {

@@ -26,8 +26,14 @@ void raise(Context& context, TrapReason reason);
 // For messages: the operation that was about to use null.
 Error null_trap(const Context& context);
 
-// "(3, 4)", or "3" for one dimension: iteration number `linear` of the current loop.
+// "iteration (3, 4)", or "iteration 3" for one dimension: number `linear` of the current loop. Where that counts blocks
+// of iterations, those in the block: "iterations 64 to 127".
 std::string iteration_text(const InterpretedLoop& loop, std::uint64_t linear);
+
+// Whether iterations of the loop are blocks of the program's, and one of them may run once more because all that it
+// writes was made for the loop. Then traps name the program's iteration, otherwise those of the block, whoever finds
+// them. Takes the kernel apart: for code that runs once.
+bool can_repeat_block(const LinkedModule& linked, const LinkedKernel& kernel);
 
 // "blur.dhp:12" for the instruction at `pc` of any function; empty without line table.
 std::string position_text(const LinkedModule& linked, const bytecode::Word* pc);

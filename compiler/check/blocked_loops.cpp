@@ -240,11 +240,15 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
     each->local = dimension.local;
     each->body = std::exchange(loop.body, {});
     if (i == 0) {
+      // The three in a row: messages about blocks look for them.
       hir::Local* const rows = parts_.kernel_captures.pass(loop, blocks.rows, range);
+      E low = inside(dimension.low);
+      E high = inside(dimension.high);
+      loop.block_rows = rows;
       E skipped = binary(Binary::kMul, read(blocks.number, range), read(rows, range), range);
-      hir::Local* const first = keep(binary(Binary::kAdd, inside(dimension.low), skipped, range), loop.body);
+      hir::Local* const first = keep(binary(Binary::kAdd, low, skipped, range), loop.body);
       // The end of the last block may be beyond the largest number: the shorter distance is added.
-      E left = binary(Binary::kSub, inside(dimension.high), read(first, range), range);
+      E left = binary(Binary::kSub, high, read(first, range), range);
       E distance = binary(Binary::kMin, left, read(rows, range), range);
       each->value = read(first, range);
       each->limit = binary(Binary::kAdd, read(first, range), distance, range);
@@ -271,6 +275,7 @@ void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Ran
     hir::Local* const array = parts_.kernel_captures.pass(fold, reduced.array, range);
     hir::Local* const copies = parts_.kernel_captures.pass(fold, reduced.copies, range);
     hir::Local* const count = parts_.kernel_captures.pass(fold, blocks.count, range);
+    fold.copies.push_back(copies);
     std::vector<E> element = {read(array, range)};
     std::vector<E> copy = {read(copies, range), nullptr};
     for (E high : dimensions_of(reduced.array, range)) {

@@ -67,9 +67,10 @@ hir::Expr* BuiltinCalls::print_call(const ast::Expr& call) {
 }
 
 // A trap is a statement; as an expression it is a block that never ends.
-hir::Expr* BuiltinCalls::trap_expr(E message, Range range) {
+hir::Expr* BuiltinCalls::trap_expr(E message, Range range, std::string plain) {
   hir::Stmt* stmt = analysis_.make(hir::StmtKind::kTrap, range);
   stmt->value = message;
+  stmt->plain = std::move(plain);
   E made = make(ExprKind::kBlock, basic(TypeKind::kNever), range);
   made->statements.push_back(stmt);
   return made;
@@ -87,6 +88,7 @@ hir::Expr* BuiltinCalls::assert_call(const ast::Expr& call) {
     return wrong(call.range);
   Condition test = parts_.narrowing.condition(*call.arguments[0].value);
   E message = nullptr;
+  std::string plain;
   Body operands;
   if (call.arguments.size() == 2) {
     const Flow before = state_.flow;
@@ -94,14 +96,16 @@ hir::Expr* BuiltinCalls::assert_call(const ast::Expr& call) {
     message = message_of(*call.arguments[1].value);
     state_.flow = before;
   } else {
-    message = failed_assertion(*call.arguments[0].value, test.value, operands);
+    plain = "assertion failed: " +
+            on_one_line(analysis_.diagnostics().sources().text(call.arguments[0].value->range));
+    message = failed_assertion(*call.arguments[0].value, plain, test.value, operands);
   }
   if (test.value->type->is(TypeKind::kError) || message->type->is(TypeKind::kError)) return wrong(call.range);
   // The assertion holds from here on.
   parts_.narrowing.learn(test.when_true);
   E nothing = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
   E asserted = make(ExprKind::kConditional, basic(TypeKind::kVoid), call.range,
-                    {test.value, nothing, trap_expr(message, call.range)});
+                    {test.value, nothing, trap_expr(message, call.range, std::move(plain))});
   return in_block(std::move(operands), asserted, call.range);
 }
 
@@ -114,11 +118,11 @@ hir::Expr* BuiltinCalls::message_of(const ast::Expr& expr) {
 }
 
 // "assertion failed: a.len == n (3 == 4)": what was asserted, and the values of a comparison of numbers, bool or
-// text, which `before` evaluates once.
-hir::Expr* BuiltinCalls::failed_assertion(const ast::Expr& asserted, E& test, Body& before) {
-  std::string text =
-      "assertion failed: " + on_one_line(analysis_.diagnostics().sources().text(asserted.range));
+// text, which `before` evaluates once. Parallel loops have no text to show values in.
+hir::Expr* BuiltinCalls::failed_assertion(const ast::Expr& asserted, const std::string& text, E& test,
+                                          Body& before) {
   const Range range = asserted.range;
+  if (state_.in_kernel()) return string(text, range);
   if (asserted.kind != ast::ExprKind::kBinary || test->kind != ExprKind::kBinary) return string(text, range);
   hir::Expr& compared = test->operands[0]->kind == ExprKind::kStringCompare ? *test->operands[0] : *test;
   const Type* type = compared.operands[0]->type;

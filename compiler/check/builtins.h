@@ -19,11 +19,11 @@ class BuiltinCalls : public BodyPart {
   E print_call(const ast::Expr& call);
   E assert_call(const ast::Expr& call);
   E trap_call(const ast::Expr& call);
-  E trap_expr(E message, Range range);
+  E trap_expr(E message, Range range, std::string plain = {});
   E equal_call(const ast::Expr& call);
   E hash_of(E value, Range range);
   E message_of(const ast::Expr& expr);
-  E failed_assertion(const ast::Expr& asserted, E& test, Body& before);
+  E failed_assertion(const ast::Expr& asserted, const std::string& text, E& test, Body& before);
 };
 
 }  // namespace dhpvm::compiler

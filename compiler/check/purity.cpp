@@ -61,6 +61,7 @@ class Purity {
             return false;
           }
           if (expr.kind != ExprKind::kCall) return true;
+          expr.function->in_loops = true;
           if (auto found = impurity(*expr.function)) {
             call_ = analysis_.range_of(&expr);
             report(std::move(*found), expr.function);
@@ -69,7 +70,7 @@ class Purity {
         },
         [&](const hir::Stmt& stmt) {
           auto found = impurity(stmt);
-          if (!found) return true;
+          if (!found) return stmt.kind != StmtKind::kTrap;
           report(std::move(*found), nullptr);
           return false;
         });
@@ -159,6 +160,11 @@ class Purity {
     return {range, "catch traps", "put the whole loop into `try { .. } catch err { .. }`"};
   }
 
+  // A trap whose message need not be made when it happens.
+  static bool says_constant(const hir::Stmt& trap) {
+    return trap.value->kind == ExprKind::kString || !trap.plain.empty();
+  }
+
   static Impurity starts_loop(SourceRange range) {
     return {range, "start another parallel loop", "use an ordinary `for` in it"};
   }
@@ -235,8 +241,9 @@ class Purity {
         }
         break;
       case StmtKind::kTrap:
-        return Impurity{range, "trap with a message",
-                        "record the failure in an array or a reduction, and check it after the loop"};
+        if (says_constant(stmt)) break;
+        return Impurity{range, "make text for the message of a trap",
+                        "use a message without values; the iteration is named anyway"};
       case StmtKind::kUse: return Impurity{range, "use resources", "open them before the loop"};
       case StmtKind::kBlock: {
         if (catches(stmt.body)) return caught(range);

@@ -147,7 +147,7 @@ enum class StmtKind : std::uint8_t {
   kBreak,     // of the loop around the statement, or the one that lies `outwards` from there
   kContinue,  // likewise
   kReturn,    // value, absent when void
-  kTrap,      // trap kUserTrap with the str `value`
+  kTrap,      // trap kUserTrap with the str `value`, or `plain`
   kUse,  // local = value; body; then, however body is left, by a trap too, the expression `close` (a call on local)
   kParallelFor,  // loop
   kTry,          // body; a trap in it is caught, local (an i64) becomes its number, and otherwise runs
@@ -179,6 +179,7 @@ struct ParallelLoop {
   // arrays that each block has a part of its own of.
   std::vector<Local*> iterated;
   std::vector<Local*> copies;
+  Local* block_rows = nullptr;  // a capture, and behind it those of the bounds of the outermost range
   std::vector<Capture> captures;
   std::vector<ReductionVariable> reductions;
   std::vector<Stmt*> body;
@@ -203,6 +204,8 @@ struct Stmt {
   std::vector<Stmt*> body;
   std::vector<Stmt*> otherwise;
   Expr* close = nullptr;  // kUse
+  // kTrap: the message in loops and in what they call, where no text can be made; may be empty.
+  std::string plain;
   std::unique_ptr<ParallelLoop> loop;
 };
 
@@ -220,6 +223,7 @@ struct Function {
   std::vector<Capture> captures;       // closures only
   const Type* closure_type = nullptr;  // closures only: the function type
   bool exported = false;
+  bool in_loops = false;  // called by a parallel loop, directly or not
   Position position;
 };
 

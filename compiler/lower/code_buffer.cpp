@@ -34,6 +34,11 @@ void CodeBuffer::load_string(Register to, std::uint32_t string) {
   append(Kind::kString, Op::kConstString, to, 0, 0, string, 0);
 }
 
+void CodeBuffer::trap(std::uint32_t string) {
+  append(Kind::kString, Op::kTrapText, 0, 0, 0, string, 0);
+  reachable_ = false;
+}
+
 CodeBuffer::LabelId CodeBuffer::new_label() {
   labels_.emplace_back();
   return static_cast<LabelId>(labels_.size() - 1);
@@ -188,7 +193,7 @@ void CodeBuffer::write(const Instruction& i, bytecode::FunctionBuilder& out, std
       return out.branch(i.op, a, b, labels[i.label]);
     case Kind::kJump: return out.jump(labels[i.label]);
     case Kind::kLoad: return out.load_integer(a, static_cast<std::int64_t>(i.x));
-    case Kind::kString: return out.emit32(Op::kConstString, a, i.label);
+    case Kind::kString: return out.emit32(i.op, a, i.label);
     case Kind::kBind: return out.bind(labels[i.label]);
     case Kind::kConstants:
       for (const auto& [number, value] : loops_[i.label])

@@ -37,6 +37,7 @@ class CodeBuffer {
   void move_reference(Register to, Register from);
   void load(Register to, std::int64_t value);
   void load_string(Register to, std::uint32_t string);
+  void trap(std::uint32_t string);
 
   LabelId new_label();
   void bind(LabelId label);
@@ -53,6 +54,8 @@ class CodeBuffer {
   Register constant(std::int64_t value);
   bool has_room_for_constant() const { return constants_.size() < kMostConstants; }
 
+  // The register that `number` becomes, once all constants are known.
+  Register renumber(std::uint16_t number, std::uint32_t parameters) const;
   // Writes everything to `out`. `parameters`: how many primitive registers the parameters take.
   // `files`: string index of each source file.
   void finish(bytecode::FunctionBuilder& out, std::uint32_t parameters,
@@ -77,7 +80,6 @@ class CodeBuffer {
 
   void append(Kind kind, Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t label,
               std::uint64_t x);
-  Register renumber(std::uint16_t number, std::uint32_t parameters) const;
   void thread_jumps();
   std::size_t skip_labels(std::size_t at) const;
   void write(const Instruction& i, bytecode::FunctionBuilder& out, std::uint32_t parameters,

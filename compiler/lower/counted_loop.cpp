@@ -66,10 +66,7 @@ void CountedLoopLowering::check_step(const Expr& step, Register at) {
   } else {
     code_.branch(wide ? Op::kJGtImmI64 : Op::kJGtImmI32, at, 0, positive);
   }
-  At position(*this, step.position);
-  // No message: the loop may stand in a kernel, or in a function that kernels call, and those have no text. The
-  // virtual machine knows the one reason for this trap.
-  code_.emit(Op::kTrap, static_cast<std::uint32_t>(ErrorCode::kUserTrap));
+  parts_.statements.trap("step must be positive", step.position);
   code_.bind(positive);
 }
 

@@ -11,11 +11,11 @@ void lower_function(ModuleLowering& module, std::uint32_t index, const hir::Func
   FunctionParts(module, index, function.name).bodies.lower(function);
 }
 
-void lower_kernel(ModuleLowering& module, std::uint32_t index, std::string name,
-                  const hir::ParallelLoop& loop, const hir::Position& position) {
+bytecode::KernelSource lower_kernel(ModuleLowering& module, std::uint32_t index, std::string name,
+                                    const hir::ParallelLoop& loop, const hir::Position& position) {
   FunctionParts parts(module, index, std::move(name));
   parts.state.code.set_position(position);
-  parts.bodies.lower_kernel(loop);
+  return parts.bodies.lower_kernel(loop);
 }
 
 }  // namespace dhpvm::compiler

@@ -13,7 +13,7 @@ namespace dhpvm::compiler {
 // Both fill the body of function number `index`, which has been declared; errors go to the module.
 void lower_function(ModuleLowering& module, std::uint32_t index, const hir::Function& function);
 // `position`: of the statement that the loop is.
-void lower_kernel(ModuleLowering& module, std::uint32_t index, std::string name,
-                  const hir::ParallelLoop& loop, const hir::Position& position);
+bytecode::KernelSource lower_kernel(ModuleLowering& module, std::uint32_t index, std::string name,
+                                    const hir::ParallelLoop& loop, const hir::Position& position);
 
 }  // namespace dhpvm::compiler

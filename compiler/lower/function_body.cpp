@@ -13,6 +13,7 @@ namespace bc = bytecode;
 
 void BodyLowering::lower(const hir::Function& function) {
   state_.facts.add(function.body);
+  state_.in_kernel = function.in_loops;
   At at(*this, function.position);
   const bool is_closure = function.closure_type != nullptr;
   Register primitive = 0;
@@ -26,14 +27,15 @@ void BodyLowering::lower(const hir::Function& function) {
       code_.emit(Op::kReturn);
     } else {
       // The checker saw that this end is never reached, by reasoning that lowering does not repeat.
-      code_.emit(Op::kTrap, static_cast<std::uint32_t>(ErrorCode::kUserTrap));
+      parts_.statements.trap("the end of a function without a result was reached", function.position);
     }
   }
   finish();
 }
 
-void BodyLowering::lower_kernel(const hir::ParallelLoop& loop) {
+bytecode::KernelSource BodyLowering::lower_kernel(const hir::ParallelLoop& loop) {
   state_.facts.add(loop.body);
+  state_.in_kernel = true;
   reserve_signature();
   Register primitive = static_cast<Register>(loop.dimensions.size());
   Register reference = 0;
@@ -59,7 +61,24 @@ void BodyLowering::lower_kernel(const hir::ParallelLoop& loop) {
     for (const auto& reduction : loop.reductions) types.push_back(leaves(reduction.inner->type)[0]);
     parts_.exits.return_values(types, accumulators);
   }
+  bc::KernelSource source = source_of(loop);
   finish();
+  return source;
+}
+
+bytecode::KernelSource BodyLowering::source_of(const hir::ParallelLoop& loop) {
+  bc::KernelSource source;
+  const auto register_of = [&](const hir::Local& local) {
+    return code_.renumber(parts_.locals.slot(local).registers[0], parameters_);
+  };
+  for (const auto& capture : loop.captures) {
+    if (!capture.inner->type->is(TypeKind::kArray)) continue;
+    const bool is_parts = std::ranges::find(loop.copies, capture.inner) != loop.copies.end();
+    source.arrays.push_back({module_.builder().string(capture.inner->name), is_parts});
+  }
+  for (const hir::Local* counter : loop.iterated) source.iterated.push_back(register_of(*counter));
+  if (loop.block_rows != nullptr) source.block_rows = register_of(*loop.block_rows);
+  return source;
 }
 
 // The first registers belong to the parameters and, where several results have to be put there, to those.

@@ -12,9 +12,11 @@ class BodyLowering : public LoweringPart {
 
   // Both once, one of them; errors go to the module.
   void lower(const hir::Function& function);
-  void lower_kernel(const hir::ParallelLoop& loop);
+  // The names and registers that messages about the loop need.
+  bytecode::KernelSource lower_kernel(const hir::ParallelLoop& loop);
 
  private:
+  bytecode::KernelSource source_of(const hir::ParallelLoop& loop);
   void reserve_signature();
   void bind_parameter(const hir::Local& local, Register& primitive, Register& reference);
   void load_captures(const hir::Function& function, Register object);

@@ -42,6 +42,7 @@ struct FunctionState {
   Registers registers;
   CodeBuffer code;
   FunctionFacts facts;
+  bool in_kernel = false;       // or in what kernels call: there is no text
   bool keeps_position = false;  // a library function is inlined: its traps belong to the call
 };
 

@@ -37,7 +37,7 @@ std::uint32_t ParallelLoopLowering::outline(const hir::ParallelLoop& loop) {
   record.device_hint = loop.device_hint;
   record.batch_hint = loop.batch_hint;
   record.fast_math = loop.fast_math;
-  lower_kernel(module_, record.function, name, loop, code_.position());
+  record.source = lower_kernel(module_, record.function, name, loop, code_.position());
   return module_.builder().add_kernel(std::move(record));
 }
 

@@ -169,12 +169,12 @@ void StatementLowering::use_statement(const Stmt& s) {
 
 void StatementLowering::trap(const char* message, const hir::Position& at) {
   At position(*this, at);
-  const Register text = registers_.reference();
-  code_.load_string(text, module_.builder().string(message));
-  code_.emit(Op::kTrapMessage, text);
+  code_.trap(module_.builder().string(message));
 }
 
 void StatementLowering::trap_statement(const Stmt& s) {
+  if (s.value->kind == ExprKind::kString) return code_.trap(module_.builder().string(s.value->text));
+  if (state_.in_kernel) return code_.trap(module_.builder().string(s.plain));
   Scope scope(*this);
   code_.emit(Op::kTrapMessage, scalar(*s.value));
 }

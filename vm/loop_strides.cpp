@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/loop_strides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <optional>
+
+#include "bytecode/decode.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using offload::Access;
+using offload::AccessKind;
+using offload::AtomKind;
+
+// That of the processors and GPUs that loops run on.
+constexpr std::uint64_t kCacheLine = 64;
+
+// The elements between those of neighbouring iterations; 0: as many as a variable says. Nothing where they lie side by
+// side or are the same, or where an inner loop walks along them.
+std::optional<std::uint64_t> stride(const offload::Footprint& footprint, const Access& access,
+                                    unsigned innermost) {
+  const offload::Symbols& symbols = footprint.symbols;
+  if (access.index[0] == offload::kNothing) return std::nullopt;
+  std::optional<std::uint64_t> apart;
+  for (const offload::Monomial& term : symbols.polynomial(access.index[0]).terms) {
+    const bool is_alone = term.atoms.size() == 1;
+    const bool is_next = is_alone && (term.coefficient == 1 || term.coefficient == -1);
+    const offload::Atom& first = symbols.atom(term.atoms[0]);
+    if (is_next && first.kind == AtomKind::kInduction) return std::nullopt;
+    const auto is_innermost = [&](offload::AtomId id) {
+      return symbols.atom(id).kind == AtomKind::kIndex && symbols.atom(id).number == innermost;
+    };
+    if (std::ranges::none_of(term.atoms, is_innermost)) continue;
+    if (is_next || apart.has_value()) return std::nullopt;
+    const auto size = static_cast<std::uint64_t>(term.coefficient);
+    apart = !is_alone ? 0 : term.coefficient < 0 ? 0 - size : size;
+  }
+  return apart;
+}
+
+std::uint64_t element_bytes(const bytecode::Module& module, const Access& access) {
+  const bytecode::Word word = module.code[access.pc];
+  const bytecode::DecodeRow& row = bytecode::kDecode[bytecode::op_of(word)];
+  if (row.x == bytecode::Operand::kElement) return module.code[access.pc + 1] >> 32;
+  return row.kind ? bytecode::size_of(*row.kind) : 0;
+}
+
+}  // namespace
+
+std::string stride_text(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
+                        const offload::Footprint& footprint, std::size_t array) {
+  if (!footprint.complete || !kernel.source.iterated.empty()) return {};
+  for (const Access& access : footprint.accesses) {
+    if (access.array != array || (access.kind != AccessKind::kRead && access.kind != AccessKind::kWrite))
+      continue;
+    const std::uint64_t bytes = element_bytes(module, access);
+    const auto apart = stride(footprint, access, kernel.dimensions - 1u);
+    if (!apart || bytes == 0) continue;
+    // A variable distance is that of rows, which mostly are longer than a line.
+    const std::uint64_t in_line =
+        *apart == 0 ? 1 : std::max<std::uint64_t>(1, kCacheLine / std::max(bytes, *apart * bytes));
+    return fmt::format(
+        "neighbouring iterations {} elements {} ({}), and so use {} bytes of each {} that are fetched",
+        access.kind == AccessKind::kRead ? "read" : "write",
+        *apart == 0 ? std::string("whole rows apart") : fmt::format("{} apart", *apart),
+        offload::place(module, access), std::min(kCacheLine, in_line * bytes), kCacheLine);
+  }
+  return {};
+}
+
+}  // namespace dhpvm::vm
