@@ -24,6 +24,9 @@
 
 namespace dhpvm::compiler {
 
+// What must be constant, for messages.
+inline constexpr std::string_view kFixedArraySize = "the size of a fixed array";
+
 class Analysis {
  public:
   // `observer` may be null.

@@ -127,6 +127,15 @@ hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
   return index_of(parts_.names.shared_constant(parts_.conversions.operand_value(*expr.operands[0])), expr);
 }
 
+hir::Expr* ArrayChecker::fixed_element(hir::Local* array, E index, Range range) {
+  const Type* type = array->type->element;
+  if (array->type->is(TypeKind::kArray))
+    return make(ExprKind::kIndex, type, range, {read(array, range), index});
+  E made = make(ExprKind::kFixedIndex, type, range, {index});
+  made->local = array;
+  return made;
+}
+
 hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
   if (parts_.elements.may_define(array->type)) {
     const ElementMethods::Element element = parts_.elements.to_read(array, expr);
@@ -163,9 +172,7 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
               static_cast<std::int64_t>(operands[0]->integer), type->name);
         return wrong(expr.range);
       }
-      E made = make(ExprKind::kFixedIndex, type->element, expr.range, std::move(operands));
-      made->local = array->local;
-      return made;
+      return fixed_element(array->local, operands[0], expr.range);
     }
     case TypeKind::kStr: {
       if (!count_fits(1)) return wrong(expr.range);

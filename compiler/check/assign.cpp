@@ -199,6 +199,7 @@ AssignmentChecker::Place AssignmentChecker::index_place(const ast::Expr& expr, P
     if (!updated || parts_.elements.to_update(element, place.before)) place.element = std::move(element);
     return place;
   }
+  if (parts_.kernel_captures.refuses_write(*array, expr.range)) return place;
   E element = parts_.arrays.index_of(array, expr);
   if (element->type->is(TypeKind::kError)) return place;
   if (element->kind == ExprKind::kFixedIndex && !mutable_root(*array, expr.range)) return place;

@@ -50,6 +50,11 @@ struct AtomicIntrinsic {
 };
 
 constexpr AtomicIntrinsic kAtomicIntrinsics[] = {
+    // Adding nothing reads.
+    {"load", Op::kAtomicAddI32, Op::kAtomicAddI32, Op::kAtomicAddI64, Op::kAtomicAddI64, Op::kAtomicAddF32,
+     Op::kAtomicAddF64},
+    {"store", Op::kAtomicExchangeI32, Op::kAtomicExchangeI32, Op::kAtomicExchangeI64, Op::kAtomicExchangeI64,
+     Op::kNop, Op::kNop},
     {"add", Op::kAtomicAddI32, Op::kAtomicAddI32, Op::kAtomicAddI64, Op::kAtomicAddI64, Op::kAtomicAddF32,
      Op::kAtomicAddF64},
     {"min", Op::kAtomicMinI32, Op::kAtomicMinU32, Op::kAtomicMinI64, Op::kAtomicMinU64, Op::kNop, Op::kNop},
@@ -147,9 +152,12 @@ hir::Expr* IntrinsicCalls::array_intrinsic(std::string_view name, const std::vec
 hir::Expr* IntrinsicCalls::atomic_call(const FunctionSymbol& symbol, const ast::Expr& call) {
   const std::string_view name = symbol.name();
   const bool swaps = name == "compare_exchange";
-  const std::string usage =
-      "atomic." + std::string(name) + (swaps ? "(a[i], expected, desired)" : "(a[i], value)");
-  const std::size_t count = swaps ? 3 : 2;
+  const bool loads = name == "load";
+  const std::string usage = "atomic." + std::string(name) +
+                            (swaps   ? "(a[i], expected, desired)"
+                             : loads ? "(a[i])"
+                                     : "(a[i], value)");
+  const std::size_t count = swaps ? 3 : loads ? 1 : 2;
   if (!parts_.argument_matching.expect_arguments(call, count, count, usage)) return wrong(call.range);
   const ast::Expr& place = *call.arguments[0].value;
   E element = parts_.conversions.value(place);
@@ -158,6 +166,7 @@ hir::Expr* IntrinsicCalls::atomic_call(const FunctionSymbol& symbol, const ast::
     error(place.range, "an atomic update needs an element of an array").help("write `{}`", usage);
     return wrong(call.range);
   }
+  if (parts_.kernel_captures.refuses_write(*element->operands[0], place.range)) return wrong(call.range);
   const Type* type = element->type;
   Op op = Op::kNop;
   for (const AtomicIntrinsic& known : kAtomicIntrinsics) {
@@ -174,8 +183,8 @@ hir::Expr* IntrinsicCalls::atomic_call(const FunctionSymbol& symbol, const ast::
   }
   if (op == Op::kNop) {
     error(place.range, "'atomic.{}' does not work on '{}'", name, type->name)
-        .help("{}", name == "add" ? "use elements of i32, u32, i64, u64, f32 or f64"
-                                  : "use elements of i32, u32, i64 or u64");
+        .help("{}", name == "add" || loads ? "use elements of i32, u32, i64, u64, f32 or f64"
+                                           : "use elements of i32, u32, i64 or u64");
     return wrong(call.range);
   }
   E made = make(ExprKind::kAtomic, type, call.range, element->operands);
@@ -185,6 +194,18 @@ hir::Expr* IntrinsicCalls::atomic_call(const FunctionSymbol& symbol, const ast::
     if (operand->type->is(TypeKind::kError)) return operand;
     made->operands.push_back(operand);
   }
+  if (loads) made->operands.push_back(neutral(type, call.range));
+  if (name != "store") return made;
+  E stored = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
+  stored->statements.push_back(evaluate(made));
+  return stored;
+}
+
+// Changes no number that it is added to: 0, or -0.0, since -0.0 + 0.0 is 0.0.
+hir::Expr* IntrinsicCalls::neutral(const Type* type, Range range) {
+  if (!type->is_float()) return integer(0, type, range);
+  E made = make(ExprKind::kFloat, type, range);
+  made->number = -0.0;
   return made;
 }
 

@@ -15,6 +15,7 @@ class IntrinsicCalls : public BodyPart {
 
  private:
   E machine_op(bytecode::Op op, const Type* type, const std::vector<E>& arguments, Range range);
+  E neutral(const Type* type, Range range);
   E integer_abs(E value, Range range);
   E array_intrinsic(std::string_view name, const std::vector<E>& arguments, const FunctionInstance& instance,
                     Range range);

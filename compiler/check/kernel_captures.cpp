@@ -61,15 +61,40 @@ bool KernelCaptures::is_kernel_array(const Type* type) {
   return type->is(TypeKind::kArray) && analysis_.is_plain(type->element);
 }
 
+// A copy of the elements of a fixed array, which lives in registers of the function: the loop can capture that.
+hir::Expr* KernelCaptures::array_of(hir::Local* fixed, Range range) {
+  const Type* type = fixed->type;
+  const auto count = [&] { return integer(type->count, basic(TypeKind::kI64), range); };
+  Body before;
+  hir::Local* const copy =
+      keep(make(hir::ExprKind::kNewArray, types().array(type->element, 1), range, {count()}), before);
+  before.push_back(count_loop(count(), range, [&](E index) {
+    E to = parts_.arrays.fixed_element(copy, index, range);
+    E from = parts_.arrays.fixed_element(fixed, read(index->local, range), range);
+    return Body{assign(to, from, range)};
+  }));
+  return in_block(std::move(before), read(copy, range), range);
+}
+
+bool KernelCaptures::refuses_write(const hir::Expr& array, Range range) {
+  const auto copy = fixed_arrays_.find(array.local);
+  if (copy == fixed_arrays_.end()) return false;
+  const Type* type = copy->second;
+  error(range, "a parallel loop cannot assign elements of '{}', a fixed array that is declared outside of it",
+        array.local->name)
+      .help("use an array: `let {} = [{}]({});`, or declare it in the loop", array.local->name,
+            type->element->name, type->count);
+  return true;
+}
+
 Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range) {
   const Type* type = value->type;
   if (type->is(TypeKind::kError)) return nullptr;
-  if (!analysis_.is_plain(type) && !is_kernel_array(type)) {
+  const bool is_fixed = type->is(TypeKind::kFixedArray);
+  if (is_fixed) value = array_of(value->local, range);
+  if (!analysis_.is_plain(type) && !is_kernel_array(type) && !is_fixed) {
     Diagnostic& diagnostic = error(range, "a parallel loop cannot use '{}', a '{}'", name, type->name);
-    if (type->is(TypeKind::kFixedArray)) {
-      diagnostic.help("use an array: `[{}]({})`, or declare it in the loop", type->element->name,
-                      type->count);
-    } else if (type->is(TypeKind::kClass) && analysis_.nominal(type)->symbol->methods.contains("to_array")) {
+    if (type->is(TypeKind::kClass) && analysis_.nominal(type)->symbol->methods.contains("to_array")) {
       diagnostic.help("take what it holds before the loop: `let array = {}.to_array();`", name);
     } else if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
       diagnostic.help("name the fields it needs, such as `{}.field`: they are read once before the loop",
@@ -89,8 +114,9 @@ Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name
   inner.kind = VariableKind::kLet;
   inner.range = range;
   inner.frame = &kernel;
-  inner.local = temporary(type);
+  inner.local = temporary(value->type);
   inner.local->name = name;
+  if (is_fixed) fixed_arrays_[inner.local] = type;
   kernel.loop->captures.push_back({inner.local, value});
   return &inner;
 }

@@ -2,6 +2,10 @@
 // The values that a parallel loop captures before it begins.
 #pragma once
 
+#include <map>
+#include <string>
+#include <string_view>
+
 #include "compiler/check/body_part.h"
 
 namespace dhpvm::compiler {
@@ -14,10 +18,16 @@ class KernelCaptures : public BodyPart {
   Variable* capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range);
   // A variable that the checker made before the loop, as the loop sees it.
   hir::Local* pass(hir::ParallelLoop& loop, hir::Local* outer, Range range);
+  // Whether `array` is a fixed array that the loop has captured, and so only reads; then with an error.
+  bool refuses_write(const hir::Expr& array, Range range);
 
  private:
+  E array_of(hir::Local* fixed, Range range);
   bool path_of(const ast::Expr& expr, std::string& path, Variable*& root);
   bool is_kernel_array(const Type* type);
+
+  // Captured fixed arrays, by the array that the loop has in their place.
+  std::map<const hir::Local*, const Type*> fixed_arrays_;
 };
 
 }  // namespace dhpvm::compiler

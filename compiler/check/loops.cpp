@@ -269,11 +269,7 @@ hir::Expr* LoopChecker::element_of(E collection, E index, Range range) {
   const Type* type = collection->type;
   switch (type->kind) {
     case TypeKind::kArray: return make(ExprKind::kIndex, type->element, range, {collection, index});
-    case TypeKind::kFixedArray: {
-      E made = make(ExprKind::kFixedIndex, type->element, range, {index});
-      made->local = collection->local;
-      return made;
-    }
+    case TypeKind::kFixedArray: return parts_.arrays.fixed_element(collection->local, index, range);
     case TypeKind::kStr: return make(ExprKind::kStringByte, basic(TypeKind::kU8), range, {collection, index});
     default: break;
   }

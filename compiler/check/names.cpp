@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/names.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/spelling.h"
@@ -15,12 +16,20 @@ hir::Expr* NameChecker::read_variable(Variable* variable, Range range) {
   Variable* seen = parts_.scopes.see(variable, range);
   if (seen == nullptr) return wrong(range);
   if (seen->kind == VariableKind::kReduction) {
-    error(range, "the reduction variable '{}' cannot be read in the loop: its iterations run in any order",
-          seen->name)
-        .note(seen->range, "the reduction is declared here");
+    Diagnostic& found =
+        error(range,
+              "the reduction variable '{}' cannot be read in the loop: its iterations run in any order",
+              seen->name)
+            .note(seen->range, "the reduction is declared here");
+    const auto is_it = [&](const FoldedValue& value) { return value.variable == seen && value.is_search(); };
+    if (std::ranges::any_of(state_.frame->blocks.values, is_it))
+      found.help("a hit assigns it: `if ... {{ {} = {}; }}`", seen->name,
+                 seen->type->is(TypeKind::kBool) ? "true" : "...");
     return wrong(range);
   }
   E value = read(seen->local, range);
+  if (seen->type->is(TypeKind::kFixedArray))
+    value->type = seen->type;  // parallel loops have an array in its place
   const Type* narrowed = parts_.narrowing.narrowed_type(seen);
   return narrowed != nullptr ? parts_.narrowing.refine(value, narrowed, range) : value;
 }
@@ -238,6 +247,9 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
   }
   if (near.empty()) near = nearest_name(name, views);
   if (!near.empty()) diagnostic.help("write `{}`", near);
+  if (near.empty() && state_.constant == kFixedArraySize)
+    diagnostic.help("declare it, `const {} = ...;`; an array whose size is known later is made by `[T]({})`",
+                    name, name);
 }
 
 const Type* NameChecker::primitive_named(const ast::Expr& expr) {

@@ -140,8 +140,8 @@ const Type* TypeResolver::array(const ast::Type& syntax) {
 
 const Type* TypeResolver::fixed_array(const ast::Type& syntax) {
   const Type* element = resolve(syntax.element);
-  const hir::Expr* count = analysis_.constant_expression(
-      *syntax.count, context_, analysis_.basic(TypeKind::kI64), "the size of a fixed array");
+  const hir::Expr* count = analysis_.constant_expression(*syntax.count, context_,
+                                                         analysis_.basic(TypeKind::kI64), kFixedArraySize);
   if (element->is(TypeKind::kError) || count == nullptr) return wrong();
   if (!element->is_primitive()) {
     analysis_.error(syntax.element->range, "a fixed array holds numbers or bool, not '{}'", element->name)
