@@ -6,7 +6,8 @@ Each program has a few parallel loops with inner loops over rows, columns and ve
 with other sizes, other operands, operands in one array with the results, and operands that have changed since. Sizes lie around
 those of vectors, tiles of rows, bands of rows that share what is packed for them, and blocks of the inner loop. Some iterations and
 turns are left out, and some programs end with a trap in the middle of a nest. The output, bit by bit, and the trap have to be
-the interpreter's. One program in five has loops over structs (random_records.py) instead.
+the interpreter's. One program in five has loops over structs (random_records.py) instead, and one in ten loops by blocks, with
+caught traps (random_blocks.py).
 
 usage: random_nests.py --bin BIN_DIR [--runs N] [--seed N] [--jobs N] [--options OPTION...] [--check-races] [--keep DIR]
 
@@ -22,6 +23,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import random_blocks
 import random_records
 from finished_run import Run
 
@@ -373,7 +375,8 @@ def judge(done, expected):
 
 def check(options, seed):
     """Runs a program; returns the problem, if there is one, and what the compiled run says about its loops."""
-    program = (random_records.Program(seed) if seed % 5 == 4 else Program(seed)).source()
+    kinds = {3: random_blocks.Program, 4: random_records.Program, 9: random_records.Program}
+    program = kinds.get(seed % 10, Program)(seed).source()
     path = Path(options.keep) / f"nest-{seed}.dhp"
     path.write_text(program, encoding="utf-8")
     tool = [str(options.bin / "dhpvm-run")]
