@@ -262,7 +262,7 @@ DHPVM_C_API dhpvm_code dhpvm_object_text(const dhpvm_object* object, const char*
                                          dhpvm_error** error);
 /* The elements of an array of numbers, in place: `array->size` is set by the caller. Valid as long as the handle, while
  * no function of the program runs. If `access` is DHPVM_READ, the host may not write them. If a device has the newest
- * elements, this fetches them. */
+ * elements, this fetches them, unless `access` is DHPVM_DESCRIBE: `data` is NULL then. */
 DHPVM_C_API dhpvm_code dhpvm_object_array(const dhpvm_object* object, dhpvm_access access, dhpvm_array* array,
                                           dhpvm_error** error);
 DHPVM_C_API void dhpvm_object_free(dhpvm_object* object);

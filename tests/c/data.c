@@ -261,6 +261,10 @@ static void test_program_arrays(const host* state) {
   array.size = sizeof array;
   CHECK_CODE(DHPVM_OK, dhpvm_object_array(object, DHPVM_READ_WRITE, &array, NULL));
   CHECK(array.kind == DHPVM_F64 && array.rank == 1 && array.sizes[0] == 4 && array.strides[0] == 8);
+  void* const elements = array.data;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_array(object, DHPVM_DESCRIBE, &array, NULL));
+  CHECK(array.data == NULL && array.kind == DHPVM_F64 && array.rank == 1 && array.sizes[0] == 4);
+  array.data = elements;
   for (int i = 0; i < 4; ++i) ((double*)array.data)[i] = i;
   argument = object_value(object);
   CHECK_CODE(DHPVM_OK, call_by_name(state, "sum", &argument, 1, &result, 1, NULL));

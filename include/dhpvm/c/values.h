@@ -43,7 +43,11 @@ enum {
 };
 
 typedef uint32_t dhpvm_access;
-enum { DHPVM_READ = 0, DHPVM_READ_WRITE = 1 };
+enum {
+  DHPVM_READ = 0,
+  DHPVM_READ_WRITE = 1,
+  DHPVM_DESCRIBE = 2 /* for dhpvm_object_array: kind and sizes alone */
+};
 
 #define DHPVM_MAXIMUM_RANK 3
 

@@ -43,10 +43,12 @@ Status view(const dhpvm::Object& object, dhpvm_access access, dhpvm_array& array
                  object.type_name());
   }
   auto& elements = reinterpret_cast<gc::Array&>(*state->root);
-  const bool write = access != DHPVM_READ;
-  if ((write ? elements.writable : elements.readable) < elements.length)
+  const bool write = access == DHPVM_READ_WRITE;
+  const bool is_described = access == DHPVM_DESCRIBE;
+  if (!is_described && (write ? elements.writable : elements.readable) < elements.length)
     DHPVM_TRY(machine.make_accessible(elements, write));
   fill_array(machine, elements, static_cast<detail::Kind>(type.element.kind), type.rank, access, array);
+  if (is_described) array.data = nullptr;
   return {};
 }
 
@@ -182,9 +184,10 @@ dhpvm_code dhpvm_object_array(const dhpvm_object* object, dhpvm_access access, d
                               dhpvm_error** error) {
   return guarded(error, [&]() -> Status {
     DHPVM_FIND(found, object);
-    if (access > DHPVM_READ_WRITE)
+    if (access > DHPVM_DESCRIBE)
       return dhpvm::error(ErrorCode::kInvalidArgument,
-                          "access is {}, and should be DHPVM_READ or DHPVM_READ_WRITE", access);
+                          "access is {}, and should be DHPVM_READ, DHPVM_READ_WRITE or DHPVM_DESCRIBE",
+                          access);
     dhpvm_array seen{};
     DHPVM_TRY(dhpvm::c::view(found->object, access, seen));
     return dhpvm::c::fill_structure(array, seen, "dhpvm_array");
