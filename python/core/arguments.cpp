@@ -13,6 +13,8 @@ namespace nb = nanobind;
 namespace dhpvm::python {
 namespace {
 
+constexpr char kTextMark = '\'';  // of signature.TEXT_MARK
+
 PyObject* list_maker = nullptr;
 PyObject* tensor_maker = nullptr;
 
@@ -281,10 +283,14 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
                    dhpvm_array& array, dhpvm_value& value) {
   if (parameter.kind >= DHPVM_BOOL && parameter.kind <= DHPVM_F64)
     return put_number(object, parameter, fit, value);
-  if (parameter.kind == DHPVM_NULL) {  // None alone: a number that the version for it does not read
+  if (parameter.kind == DHPVM_NULL) {  // None or one text: a number that the version for it does not read
     value.kind = DHPVM_I64;
     value.of.i64 = 0;
-    return object == Py_None ? Conversion::kDone : Conversion::kMismatch;
+    const bool is_expected = parameter.type[0] != kTextMark
+                                 ? object == Py_None
+                                 : PyUnicode_Check(object) != 0 &&
+                                       PyUnicode_CompareWithASCIIString(object, &parameter.type[1]) == 0;
+    return is_expected ? Conversion::kDone : Conversion::kMismatch;
   }
   if (object == Py_None) {
     value.kind = DHPVM_NULL;

@@ -82,6 +82,7 @@ ProgramFunction::ProgramFunction(std::shared_ptr<Machine> machine, const std::st
   }
   for (const nb::handle is_array : results["arrays"]) layout_.is_array.push_back(nb::cast<bool>(is_array));
   layout_.has_error = nb::cast<bool>(results["error"]);
+  for (const nb::handle position : results["given"]) layout_.given.push_back(nb::cast<int>(position));
   Failure failure;
   const auto lock = machine_->lock();
   failure.check(
@@ -146,7 +147,12 @@ dhpvm_code ProgramFunction::run(const dhpvm_value* values, dhpvm_value* results,
   return code;
 }
 
-PyObject* ProgramFunction::take(const dhpvm_value* results) {
+nb::object ProgramFunction::result(const dhpvm_value* results, std::size_t i, PyObject* const* arguments) {
+  if (i < layout_.given.size() && layout_.given[i] >= 0) return nb::borrow(arguments[layout_.given[i]]);
+  return from_program(machine_, results[i], layout_.is_array[i]);
+}
+
+PyObject* ProgramFunction::take(const dhpvm_value* results, PyObject* const* arguments) {
   const std::size_t count = layout_.is_array.size();
   std::size_t first = 0;
   if (layout_.has_error) {
@@ -160,25 +166,23 @@ PyObject* ProgramFunction::take(const dhpvm_value* results) {
     first = 1;
   }
   if (first == count) return nb::none().release().ptr();
-  if (first + 1 == count)
-    return from_program(machine_, results[first], layout_.is_array[first]).release().ptr();
+  if (first + 1 == count) return result(results, first, arguments).release().ptr();
   nb::list list;
-  for (std::size_t i = first; i < count; ++i)
-    list.append(from_program(machine_, results[i], layout_.is_array[i]));
+  for (std::size_t i = first; i < count; ++i) list.append(result(results, i, arguments));
   return nb::tuple(list).release().ptr();
 }
 
 ProgramFunction::Outcome ProgramFunction::call(PyObject* const* arguments, std::size_t count, Fit fit) {
-  if (arguments_.is_plain()) return call_expanded(arguments, count, fit);
+  if (arguments_.is_plain()) return call_expanded(arguments, count, fit, arguments);
   std::vector<nb::object> parameters;
   if (!arguments_.expand(arguments, count, parameters)) return {nullptr, PyErr_Occurred() == nullptr};
   std::vector<PyObject*> objects;
   for (const nb::object& parameter : parameters) objects.push_back(parameter.ptr());
-  return call_expanded(objects.data(), objects.size(), fit);
+  return call_expanded(objects.data(), objects.size(), fit, arguments);
 }
 
 ProgramFunction::Outcome ProgramFunction::call_expanded(PyObject* const* arguments, std::size_t count,
-                                                        Fit fit) {
+                                                        Fit fit, PyObject* const* given) {
   if (count != parameters_.size()) {
     if (fit == Fit::kExact) return {nullptr, true};
     PyErr_Format(PyExc_TypeError, "the function takes %zu arguments, and %zu were given", parameters_.size(),
@@ -211,7 +215,7 @@ ProgramFunction::Outcome ProgramFunction::call_expanded(PyObject* const* argumen
     if (!restore_callback_exception(failure)) failure.raise(code);
     return {};
   }
-  return {take(results.data())};
+  return {take(results.data(), given)};
 }
 
 namespace {

@@ -18,6 +18,8 @@ namespace dhpvm::python {
 struct ResultLayout {
   std::vector<bool> is_array;
   bool has_error = false;  // the first result is an Error, or null
+  // For each result the position of the argument that it is, -1 if it is none. Empty: none is.
+  std::vector<int> given;
 };
 
 // A function of an isolate. It is called with the tuple of its arguments.
@@ -39,10 +41,12 @@ class ProgramFunction {
   Outcome call(PyObject* const* arguments, std::size_t count, Fit fit);
 
  private:
-  Outcome call_expanded(PyObject* const* arguments, std::size_t count, Fit fit);
+  // `arguments` are the parameters of the program, `given` what the caller has passed.
+  Outcome call_expanded(PyObject* const* arguments, std::size_t count, Fit fit, PyObject* const* given);
   bool lend_shared(dhpvm_value* values, dhpvm_array* arrays, std::vector<dhpvm_object*>& lent);
   dhpvm_code run(const dhpvm_value* values, dhpvm_value* results, dhpvm_error** error, bool& was_interrupted);
-  PyObject* take(const dhpvm_value* results);
+  PyObject* take(const dhpvm_value* results, PyObject* const* arguments);
+  nanobind::object result(const dhpvm_value* results, std::size_t i, PyObject* const* arguments);
 
   std::shared_ptr<Machine> machine_;
   dhpvm_function* function_ = nullptr;

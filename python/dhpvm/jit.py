@@ -135,18 +135,20 @@ class CompiledProgram:
         leaves = [leaf for i, (kind, is_python) in enumerate(kinds) for leaf in _leaves(kind, is_python, i in written)]
         leaves += [(types.Array(types.NUMPY_NAMES[array.dtype.name], array.ndim), False, False) for array in captured]
         parameters = [
-            signature.parameter("None" if kind == types.NONE else types.text(kind),
-                                signature.WRITTEN if is_written else signature.READ, is_python).description()
+            signature.parameter(_type_name(kind), signature.WRITTEN if is_written else signature.READ,
+                                is_python).description()
             for kind, is_python, is_written in leaves]
         layout = [layouts, captured] if captured or any(layouts) else []
-        self.function = _core.Function(self._isolate, self._version.text_name, parameters,
-                                       signature.results(self._result_types()), *layout)
+        results = self._results()
+        self.function = _core.Function(
+            self._isolate, self._version.text_name, parameters, signature.results(
+                map(types.text, results), [getattr(kind, "position", None) for kind in results]), *layout)
 
-    def _result_types(self):
+    def _results(self):
         result = self._version.result
         if result == types.NONE:
             return []
-        return [types.text(item) for item in (result.items if isinstance(result, types.Tuple) else [result])]
+        return result.items if isinstance(result, types.Tuple) else [result]
 
     def _origin(self, line):
         return errors.origin(self._file, line)
@@ -175,6 +177,12 @@ class CompiledProgram:
 
     def explain(self):
         return self._python_lines(errors.python_lines(self._isolate.explain()))
+
+
+def _type_name(kind):
+    if isinstance(kind, types.Text):
+        return signature.TEXT_MARK + kind.value
+    return "None" if kind == types.NONE else types.text(kind)
 
 
 def _copy(argument):
@@ -215,6 +223,8 @@ def type_of(argument, name):
     """The type of an argument, and whether it is a number of Python's own."""
     if argument is None:
         return types.NONE, True
+    if type(argument) is str and argument.isascii() and "\0" not in argument:
+        return types.Text(argument), True
     if isinstance(argument, bool):
         return types.BOOL, True
     if type(argument) is int:

@@ -11,6 +11,7 @@ NULL, TEXT, ARRAY, OBJECT = 0, 12, 13, 14
 KINDS = {name: number for number, name in enumerate(
     "bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64".split(), start=1)}
 ERROR = 'class "Error"'
+TEXT_MARK = "'"  # in front of the one text that a parameter has
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def parameter(type_name, use=UNSAID, is_python=False):
     kind, element, rank = OBJECT, NULL, 0
     if type_name in KINDS:
         kind = KINDS[type_name]
-    elif type_name == "None":
+    elif type_name == "None" or type_name.startswith(TEXT_MARK):
         kind = NULL
     elif type_name == "str":
         kind = TEXT
@@ -44,10 +45,13 @@ def parameter(type_name, use=UNSAID, is_python=False):
     return Parameter(kind, element, rank, use, is_python, type_name)
 
 
-def results(types):
-    """The layout by which results of these types are read."""
+def results(types, given=()):
+    """The layout by which results of these types are read. `given` has the position of the argument that each is, or
+    None."""
+    types = list(types)
     has_error = bool(types) and types[0] == ERROR
-    return {"arrays": [parameter(name).kind == ARRAY for name in types], "error": has_error}
+    return {"arrays": [parameter(name).kind == ARRAY for name in types], "error": has_error,
+            "given": [-1 if position is None else position for position in given]}
 
 
 def split(text):

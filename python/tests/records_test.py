@@ -173,7 +173,7 @@ class Arguments(support.Comparisons):
         for shape, scale in (((2, 3), 4), ((2, 3.0), 4), ((np.float32(2), 3), 4), ((2, 3, 4), 1)):
             self.assertEqual(compiled(shape, scale), area(shape, scale))
         self.assertEqual(len(compiled.signatures()), 4)
-        self.assertRaisesRegex(dhpvm.TranslationError, r"'shape\[1\]' is of type str", compiled, (2, "a"), 1)
+        self.assertRaisesRegex(dhpvm.TranslationError, r"'shape\[1\]' is of type str", compiled, (2, "ä"), 1)
 
     def test_arrays_of_the_surroundings(self):
         self.compare(filtered, np.arange(9.0))

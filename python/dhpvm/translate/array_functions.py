@@ -31,6 +31,19 @@ def take(a, index):
         return m
 
 
+def take_along(a, index, axis=None):
+    if a.ndim == 1:
+        return take(a, index)
+    elif axis is None:
+        return take(ravel(a), index)
+    elif axis == 0 or axis == -2:
+        return take(a, index)
+    else:
+        assert axis == 1 or axis == -1, "the array has two dimensions"
+        r = take(a.T, index)
+        return r.T.copy()
+
+
 def select(a, mask):
     assert a.shape[0] == len(mask), "a condition and the array that it selects from have different sizes"
     count = 0
@@ -184,11 +197,25 @@ def concatenate(a, b):
         return m
 
 
-def roll(a, shift):
-    n = len(a)
+def roll(a, shift, axis=None):
     r = np.empty_like(a)
-    for i in prange(n):
-        r[(i + shift) % n] = a[i]
+    if a.ndim == 1:
+        n = len(a)
+        for i in prange(n):
+            r[(i + shift) % n] = a[i]
+    elif axis is None:
+        columns = a.shape[1]
+        for i in prange(a.shape[0]):
+            for j in range(columns):
+                k = (i * columns + j - shift) % a.size
+                r[i, j] = a[k // columns, k % columns]
+    else:
+        assert -2 <= axis and axis < 2, "the array has two dimensions"
+        down = shift if axis % 2 == 0 else 0
+        right = shift - down
+        for i in prange(a.shape[0]):
+            for j in range(a.shape[1]):
+                r[i, j] = a[(i - down) % a.shape[0], (j - right) % a.shape[1]]
     return r
 
 

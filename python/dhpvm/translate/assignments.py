@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import records, scopes, selections, views, whole
-from .types import NONE, UNKNOWN, Array, Scalar, Tuple
+from . import lists, records, scopes, selections, views, whole
+from .types import NONE, UNKNOWN, Array, List, Scalar, Text, Tuple
 from .values import Value, quoted, tuple_of
 
 
@@ -46,6 +46,8 @@ class Assignments:
     def store(self, target, value):
         if isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value)
+        elif isinstance(target, ast.Name) and isinstance(value, ast.List):
+            lists.make(self, target, value)
         elif isinstance(target, ast.Name):
             self.store_value(target, self.expressions.value(value), value)
         elif isinstance(target, ast.Subscript):
@@ -57,6 +59,11 @@ class Assignments:
 
     def _unpack(self, target, value):
         """x, y = y, x; m, n = a.shape; q, r = f(x)."""
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) and all(
+                isinstance(each, ast.List) for each in value.elts):
+            for each, item in zip(target.elts, value.elts):
+                self.store(each, item)
+            return
         if isinstance(value, (ast.Tuple, ast.List)):
             parts = [self.expressions.value(each) for each in value.elts]
             nodes = value.elts
@@ -109,8 +116,12 @@ class Assignments:
         if value.items:
             self._store_tuple(target, value, node)
             return
-        if value.type == NONE or isinstance(value.type, Tuple):
-            self.source.fail(node, f"{value.type} cannot be kept in a variable: unpack it into several")
+        if isinstance(value.type, Tuple):
+            self._store_tuple(target, tuple_of(self._results(value, node)), node)
+            return
+        if value.type == NONE or isinstance(value.type, (List, Text)):
+            advice = "use it where it is needed" if isinstance(value.type, Text) else "it has one name"
+            self.source.fail(node, f"{value.type} cannot be kept in a variable: {advice}")
         if value.view is not None:
             self._store_view(target, value, node)
             return
@@ -132,8 +143,6 @@ class Assignments:
         self._note_copied_view(target, node)
         if self.scope.declare_array(target, target.id):
             self.emit(f"var {name} = {value.text};", target)
-        elif target.id in self.source.parameters:
-            self.source.fail(target, f"'{target.id}' is a parameter: give the array another name, {target.id}2 = ...")
         else:
             self.emit(f"{name} = {value.text};", target)
 
@@ -209,6 +218,9 @@ class Assignments:
     # ---- Elements and views.
 
     def _store_element(self, target, value, node):
+        if isinstance(self.expressions.value(target.value).type, List):
+            lists.store_item(self, target, value, node)
+            return
         if self._store_chosen(target, value):
             return
         mask = selections.condition(self.expressions, target)

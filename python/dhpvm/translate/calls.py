@@ -8,8 +8,8 @@ import builtins
 import inspect
 import math
 
-from . import creation, parameters, records, views
-from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, promote
+from . import creation, lists, parameters, records, views
+from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, List, Scalar, promote
 from .values import NOTHING, Value, constant, tuple_of
 
 # By their name in NumPy, what the language's module math calls them.
@@ -99,9 +99,11 @@ def _method(expressions, node):
     if name == "astype" and isinstance(base.type, Scalar) and len(node.args) == 1 and not node.keywords:
         kind = Scalar(creation.element(expressions, node.args[0]))
         return Value(base.as_type(kind), kind)
-    if name == "clip" and isinstance(base.type, Scalar):
-        return _clip(expressions, ast.copy_location(ast.Call(node.func, [node.func.value, *node.args], node.keywords),
-                                                    node))
+    if name in ("clip", "round") and isinstance(base.type, Scalar):
+        as_call = ast.copy_location(ast.Call(node.func, [node.func.value, *node.args], node.keywords), node)
+        return _clip(expressions, as_call) if name == "clip" else library.of_call(expressions, as_call, _numpy("round"))
+    if isinstance(base.type, List):
+        return lists.method(expressions, node, base)
     if isinstance(base.type, Array):
         if name == "copy" and not node.args:
             if base.view is None and base.elements is None:
@@ -165,6 +167,8 @@ def _builtin(expressions, node, function):
             array = array.items[0]
         if array.items:
             return constant(len(array.items))
+        if isinstance(array.type, List):
+            return lists.length(array)
         if not isinstance(array.type, Array):
             expressions.fail(node, f"len of {array.type} cannot be compiled")
         return Value(whole.sizes(expressions, node, array)[0], INT)
@@ -177,7 +181,7 @@ def _builtin(expressions, node, function):
             value = Value(f"{expressions.unit.module('math')}.abs({value.as_type(kind)})", kind)
         return value if function is builtins.abs else as_numpys(value)
     if function in (builtins.sum, builtins.min, builtins.max) and len(node.args) == 1 and not node.keywords:
-        array = expressions.value(node.args[0])
+        array = lists.as_array(expressions.value(node.args[0]))
         if array.items:
             return _of_items(expressions, node, array.items, function)
         if isinstance(array.type, Array) and array.type.rank > 1:
@@ -229,8 +233,13 @@ def _of_items(expressions, node, items, function):
 
 def _round(expressions, node):
     """To an integer; half of the way to the even one."""
+    if len(node.args) == 2 and isinstance(expressions.scalar(node.args[0]).type, Scalar) and \
+            not expressions.scalar(node.args[0]).type.is_weak:
+        from . import library  # which knows the functions of this module
+
+        return library.of_call(expressions, node, _numpy("round"))
     if len(node.args) != 1 or node.keywords:
-        expressions.fail(node, "round takes one number here: write round(x * 100) / 100, or round outside")
+        expressions.fail(node, "round to digits is for numbers of NumPy here: write np.round(x, 2)")
     (value,) = _arguments(expressions, node, 1)
     kind = value.type
     if kind == UNKNOWN or kind.is_integer:
@@ -283,12 +292,10 @@ def _of_numpy(expressions, node, function):
             return as_numpys(value)
         kind = Scalar(_float_of(value).name)
         return Value(f"{unit.module('math')}.{UNARY[function.__name__]}({value.as_type(kind)})", kind)
-    if _is_from(function, "numpy", ("rint", "round")):
+    if _is_from(function, "numpy", ("rint",)):
         (value,) = _arguments(expressions, node, 1)
         if value.type == UNKNOWN:
             return value
-        if function.__name__ == "round" and not value.type.is_float:
-            return as_numpys(value)
         kind = Scalar(_float_of(value).name)
         return Value(f"{unit.helper('rint', kind.name)}({value.as_type(kind)})", kind)
     if _is_from(function, "numpy", BINARY):
@@ -356,8 +363,13 @@ def _of_math(expressions, node, function):
 
 def _clip(expressions, node):
     """np.clip(x, low, high): as np.minimum(np.maximum(x, low), high)."""
-    value, low, high = _arguments(expressions, node, 3)
-    for name, bound in (("maximum", low), ("minimum", high)):
+    if len(node.args) != 3 or node.keywords:
+        expressions.fail(node, f"{ast.unparse(node.func)} takes a lower and an upper bound by position here")
+    value, *bounds = (expressions.value(each) for each in node.args)
+    for name, bound, given in zip(("maximum", "minimum"), bounds, node.args[1:]):
+        if bound.type == NONE:
+            continue
+        bound = expressions.scalar(given)
         kind = promote(value.type, bound.type)
         if kind == UNKNOWN:
             return NOTHING
@@ -395,8 +407,10 @@ def _of_user(expressions, node, function):
     return of_function(expressions, node, function, *arguments(expressions, node, function))
 
 
-def arguments(expressions, node, function):
-    """The arguments of a call of a function: what each parameter is given, a node or a default, and its value."""
+def arguments(expressions, node, function, evaluate=None):
+    """The arguments of a call of a function: what each parameter is given, a node or a default, and its value, that
+    `evaluate` gives for a node."""
+    evaluate = evaluate or expressions.value
     if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
         expressions.fail(node, f"write each argument of {function.__name__} by itself: * and ** cannot be compiled")
     signature = inspect.signature(function)
@@ -417,7 +431,7 @@ def arguments(expressions, node, function):
                                    "argument")
         nodes.append(given)
     nodes += [each.value for each in node.keywords if each.arg[0] == "'"]  # captured variables
-    return nodes, [expressions.value(each) if isinstance(each, ast.expr) else each for each in nodes]
+    return nodes, [evaluate(each) if isinstance(each, ast.expr) else each for each in nodes]
 
 
 def of_function(expressions, node, function, nodes, values):

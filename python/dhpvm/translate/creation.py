@@ -7,9 +7,9 @@ import ast
 import itertools
 import sys
 
-from . import views, whole
+from . import lists, views, whole
 from .kernels import Kernel
-from .types import INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, Tuple, literal, promote
+from .types import INT, NUMPY_NAMES, UNKNOWN, Array, List, Scalar, Tuple, literal, promote
 from .values import NOTHING, Value
 
 FILLS = {"zeros": 0, "empty": 0, "ones": 1, "full": None}
@@ -55,11 +55,13 @@ def _of_list(expressions, node):
     if isinstance(given["object"], (ast.List, ast.Tuple)):
         items, shape = _items(expressions, given["object"])
         values = [expressions.value(each) for each in items]
-    elif isinstance(given["object"], ast.ListComp):
-        expressions.fail(node, "np.array takes a list of numbers here: make the array with np.empty, and set its "
-                               "elements")
     else:
         whole = expressions.value(given["object"])
+        if isinstance(whole.type, List):
+            array = lists.as_array(whole)
+            if array.type == UNKNOWN or name in (None, array.type.element):
+                return array
+            expressions.fail(node, "np.array of a list takes no other dtype here: write .astype(..) behind it")
         if isinstance(whole.type, Array):
             expressions.fail(node, "np.array takes a list of numbers here: write .copy() of an array")
         values, shape = list(whole.items) or [whole], (len(whole.items) or 1,)

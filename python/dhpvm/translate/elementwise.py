@@ -11,7 +11,7 @@ from .types import UNKNOWN, Array, Scalar
 from .values import NOTHING, Elementwise, Value
 
 FUNCTIONS = {*calls.UNARY, *calls.OPERATORS, *calls.COMPARISONS, *calls.BINARY, *calls.HELPERS, "abs", "absolute",
-             "fabs", "rint", "round", "isnan", "isinf", "isfinite", "where", "clip", "square"}
+             "fabs", "rint", "isnan", "isinf", "isfinite", "where", "clip", "square"}
 
 
 def operands(expressions, node):
@@ -25,7 +25,8 @@ def operands(expressions, node):
         return [node.left, *node.comparators]
     if isinstance(node, ast.Call) and _is_function(expressions, node):
         return [each for each in node.args if not (isinstance(each, ast.Constant) and isinstance(each.value, str))]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("astype", "clip"):
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in (
+            "astype", "clip", "round"):
         return [node.func.value, *(node.args if node.func.attr == "clip" else [])]
     return []
 

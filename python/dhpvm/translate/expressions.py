@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, creation, elementwise, products, records, views, whole
-from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Record, Scalar, Tuple, literal, promote
+from . import calls, creation, elementwise, lists, products, records, views, whole
+from .types import (BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, List, Record, Scalar, Text, Tuple, literal,
+                    promote)
 from .values import NOTHING, Value, constant, tuple_of
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -192,6 +193,8 @@ class Expressions:
             return records.subscript(self, node, base)
         if isinstance(base.type, Tuple):
             return self._item(node, base)
+        if isinstance(base.type, List):
+            return lists.item(self, node, base)
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
         base = self.named(node, base)
@@ -374,6 +377,8 @@ class Expressions:
             self.fail(node, "a call in the middle of a chain of comparisons: give its result a name first")
         if len(operands) == 2 and type(node.ops[0]) in (ast.In, ast.NotIn):
             return self._membership(node)
+        if len(operands) == 2 and Text in [type(self.value(each).type) for each in operands]:
+            return self._same_text(node)
         parts = []
         for operator, left, right in zip(node.ops, operands, operands[1:]):
             if type(operator) not in COMPARISONS:
@@ -392,13 +397,26 @@ class Expressions:
 
     def _membership(self, node):
         """x in (1, 2)."""
-        value, given = self.scalar(node.left), node.comparators[0]
+        value, given = self.value(node.left), node.comparators[0]
+        if not isinstance(value.type, Text):
+            value = self.scalar(node.left)
         if not isinstance(given, (ast.Tuple, ast.List, ast.Set)) or any(
                 isinstance(each, ast.Call) for each in ast.walk(node.left)):
             self.fail(node, "`in` is for a variable and numbers, x in (1, 2): write a loop over an array")
-        parts = [self.comparison("==", value, self.scalar(each)).text for each in given.elts]
+        if isinstance(value.type, Text):
+            found = value.type in [self.value(each).type for each in given.elts]
+            return constant(found == isinstance(node.ops[0], ast.In))
+        others = [each for each in given.elts if not isinstance(self.value(each).type, Text)]
+        parts = [self.comparison("==", value, self.scalar(each)).text for each in others]
         found = f"({' || '.join(parts) or 'false'})"
         return Value(found if isinstance(node.ops[0], ast.In) else f"(!{found})", BOOL)
+
+    def _same_text(self, node):
+        """how == "max", which is known for a type."""
+        if type(node.ops[0]) not in (ast.Eq, ast.NotEq):
+            self.fail(node, "text is compared by == and !=")
+        is_same = self.value(node.left).type == self.value(node.comparators[0]).type
+        return constant(is_same == isinstance(node.ops[0], ast.Eq))
 
     def _identity(self, node):
         """x is None, which is known for a type."""
@@ -450,7 +468,7 @@ _ADVICE = {
     ast.ListComp: "write a loop that fills an array",
     ast.GeneratorExp: "write a loop, or an expression of whole arrays: np.sum(x * x)",
     ast.Lambda: "write a function with def, in the function or outside",
-    ast.List: "make an array with np.array([a, b]); in place of append, fill r = np.empty(n) and return r[:k].copy()",
+    ast.List: "make an array with np.array([a, b]), or give the list a name first",
     ast.Dict: "pass what it holds as arguments",
     ast.JoinedStr: "text can be made outside",
     ast.NamedExpr: "write an assignment before",

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import creation, records, views
-from .types import INT, UNKNOWN, Array, Scalar
+from . import creation, lists, records, views
+from .types import INT, UNKNOWN, Array, List, Scalar
 from .values import Value
 
 
@@ -164,12 +164,24 @@ class Items:
         array = self.statements.held(iterated, creation.of_numbers(expressions, iterated, values, kind.name))
         return lambda turn: Value(views.at(array, (turn,)).text, kind)
 
+    def _list(self, target, iterated, value):
+        """All numbers that are in a list when the loop begins."""
+        if value.type.element == UNKNOWN:
+            self.is_known = False
+            return
+        array = self.statements.held(iterated, lists.as_array(value))
+        self.sizes.append(views.sizes(array)[0])
+        self.stores.append((target, lambda turn: Value(views.at(array, (turn,)).text, value.type.element), iterated))
+
     def _array(self, target, iterated):
         expressions = self.statements.expressions
         if isinstance(iterated, (ast.Tuple, ast.List)) and iterated.elts:
             self._numbers(target, iterated, [expressions.value(each) for each in iterated.elts])
             return
         array = expressions.value(iterated)
+        if isinstance(array.type, List):
+            self._list(target, iterated, array)
+            return
         if records.is_record(array):
             if array.type.rank != 1:
                 self._fail(iterated, "a loop runs over records of one dimension")

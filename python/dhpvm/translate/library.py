@@ -1,31 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of NumPy and math that exist in Python: in array_functions.py and number_functions.py."""
+"""The functions of NumPy and math that exist in Python: in array_functions.py, number_functions.py and
+sample_functions.py."""
 
 from __future__ import annotations
 
 import ast
 import math
+import os
 
 import numpy as np
 
 from ..errors import TranslationError
-from . import array_functions, calls, number_functions, views, whole
+from . import calls, views, whole
 from .array_functions import (concatenate, count_nonzero, diag, diff, eye, flatnonzero, flip, fliplr, flipud,
                               meshgrid_x, meshgrid_y, outer, place, put, put_one, ravel, repeat, reshape, roll, select,
-                              select_2, take, tile, trace, tril, triu)
+                              select_2, take, take_along, tile, trace, tril, triu)
 from .number_functions import (allclose, argsort, array_equal, bincount, cumprod, cumsum, degrees, digitize, factorial,
                                fill, gcd, heaviside, interp, interp_one, isclose, isqrt, log, logical_and, logical_not,
                                logical_or, logical_xor, math_degrees, math_isclose, math_radians, maximum_accumulate,
                                median, minimum_accumulate, nanmax, nanmean, nanmin, nansum, negative, norm, percentile,
                                percentiles, power, ptp, quantile, quantiles, radians, searchsorted, searchsorted_all,
-                               sign, sort, sort_in_place, std, trapezoid, unique, var)
+                               sign, sort, sort_in_place, std, trapezoid, unique, unique_counts, var)
+from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, histogram,
+                               histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval, round_to, sinc,
+                               solve)
 from .types import UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
 _FUNCTIONS = {
-    np.take: (take, 2), np.flatnonzero: (flatnonzero, 1), np.count_nonzero: (count_nonzero, 3), np.ravel: (ravel, 3),
-    np.roll: (roll, 1), np.diff: (diff, 2), np.outer: (outer, 1), np.eye: (eye, 0), np.identity: (eye, 0),
+    np.take: (take_along, 2), np.flatnonzero: (flatnonzero, 1), np.count_nonzero: (count_nonzero, 3),
+    np.ravel: (ravel, 3), np.roll: (roll, 2), np.diff: (diff, 2), np.outer: (outer, 1),
+    np.eye: (eye, 0), np.identity: (eye, 0),
     np.tril: (tril, 2), np.triu: (triu, 2), np.digitize: (digitize, 1), math.isclose: (math_isclose, 0),
     np.trace: (trace, 2), np.diag: (diag, 2), np.var: (var, 3), np.std: (std, 3), np.ptp: (ptp, 3),
     np.linalg.norm: (norm, 2), np.nansum: (nansum, 3), np.nanmean: (nanmean, 3), np.array_equal: (array_equal, 2),
@@ -37,7 +43,11 @@ _FUNCTIONS = {
     np.flipud: (flipud, 3), np.fliplr: (fliplr, 3), np.tile: (tile, 1), np.repeat: (repeat, 1),
     np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
     math.radians: (math_radians, 0), math.degrees: (math_degrees, 0), math.gcd: (gcd, 0), math.isqrt: (isqrt, 0),
-    math.factorial: (factorial, 0), pow: (power, 0),
+    math.factorial: (factorial, 0), pow: (power, 0), np.convolve: (convolve, 1), np.correlate: (correlate, 1),
+    np.gradient: (gradient, 1), np.pad: (pad, 2), np.histogram: (histogram, 3), np.cov: (cov, 2),
+    np.corrcoef: (corrcoef, 2), np.polyval: (polyval, 1), np.cross: (cross, 2), np.logspace: (logspace, 0),
+    np.insert: (insert, 1), np.delete: (delete, 1), np.add.at: (add_at, 1), np.linalg.solve: (solve, 2),
+    np.linalg.inv: (inv, 2), np.linalg.det: (det, 2),
 }
 _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel, "take": np.take, "trace": np.trace,
             "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
@@ -46,7 +56,9 @@ _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel
 ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.logical_and: logical_and,
             np.logical_or: logical_or, np.logical_xor: logical_xor,
             np.logical_not: logical_not, np.isclose: isclose, np.radians: radians, np.deg2rad: radians,
-            np.degrees: degrees, np.rad2deg: degrees}
+            np.degrees: degrees, np.rad2deg: degrees, np.nan_to_num: nan_to_num, np.sinc: sinc,
+            np.round: round_to, np.around: round_to}
+_FOLDER = os.path.dirname(__file__)
 
 
 def is_of_elements(function):
@@ -59,7 +71,7 @@ def call(expressions, node, own, nodes, values):
     try:
         return calls.of_function(expressions, node, own, nodes, values)
     except TranslationError as error:
-        if getattr(error, "file", None) not in (array_functions.__file__, number_functions.__file__):
+        if os.path.dirname(getattr(error, "file", "")) != _FOLDER:
             raise
         expressions.fail(node, error.message)
 
@@ -89,7 +101,7 @@ def of_call(expressions, node, function):
         return call(expressions, node, own, nodes, values)
     if function in (np.quantile, np.percentile):
         own = _FUNCTIONS[function][0]
-        nodes, values = calls.arguments(expressions, node, own)
+        nodes, values = calls.arguments(expressions, node, own, expressions.index)
         if isinstance(values[1].type, Array):
             own = quantiles if own is quantile else percentiles
         return call(expressions, node, own, nodes, values)
@@ -102,18 +114,32 @@ def of_call(expressions, node, function):
         return _joined(expressions, node, function)
     if function is np.reshape and len(node.args) == 2:
         return _reshaped(expressions, node, node.args[0], node.args[1:])
+    if function is np.transpose and not node.keywords and len(node.args) == 1 or _is_swap(function, node):
+        turned = ast.copy_location(ast.Attribute(node.args[0], "T", ast.Load()), node)
+        return expressions.value(turned)
     if function not in _FUNCTIONS:
         return None
     own, rank = _FUNCTIONS[function]
     if own in (sort, argsort):  # is stable, of whatever kind
         node = ast.copy_location(ast.Call(node.func, node.args, [each for each in node.keywords
                                                                  if each.arg != "kind"]), node)
-    nodes, values = calls.arguments(expressions, node, own)
+    if own is unique and [each.arg for each in node.keywords] == ["return_counts"] and expressions.known_test(
+            node.keywords[0].value):
+        own, node = unique_counts, ast.copy_location(ast.Call(node.func, node.args, []), node)
+    nodes, values = calls.arguments(expressions, node, own, expressions.index)
+    if own is histogram and isinstance(values[1].type, Array):
+        own = histogram_of_edges
     if not rank:
         return call(expressions, node, own, nodes, values)
     if own in (tril, triu, trace, fliplr) and isinstance(values[0].type, Array) and values[0].type.rank == 1:
         expressions.fail(node, f"{own.__name__} is for arrays of 2 dimensions")
     return _checked(expressions, node, own.__name__, values[0], rank) or call(expressions, node, own, nodes, values)
+
+
+def _is_swap(function, node):
+    """np.swapaxes(a, 0, 1)."""
+    return function is np.swapaxes and not node.keywords and sorted(
+        each.value for each in node.args[1:] if isinstance(each, ast.Constant)) == [0, 1]
 
 
 def running_sums(expressions, node, value, axis):

@@ -192,7 +192,19 @@ def argsort(a):
     return r
 
 
-def median(a):
+def median(a, axis=None):
+    if axis is None:
+        return median_of_all(a)
+    else:
+        assert -2 <= axis and axis < 2, "the array has two dimensions"
+        is_down = axis % 2 == 0
+        r = np.empty(a.shape[1] if is_down else a.shape[0], (a[0, :0] / 1).dtype)
+        for j in range(len(r)):
+            r[j] = median_of_all(a[:, j]) if is_down else median_of_all(a[j])
+        return r
+
+
+def median_of_all(a):
     s = sort(ravel(a))
     n = len(s)
     assert n > 0, "median of an array without elements"
@@ -266,6 +278,14 @@ def unique(a):
             s[n] = s[i]
             n += 1
     return s[:n].copy()
+
+
+def unique_counts(a):
+    values = unique(a)
+    counts = np.zeros(len(values), np.int64)
+    for x in ravel(a):
+        counts[searchsorted(values, x)] += 1
+    return values, counts
 
 
 def searchsorted_all(a, v):

@@ -8,10 +8,12 @@ import ast
 REDUCTIONS = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
 
 
-def stored(nodes):
-    """The names that these statements assign, loop variables included."""
-    return {node.id for statement in nodes for node in ast.walk(statement)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+def stored(nodes, in_place=True):
+    """The names that these statements assign, loop variables included; with or without those of `x += y` alone."""
+    walked = [node for statement in nodes for node in ast.walk(statement)]
+    updated = set() if in_place else {node.target for node in walked if isinstance(node, ast.AugAssign)}
+    return {node.id for node in walked
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in updated}
 
 
 def loads(node, name):

@@ -11,6 +11,7 @@ import textwrap
 from types import CellType, FunctionType
 
 from ..errors import TranslationError
+from .comprehensions import Spread
 
 
 class Source:
@@ -25,11 +26,15 @@ class Source:
         except (OSError, TypeError):
             raise TranslationError(f"the source of {self.name} cannot be read: define it in a file or a notebook "
                                    "cell") from None
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-        self.tree = tree.body[0]
-        ast.increment_lineno(tree, max(first, 1) - 1)
+        tree = _parsed("".join(lines))
+        self.tree = tree.body[0] if tree else None
+        if function.__code__.co_name == "<lambda>":
+            self.name, self.tree = self.name.strip("<>"), _lambda_in(tree)
+        if tree:
+            ast.increment_lineno(tree, max(first, 1) - 1)
         if not isinstance(self.tree, ast.FunctionDef):
-            raise TranslationError(f"{self.name} is no function that is written with def")
+            raise TranslationError(f"{self.name} is no function that is written with def, and no lambda that stands "
+                                   "in a statement alone")
         self._lines = {max(first, 1) + i: line for i, line in enumerate(lines)}
         self.names = {**function.__globals__, **_captured(function)}
         self.imported = self._import()
@@ -39,7 +44,17 @@ class Source:
                            self.tree.args.kwonlyargs] + [*self.captured]
         self._functions = self._take_functions()
         self._pass_captured()
-        self.renamed = _rename(self.tree.body, self.parameters)
+        spread = Spread(self._means_of_python)
+        self.tree.body = spread.block(self.tree.body)
+        self.renamed = _rename(self.tree.body, self.parameters, spread.made)
+
+    def _means_of_python(self, node):
+        """The function of Python or the module that a name is, sum for example; None for others."""
+        code = self.function.__code__
+        if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
+            return None
+        given = self.names.get(node.id)
+        return getattr(builtins, node.id, None) if given is None else given if inspect.ismodule(given) else None
 
     @property
     def is_ours(self):
@@ -61,10 +76,16 @@ class Source:
 
     def _take_functions(self):
         """The functions that are defined in its body, by name. They are no statements of it."""
-        nodes = [node for node in self.tree.body if isinstance(node, ast.FunctionDef)]
-        self.tree.body = [node for node in self.tree.body if node not in nodes] or [ast.Pass(lineno=self.tree.lineno)]
         code = self.function.__code__
         codes = {each.co_name: each for each in code.co_consts if inspect.iscode(each)}
+        lambdas = [each for each in code.co_consts if inspect.iscode(each) and each.co_name == "<lambda>"]
+        nodes, others = [], []
+        for node in self.tree.body:
+            if _is_named_lambda(node) and len(lambdas) == 1:
+                codes[node.targets[0].id] = lambdas[0]
+                node = _as_function(node.value, node.targets[0].id)
+            (nodes if isinstance(node, ast.FunctionDef) else others).append(node)
+        self.tree.body = others or [ast.Pass(lineno=self.tree.lineno)]
         cells = {node.name: CellType() for node in nodes}
         captured = {name: [each for each in codes[name].co_freevars if each not in cells and
                            each in code.co_cellvars + self.captured] for name in cells}
@@ -121,6 +142,33 @@ class Source:
         raise LookupError
 
 
+def _parsed(text):
+    """The syntax tree; None if the lines are a part of a statement, as those of a lambda may be."""
+    try:
+        return ast.parse(textwrap.dedent(text))
+    except SyntaxError:
+        return None
+
+
+def _lambda_in(tree):
+    """The function of the lambda expression in these lines; None if it is not the only one."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)] if tree else []
+    return _as_function(found[0], "lambda") if len(found) == 1 else None
+
+
+def _as_function(node, name):
+    """The statement that defines what a lambda expression is."""
+    body = ast.copy_location(ast.Return(node.body), node.body)
+    made = ast.FunctionDef(name, node.args, [body], [], None)
+    return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def _is_named_lambda(node):
+    """f = lambda x: ..."""
+    return isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and len(node.targets) == 1 and \
+        isinstance(node.targets[0], ast.Name)
+
+
 def getattr_or_lookup_error(owner, name):
     try:
         return getattr(owner, name)
@@ -139,10 +187,10 @@ def _captured(function):
     return captured
 
 
-def _rename(body, parameters):
+def _rename(body, parameters, made):
     """Gives a variable that is assigned again in the first level of the function a new name from there on, "x'1", so
-    that `x = x[1:] * 2` may change its type. Returns the new names."""
-    seen, current, made = set(parameters), {}, []
+    that `x = x[1:] * 2` may change its type. Adds the new names to those that are made, and returns them."""
+    seen, current = set(parameters), {}
 
     def rename(node):
         for each in ast.walk(node):

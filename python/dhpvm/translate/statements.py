@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
+from dataclasses import replace
 
 from . import parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
-from .types import NONE, UNKNOWN, Array, Scalar, Tuple, join
+from .types import BOOL, NONE, UNKNOWN, Array, Given, Record, Scalar, Text, Tuple, join
 from .values import Value, quoted
 from .views import PassedView, base_of
 from .variables import Variables
@@ -54,12 +56,18 @@ class Statements(Assignments, Loops):
     def _parameters(self):
         """Those that are assigned are copied first: parameters of the language cannot be."""
         assigned = scopes.stored(self.source.tree.body)
+        replaced = scopes.stored(self.source.tree.body, in_place=False)
         for name, kind in zip(self.source.parameters, self.types):
             if name in assigned and isinstance(kind, Scalar):
                 self.scope.assigned_parameters.add(name)
                 joined = self.scope.assign(self.source.tree, name, kind)
                 given = Value(self.scope.parameter_text(name), kind)
                 self.emit(f"{self.scope.text(name)} = {given.as_type(joined)};", self.source.tree)
+            elif name in replaced and isinstance(kind, Array):
+                self.scope.assigned_parameters.add(name)
+                self.scope.assign(self.source.tree, name, kind)
+                self.scope.declare_array(self.source.tree, name)
+                self.emit(f"var {self.scope.text(name)} = {self.scope.parameter_text(name)};", self.source.tree)
             elif isinstance(kind, (PassedView, Tuple)):
                 value = parameters.value(self.scope.text(name), kind)
                 self.scope.define(0, name, value.type)
@@ -130,35 +138,58 @@ class Statements(Assignments, Loops):
             self._return_several(node, node.value.elts, [self.expressions.value(each) for each in node.value.elts])
         else:
             value = self.expressions.value(node.value)
+            value = self._given(node.value, value) or value
             if value.items:
                 self._return_several(node, [node.value] * len(value.items), value.items)
             elif value.type != UNKNOWN:
+                self._check_results(node, [value])
                 value = self._result(node.value, value)
                 result = self._note_result(node, value.type)
-                self.emit(f"return {value.as_type(result) if isinstance(result, Scalar) else value.text};", node)
+                self.emit(f"return {_as_result(value, result)};", node)
         return True
 
     def _return_several(self, node, parts, values):
         if UNKNOWN in [value.type for value in values]:
             return
-        values = [self._result(each, value) for value, each in zip(values, parts)]
-        if any(not isinstance(value.type, (Scalar, Array)) for value in values):
-            self.source.fail(node, "a function returns numbers and arrays, several of them as one tuple")
+        values = [self._given(each, value) or self._result(each, value) for value, each in zip(values, parts)]
+        self._check_results(node, values)
         result = self._note_result(node, Tuple(tuple(value.type for value in values)))
-        texts = [value.as_type(kind) if isinstance(kind, Scalar) else value.text
-                 for value, kind in zip(values, result.items)]
+        texts = [_as_result(value, kind) for value, kind in zip(values, result.items)]
         self.emit(f"return {self.unit.struct(result)}({', '.join(texts)});", node)
+
+    def _check_results(self, node, values):
+        if any(not isinstance(value.type, (Scalar, Array, Given)) and value.type != NONE for value in values):
+            self.source.fail(node, "a function returns numbers and arrays, several of them as one tuple, and a list as "
+                                   "np.array(..)")
+
+    def _given(self, node, value):
+        """The value of a parameter that Python gets back as the object that it has passed; None for other values."""
+        if not self.version.is_entry or not isinstance(node, ast.Name) or node.id not in self.source.parameters or \
+                node.id in self.scope.assigned_parameters or not isinstance(value.type, (Array, Record)):
+            return None
+        return Value("0", Given(self.source.parameters.index(node.id), value.type))
+
+    def _own(self, node, value):
+        """A variable that may still be the array of a parameter: a copy of it if it is."""
+        same = [name for name in self.source.parameters
+                if name in self.scope.same_arrays(node.id) and self.scope.type_of(name) == value.type]
+        tests = " || ".join(f"{value.text} == {self.scope.parameter_text(name)}" for name in same)
+        return replace(value, text=f"(if {tests} {{ {value.text}.copy() }} else {{ {value.text} }})")
 
     def _result(self, node, value):
         """The value as it can be returned: an array that the caller does not have."""
         if not isinstance(value.type, Array):
             return value
+        if isinstance(node, ast.Name) and node.id in self.scope.assigned_parameters and value.view is None:
+            return self._own(node, value)
         name = base_of(node) or self.expressions.copied_view_of(node)
         # Elements that an array chooses, x[order], are a new array.
         if name is not None and value.elements is None and (
                 not value.text.endswith(")") or base_of(node) is None):
             same = self.scope.same_arrays(name.id)
             same = same & self._given_arrays() or same - self.scope.names()
+            if same and same <= self.scope.assigned_parameters and isinstance(node, ast.Name) and value.view is None:
+                return self._own(node, value)
             if same:
                 advice = "" if value.view is not None else "return nothing, or "
                 self.source.fail(node, f"the caller has '{sorted(same)[0]}' already: {advice}"
@@ -172,6 +203,8 @@ class Statements(Assignments, Loops):
 
     def _note_result(self, node, kind):
         result = join(self.version.result, kind)
+        if result is None and Given in map(type, (kind, self.version.result)):
+            self.source.fail(node, "a function returns its argument always or never: write .copy() behind it")
         if result is None:
             self.source.fail(node, f"this returns {kind}, and another return {self.version.result}: a function has one "
                                    "type of result")
@@ -203,13 +236,30 @@ class Statements(Assignments, Loops):
     def _print(self, node):
         if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot print")
-        texts = []
-        for argument in node.value.args:
-            if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                texts.append(quoted(argument.value))
-            else:
-                texts.append(self.expressions.scalar(argument).text)
-        self.emit(f"print({', '.join(texts)});", node)
+        if node.value.keywords:
+            self.source.fail(node, "print takes what it prints here, and no keywords")
+        self.emit(f"print({', '.join(map(self._printed, node.value.args))});", node)
+
+    def _printed(self, node):
+        """The text of an argument of print."""
+        if isinstance(node, ast.JoinedStr):
+            parts = [self._formatted(each) if isinstance(each, ast.FormattedValue) else
+                     quoted(each.value)[1:-1].replace("{", "{{").replace("}", "}}") for each in node.values]
+            return f'f"{"".join(parts)}"'
+        value = self.expressions.value(node)
+        if isinstance(value.type, Text):
+            return quoted(value.constant)
+        value = self.expressions.scalar(node)
+        return f'(if {value.text} {{ "True" }} else {{ "False" }})' if value.type == BOOL else value.text
+
+    def _formatted(self, node):
+        """A number in a formatted text, which the language formats as Python does."""
+        spec = ast.unparse(node.format_spec)[2:-1] if node.format_spec else ""
+        if node.conversion != -1 or not re.fullmatch(r"(\.\d+[fe])?", spec):
+            self.source.fail(node, "numbers are formatted as {x}, {x:.3f} or {x:.3e} here")
+        if isinstance(self.expressions.value(node.value).type, Text):
+            return self._printed(node.value)[1:-1]
+        return f"{{{self._printed(node.value)}{spec and ':'}{spec}}}"
 
     def _assert(self, node):
         if self.expressions.is_sequential:
@@ -257,6 +307,10 @@ class Statements(Assignments, Loops):
                 self.source.fail(node, "With statements cannot be compiled, except np.errstate: open and close "
                                        "outside")
         return self.block(node.body)
+
+
+def _as_result(value, kind):
+    return value.as_type(kind) if isinstance(kind, Scalar) else value.text
 
 
 _ADVICE = {

@@ -72,6 +72,37 @@ class Record(Tuple):
 
 
 @dataclass(frozen=True)
+class List:
+    """A list of numbers that grows. `element` is UNKNOWN before the first is appended."""
+
+    element: object
+
+    def __str__(self):
+        return "list" if self.element == UNKNOWN else f"list of {self.element}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """The type of this one text: functions are compiled for each."""
+
+    value: str
+
+    def __str__(self):
+        return f"the text {self.value!r}"
+
+
+@dataclass(frozen=True)
+class Given:
+    """The result that is the argument at this position, which the caller has. Programs return a number for it."""
+
+    position: int
+    type: object
+
+    def __str__(self):
+        return str(self.type)
+
+
+@dataclass(frozen=True)
 class Special:
     """A type without values that are passed on."""
 
@@ -89,8 +120,9 @@ UNKNOWN = Special("unknown")
 
 
 def text(kind):
-    """A number, bool or array as the language writes its type. None is passed as a number that nobody reads."""
-    if kind == NONE:
+    """A number, bool or array as the language writes its type. None and text are passed as a number that nobody reads.
+    """
+    if kind == NONE or isinstance(kind, (Given, Text)):
         return "i64"
     return kind.text if isinstance(kind, Array) else kind.name
 
@@ -139,10 +171,19 @@ def join(a, b):
         return a
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         return None if BOOL in (a, b) else promote(a, b)
+    if isinstance(a, List) and isinstance(b, List):
+        return _join_lists(a.element, b.element)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
         return None if None in items else Tuple(items)
     return None
+
+
+def _join_lists(a, b):
+    """Numbers of Python's own have one type in an array; others would change those that are there."""
+    if UNKNOWN in (a, b) or a == b:
+        return List(b if a == UNKNOWN else a)
+    return List(promote(a, b)) if a.is_weak and b.is_weak else None
 
 
 def literal(value, name):

@@ -16,10 +16,12 @@ _CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
 
 
 class Version:
-    """A function for one combination of types. It is sequential if iterations of prange loops call it."""
+    """A function for one combination of types. It is sequential if iterations of prange loops call it. The entry is
+    called from Python."""
 
-    def __init__(self, source, types, text_name, is_sequential):
+    def __init__(self, source, types, text_name, is_sequential, is_entry):
         self.source, self.types, self.text_name, self.is_sequential = source, types, text_name, is_sequential
+        self.is_entry = is_entry
         self.result = UNKNOWN
         self.lines = []
         self.kernels = {}  # name and line by text
@@ -48,7 +50,7 @@ class Unit:
     def version(self, function, types, node=None, caller=None):
         """The function for these types, translated on first need. `caller` has the expressions that the node is in."""
         is_sequential = caller is not None and caller.is_sequential
-        key = (function, types, is_sequential)
+        key = (function, types, is_sequential, caller is None)
         if key in self._versions:
             return self._versions[key]
         source = self._sources.get(function)
@@ -59,7 +61,8 @@ class Unit:
             if caller is None:
                 raise TranslationError(message)
             caller.fail(node, message)
-        version = Version(source, types, f"{source.name.strip('_') or 'f'}__{len(self._versions)}", is_sequential)
+        version = Version(source, types, f"{source.name.strip('_') or 'f'}__{len(self._versions)}", is_sequential,
+                          caller is None)
         self._versions[key] = version
         statements = Statements(source, self, types, version)
         version.scope = statements.scope

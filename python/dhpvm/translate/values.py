@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Tuple, literal
+from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Text, Tuple, literal
 
 ABSENT = object()
 
@@ -61,9 +61,11 @@ def tuple_of(items):
 
 
 def constant(value):
-    """The value of None, or of a number of Python or NumPy; None for other objects."""
+    """The value of None, of text, or of a number of Python or NumPy; None for other objects."""
     if value is None:
         return Value("0", NONE, None)
+    if type(value) is str:
+        return Value("0", Text(value), value)
     if isinstance(value, bool):
         return Value(literal(value, "bool"), BOOL, value)
     if type(value) is int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .types import NONE, UNKNOWN, Array, Scalar, Tuple, join
+from .types import NONE, UNKNOWN, Array, List, Scalar, Text, Tuple, join
 from .values import Value, constant
 
 # Words of the language, and names that translated functions use themselves.
@@ -98,6 +98,10 @@ class Variables:
         return [(name, kind) for (frame, name), kind in self._types.items()
                 if frame == key and isinstance(kind, Scalar)]
 
+    def type_of(self, name):
+        """The type of a variable of the function."""
+        return self._types.get((0, name), UNKNOWN)
+
     # ---- Use.
 
     def read(self, node):
@@ -105,7 +109,7 @@ class Variables:
             return constant(None)
         frame = self._frame_of(node.id)
         kind = self._types.get((frame.key, node.id), UNKNOWN)
-        if isinstance(kind, (Array, Tuple)):
+        if isinstance(kind, (Array, List, Tuple)):
             self._check_block(node, node.id)
         return self._views.get(node.id) or Value(self.text(node.id), kind)
 
@@ -115,6 +119,8 @@ class Variables:
             self._nones.add(name)
             self.assigned_parameters.add(name)
             return
+        if isinstance(kind, Text):
+            self._views[name] = constant(kind.value)
         self._types[key, name] = kind
         if isinstance(kind, Array):
             self._declared[name] = (0,)

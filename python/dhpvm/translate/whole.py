@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import views
+from . import lists, views
 from .kernels import Kernel
 from .types import BOOL, INT, UNKNOWN, Array, Scalar, literal
 from .values import NOTHING
@@ -170,30 +170,46 @@ def _along(expressions, node, name, value, axis):
     axis %= rank
     if rank == 1:
         return reduction(expressions, node, name, value)
-    if expressions.is_sequential or name not in ("sum", "prod", "min", "max", "mean"):
-        expressions.fail(node, f"{name} along an axis cannot be compiled here: write a loop")
+    if expressions.is_sequential:
+        expressions.fail(node, f"in a prange loop {name} along an axis cannot be compiled: write a loop")
     kernel, kind = Kernel(expressions, node), _result(value.type.element, name)
     shape = kernel.shape(value)
     others = [size for position, size in enumerate(shape) if position != axis]
-    if name in ("min", "max"):
+    if name in ("min", "max", "argmin", "argmax"):
         kernel.check(f"{shape[axis]} > 0", f"{name} of an array without elements")
-        helper = expressions.unit.helper({"min": "minimum", "max": "maximum"}[name], kind.name)
     result = Array(kind.name, rank - 1)
     kernel.lines.append(f"let r = {result.text}({', '.join(others)});")
 
     def lines(indices):
         def at(index):
-            return kernel.element(value, [*indices[:axis], index, *indices[axis:]]).as_type(kind)
+            return kernel.element(value, [*indices[:axis], index, *indices[axis:]])
 
-        symbol = "*" if name == "prod" else "+"
-        start = at("0") if name in ("min", "max") else literal(symbol == "*", kind.name)
-        update = f"s = {helper}(s, {at('n')});" if name in ("min", "max") else f"s {symbol}= {at('n')};"
-        last = _mean(kind, [shape[axis]]) if name == "mean" else "s"
-        return [f"var s: {kind.name} = {start};", f"for n in 0..{shape[axis]} {{ {update} }}",
-                f"r[{', '.join(indices)}] = {last};"]
+        start, update, last = _line_of(expressions, name, kind, value.type.element, at)
+        if name == "mean":
+            last = _mean(kind, [shape[axis]])
+        return [*start, f"for n in 0..{shape[axis]} {{ {update} }}", f"r[{', '.join(indices)}] = {last};"]
 
     kernel.loop(others, lines)
     return kernel.call(result, "r")
+
+
+def _line_of(expressions, name, kind, element, at):
+    """The reduction of the elements `at("n")` one after the other: lines before, the update for each, the result."""
+    if name in ("any", "all"):
+        symbol = "||" if name == "any" else "&&"
+        return [f"var s = {'false' if name == 'any' else 'true'};"], f"s = s {symbol} {at('n').as_type(BOOL)};", "s"
+    if name in ("argmin", "argmax"):
+        # The first of them; NaN comes before all numbers.
+        symbol = "<" if name == "argmin" else ">"
+        test = f"x {symbol} s" + " || (x != x && s == s)" * Scalar(element).is_float
+        return [f"var s: {element} = {at('0').text};", "var place = 0;"], \
+            f"let x = {at('n').text}; if {test} {{ s = x; place = n; }}", "place"
+    if name in ("min", "max"):
+        helper = expressions.unit.helper({"min": "minimum", "max": "maximum"}[name], kind.name)
+        return [f"var s: {kind.name} = {at('0').as_type(kind)};"], f"s = {helper}(s, {at('n').as_type(kind)});", "s"
+    symbol = "*" if name == "prod" else "+"
+    return [f"var s: {kind.name} = {literal(symbol == '*', kind.name)};"], \
+        f"s {symbol}= {at('n').as_type(kind)};", "s"
 
 
 def _running_sum(expressions, node, value):
@@ -215,12 +231,29 @@ def of_method(expressions, node, value):
 
 def _reduced(expressions, node, name, value, given):
     axis, is_kept = _axis(expressions, node, given)
+    if isinstance(axis, tuple):
+        return _along_several(expressions, node, name, value, axis, is_kept)
     result = reduction(expressions, node, name, value, axis)
     if not is_kept or result.type == UNKNOWN:
         return result
     if not isinstance(result.type, Array) or result.type.rank == value.type.rank:
         expressions.fail(node, "keepdims is for arrays of two and three dimensions with an axis")
     return views.with_new_axis(result, axis % value.type.rank)
+
+
+def _along_several(expressions, node, name, value, axes, is_kept):
+    """a.sum(axis=(0, 1)): along one after the other."""
+    if value.type == UNKNOWN:
+        return NOTHING
+    rank = value.type.rank if isinstance(value.type, Array) else 0
+    axes = sorted({axis % rank for axis in axes if -rank <= axis < rank})
+    if name not in ("sum", "prod", "min", "max", "mean", "any", "all") or is_kept or not axes:
+        expressions.fail(node, f"{name} along several axes cannot be compiled here: combine along one after the other")
+    if len(axes) == rank:
+        return reduction(expressions, node, name, value)
+    for axis in reversed(axes):
+        value = reduction(expressions, node, name, value, axis)
+    return value
 
 
 def of_call(expressions, node, function):
@@ -236,7 +269,7 @@ def of_call(expressions, node, function):
         selected = selections.reduction(expressions, node, name, node.args[0])
         if selected is not None:
             return selected
-    return _reduced(expressions, node, name, expressions.value(node.args[0]), node.args[1:])
+    return _reduced(expressions, node, name, lists.as_array(expressions.value(node.args[0])), node.args[1:])
 
 
 def _axis(expressions, node, given):
@@ -249,6 +282,9 @@ def _axis(expressions, node, given):
     is_kept = bool(kept and kept[0].value)
     if not given or (isinstance(given[0], ast.Constant) and given[0].value is None):
         return None, is_kept
+    several = expressions.value(given[0])
+    if several.items and all(each.is_constant and each.type == INT for each in several.items):
+        return tuple(each.constant for each in several.items), is_kept
     axis = expressions.scalar(given[0])
     if not axis.is_constant or axis.type != INT:
         expressions.fail(node, "an axis is a constant integer")

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comprehensions as loops: they become statements before the one that they stand in."""
+
+from __future__ import annotations
+
+import ast
+
+STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp)
+
+
+class Spread:
+    """Rewrites the statements of a function. `made` has the names of new variables; `means(name)` is the function of
+    Python or the module that a name is, and None for other names."""
+
+    def __init__(self, means):
+        self.made, self._means = [], means
+
+    def block(self, statements, in_parallel=False):
+        """The statements with what has to come before them."""
+        found = []
+        for statement in statements:
+            inside = in_parallel or (isinstance(statement, ast.For) and _is_prange(statement.iter))
+            for field in ("body", "orelse"):
+                if getattr(statement, field, None) and not isinstance(statement, ast.expr):
+                    setattr(statement, field, self.block(getattr(statement, field), inside))
+            if isinstance(statement, STATEMENTS) and statement.value is not None:
+                found += self._spread(statement, inside)
+            else:
+                found.append(statement)
+        return found
+
+    def _spread(self, statement, in_parallel):
+        made = []
+        for node in self._movable(statement.value, in_parallel):
+            made += self._called(node) if isinstance(node, ast.Subscript) else self._loops(statement, node)
+        if len(made) == 2 and _is_the_list(statement, *made):
+            for each in [node for part in made for node in ast.walk(part)]:
+                if isinstance(each, ast.Name) and each.id == statement.value.id:
+                    each.id = statement.targets[0].id
+        else:
+            made.append(statement)
+        for each in made:
+            ast.fix_missing_locations(ast.copy_location(each, statement))
+        return made
+
+    def _movable(self, value, in_parallel):
+        """The comprehensions and elements of results of calls that are evaluated exactly once, and before any call that
+        could change what they read."""
+        found, calls = [], []
+
+        def visit(node):
+            if isinstance(node, COMPREHENSIONS):
+                if not calls and not any(isinstance(each, (*COMPREHENSIONS, ast.Lambda)) for each in ast.walk(node)
+                                         if each is not node):
+                    found.append(node)
+            elif not isinstance(node, (ast.Lambda, ast.IfExp, ast.BoolOp)) and len(getattr(node, "ops", ())) < 2:
+                for child in ast.iter_child_nodes(node):
+                    visit(child)
+                if isinstance(node, ast.Call) and not self._is_harmless(node):
+                    calls.append(node)
+                if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and not in_parallel and \
+                        all(each is node.value for each in calls):
+                    calls.clear()
+                    found.append(node)
+
+        visit(value)
+        return found
+
+    def _is_harmless(self, call):
+        """Whether the call changes nothing: those of Python and NumPy."""
+        root = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        return self._means(root) is not None
+
+    def _name(self, base):
+        self.made.append(f"{base}'{len(self.made) + 1}")
+        return self.made[-1]
+
+    def _called(self, node):
+        """np.argsort(x)[::-1]: the result has a name first, since a view names its array several times."""
+        name, call = self._name("result"), node.value
+        node.value = ast.copy_location(ast.Name(name, ast.Load()), call)
+        return [ast.Assign([ast.Name(name, ast.Store())], call)]
+
+    def _loops(self, statement, node):
+        """The loops for a comprehension, whose value is that of a new variable."""
+        call = next((each for each in ast.walk(statement.value) if isinstance(each, ast.Call) and
+                     each.args == [node] and not each.keywords), None)
+        kind = self._means(call.func) if call is not None else None
+        name = self._name("list")
+        element = self._with_own_names(node)
+        store = ast.Name(name, ast.Store())
+        if kind is sum:
+            first, update = ast.Constant(0), ast.AugAssign(store, ast.Add(), element)
+        elif kind in (any, all):
+            known = ast.Name(name, ast.Load())
+            # Nothing is evaluated any more once the result is known.
+            tests = [ast.UnaryOp(ast.Not(), known), element] if kind is any else [
+                known, ast.UnaryOp(ast.Not(), element)]
+            first = ast.Constant(kind is all)
+            update = ast.If(ast.BoolOp(ast.And(), tests), [ast.Assign([store], ast.Constant(kind is any))], [])
+        else:
+            append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+            first, update, call = ast.List([], ast.Load()), ast.Expr(ast.Call(append, [element], [])), node
+        for each in reversed(node.generators):
+            for test in reversed(each.ifs):
+                update = ast.If(test, [update], [])
+            update = ast.For(each.target, each.iter, [update], [])
+        _replace(statement, call, ast.copy_location(ast.Name(name, ast.Load()), node))
+        return [ast.Assign([ast.Name(name, ast.Store())], first), update]
+
+    def _with_own_names(self, node):
+        """The element, where the variables of the comprehension, which are its own, have new names."""
+        names = {each.id: self._name(each.id) for generator in node.generators
+                 for each in ast.walk(generator.target) if isinstance(each, ast.Name)}
+        first = node.generators[0].iter  # is evaluated outside
+        for part in [node.elt, *(each.target for each in node.generators),
+                     *(test for each in node.generators for test in each.ifs),
+                     *(each.iter for each in node.generators if each.iter is not first)]:
+            for each in ast.walk(part):
+                if isinstance(each, ast.Name):
+                    each.id = names.get(each.id, each.id)
+        return node.elt
+
+
+def _is_the_list(statement, first, loop):
+    """Whether the variable of this statement can be the list that a loop makes: found = [..], without itself inside."""
+    if not isinstance(statement, ast.Assign) or not isinstance(first, ast.Assign) or not isinstance(
+            first.value, ast.List) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    return isinstance(target, ast.Name) and isinstance(statement.value, ast.Name) and not any(
+        isinstance(each, ast.Name) and each.id == target.id for each in ast.walk(loop))
+
+
+def _is_prange(node):
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "prange"
+
+
+def _replace(statement, old, new):
+    """Puts a node in the place of another one."""
+    for parent in ast.walk(statement):
+        for field, given in ast.iter_fields(parent):
+            if given is old:
+                setattr(parent, field, new)
+            elif isinstance(given, list) and any(each is old for each in given):
+                setattr(parent, field, [new if each is old else each for each in given])

@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of NumPy written in Python: what combines neighbours, and statistics of several samples.
+
+They are compiled with the functions that call them. A branch on `ndim`, None or text is decided by the types of the
+arguments: only one is compiled.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+
+from ..parallel import prange
+from .array_functions import ravel
+
+
+# ---- Neighbours.
+
+def convolve(a, v, mode="full"):
+    n, m = len(a), len(v)
+    assert n > 0 and m > 0, "an array without elements cannot be convolved"
+    r = np.zeros(n + m - 1, (a[:0] * v[:0]).dtype)
+    for i in prange(n + m - 1):
+        s = r[i]
+        for k in range(max(0, i - n + 1), min(m, i + 1)):
+            s += a[i - k] * v[k]
+        r[i] = s
+    if mode == "full":
+        return r
+    if mode == "same":
+        first = (min(n, m) - 1) // 2
+        return r[first:first + max(n, m)].copy()
+    if mode == "valid":
+        return r[min(n, m) - 1:max(n, m)].copy()
+
+
+def correlate(a, v, mode="valid"):
+    assert len(a) >= len(v), "the first array of a correlation is the longer one here"
+    return convolve(a, v[::-1], mode)
+
+
+def gradient(f, h=1.0):
+    n = len(f)
+    assert n > 1, "a gradient is for arrays of two elements or more"
+    r = np.empty(n, (f[:0] / 1).dtype)
+    for i in prange(1, n - 1):
+        r[i] = (f[i + 1] - f[i - 1]) / (2.0 * h)
+    r[0] = (f[1] - f[0]) / h
+    r[n - 1] = (f[n - 1] - f[n - 2]) / h
+    return r
+
+
+def pad_place(i, n, mode):
+    """The element of n that stands at a place beyond them."""
+    if mode == "edge":
+        return min(max(i, 0), n - 1)
+    if mode == "wrap":
+        return i % n
+    if mode == "reflect":
+        k = i % max(2 * n - 2, 1)
+        return k if k < n else 2 * n - 2 - k
+    if mode == "symmetric":
+        k = i % (2 * n)
+        return k if k < n else 2 * n - 1 - k
+    if mode == "constant":
+        return i if i < n else -1
+
+
+def pad(array, pad_width, mode="constant", constant_values=0):
+    if isinstance(pad_width, int):
+        return pad_sides(array, pad_width, pad_width, pad_width, pad_width, mode, constant_values)
+    elif isinstance(pad_width[0], int):
+        return pad_sides(array, pad_width[0], pad_width[1], pad_width[0], pad_width[1], mode, constant_values)
+    else:
+        top, left = pad_width
+        return pad_sides(array, top[0], top[1], left[0], left[1], mode, constant_values)
+
+
+def pad_sides(a, top, bottom, left, right, mode, value):
+    assert min(top, bottom, left, right) >= 0, "an array is padded by no fewer than 0 elements"
+    assert mode == "constant" or a.size > 0, "an array without elements can be padded by a constant alone"
+    if a.ndim == 1:
+        r = np.empty(len(a) + top + bottom, a.dtype)
+        for i in prange(len(r)):
+            k = pad_place(i - top, len(a), mode)
+            if k >= 0:
+                r[i] = a[k]
+            else:
+                r[i] = value
+        return r
+    if a.ndim == 2:
+        m = np.empty((a.shape[0] + top + bottom, a.shape[1] + left + right), a.dtype)
+        for i in prange(m.shape[0]):
+            k = pad_place(i - top, a.shape[0], mode)
+            for j in range(m.shape[1]):
+                l = pad_place(j - left, a.shape[1], mode)
+                if k >= 0 and l >= 0:
+                    m[i, j] = a[k, l]
+                else:
+                    m[i, j] = value
+        return m
+
+
+# ---- Samples.
+
+def histogram(a, bins=10, range=None):
+    # NumPy's way: the quotient is only near the bin, whose edges decide.
+    if range is None:
+        first, last = 0.0, 1.0
+        if a.size > 0:
+            first, last = float(a.min()), float(a.max())
+    else:
+        first, last = float(range[0]), float(range[1])
+    assert math.isfinite(first) and math.isfinite(last) and first <= last and bins > 0, \
+        "a histogram has bins, and a range that is finite"
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    edges = np.linspace(first, last, bins + 1)
+    counts = np.zeros(bins, np.int64)
+    scale = last - first
+    for x in ravel(a):
+        if x >= first and x <= last:
+            k = min(int((x - first) / scale * bins), bins - 1)
+            if x < edges[k]:
+                k -= 1
+            elif k < bins - 1 and x >= edges[k + 1]:
+                k += 1
+            counts[k] += 1
+    return counts, edges
+
+
+def histogram_of_edges(a, bins, range=None):
+    counts = np.zeros(len(bins) - 1, np.int64)
+    last = len(bins) - 1
+    for x in ravel(a):
+        if x >= bins[0] and x <= bins[last]:
+            low, high = 0, last
+            while high - low > 1:
+                middle = (low + high) // 2
+                if x >= bins[middle]:
+                    low = middle
+                else:
+                    high = middle
+            counts[low] += 1
+    return counts, bins.copy()
+
+
+def cov(m, y=None):
+    if y is not None:
+        assert len(m) == len(y), "samples of one size are needed"
+        c = np.empty((2, 2))
+        dx, dy = m - m.mean(), y - y.mean()
+        c[0, 0] = (dx * dx).sum() / (len(m) - 1)
+        c[1, 1] = (dy * dy).sum() / (len(m) - 1)
+        c[0, 1] = c[1, 0] = (dx * dy).sum() / (len(m) - 1)
+        return c
+    elif m.ndim == 2:
+        d = m - m.mean(axis=1)[:, None]
+        e = d / (m.shape[1] - 1)
+        return d @ e.T
+    else:
+        return ((m - m.mean()) ** 2).sum() / (len(m) - 1)
+
+
+def corrcoef(x, y=None):
+    c = cov(x, y)
+    r = np.empty(c.shape)
+    for i in prange(r.shape[0]):
+        for j in range(r.shape[1]):
+            r[i, j] = min(max(c[i, j] / math.sqrt(c[i, i]) / math.sqrt(c[j, j]), -1.0), 1.0)
+    return r
+
+
+def polyval(p, x):
+    if isinstance(x, np.ndarray):
+        r = np.zeros(len(x), (p[:0] * x[:0]).dtype)
+        for i in prange(len(x)):
+            s = r[i]
+            for k in range(len(p)):
+                s = s * x[i] + p[k]
+            r[i] = s
+        return r
+    else:
+        t = p[0] * 0 * x
+        for k in range(len(p)):
+            t = t * x + p[k]
+        return t
+
+
+def cross(a, b):
+    if a.ndim == 1:
+        assert len(a) == 3 and len(b) == 3, "a cross product is of three elements here"
+        return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+    if a.ndim == 2:
+        assert a.shape[0] == b.shape[0] and a.shape[1] == 3 and b.shape[1] == 3, \
+            "a cross product is of rows of three elements here"
+        r = np.empty(a.shape, (a[0, :0] * b[0, :0]).dtype)
+        for i in prange(len(a)):
+            r[i, 0] = a[i, 1] * b[i, 2] - a[i, 2] * b[i, 1]
+            r[i, 1] = a[i, 2] * b[i, 0] - a[i, 0] * b[i, 2]
+            r[i, 2] = a[i, 0] * b[i, 1] - a[i, 1] * b[i, 0]
+        return r
+
+
+def logspace(start, stop, num=50):
+    return 10.0 ** np.linspace(start, stop, num)
+
+
+def insert(a, at, value):
+    place = at if at >= 0 else at + len(a)
+    assert 0 <= place and place <= len(a), "an element is inserted within the array or at its end"
+    r = np.empty(len(a) + 1, a.dtype)
+    r[:place] = a[:place]
+    r[place] = value
+    r[place + 1:] = a[place:]
+    return r
+
+
+def delete(a, at):
+    place = at if at >= 0 else at + len(a)
+    assert 0 <= place and place < len(a), "an element that is deleted is one of the array"
+    r = np.empty(len(a) - 1, a.dtype)
+    r[:place] = a[:place]
+    r[place:] = a[place + 1:]
+    return r
+
+
+def add_at(a, index, value):
+    if isinstance(value, np.ndarray):
+        assert len(index) == len(value), "as many values as indices are needed"
+    for i in range(len(index)):
+        k = int(index[i])
+        if isinstance(value, np.ndarray):
+            a[k if k >= 0 else k + len(a)] += value[i]
+        else:
+            a[k if k >= 0 else k + len(a)] += value
+
+
+# ---- Elements.
+
+def nan_to_num(x, nan=0.0):
+    if isinstance(x, np.float32):
+        largest = np.float32(3.4028235e38)
+    else:
+        largest = 1.7976931348623157e308
+    if x != x:
+        return nan
+    return min(max(x, -largest), largest)
+
+
+def sinc(x):
+    y = math.pi * (1.0e-20 if x == 0 else x)
+    return np.sin(y) / y
+
+
+def round_to(x, decimals=0):
+    if isinstance(x, (builtins.int, np.integer)):
+        return x
+    else:
+        scale = 1.0  # exact up to 10 ** 22
+        for _ in range(abs(decimals)):
+            scale *= 10.0
+        return np.rint(x * scale) / scale if decimals >= 0 else np.rint(x / scale) * scale
+
+
+# ---- Systems of equations.
+
+def eliminate(m, b):
+    """Solves m x = b in place, with partial pivoting. Returns the determinant."""
+    n = len(m)
+    assert m.shape[1] == n and len(b) == n, "a system of equations has a square matrix"
+    determinant = 1.0
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(m[i, k]) > abs(m[pivot, k]):
+                pivot = i
+        if m[pivot, k] == 0:
+            return 0.0
+        if pivot != k:
+            determinant = -determinant
+            for j in range(n):
+                m[k, j], m[pivot, j] = m[pivot, j], m[k, j]
+            for j in range(b.shape[1]):
+                b[k, j], b[pivot, j] = b[pivot, j], b[k, j]
+        determinant *= m[k, k]
+        for i in prange(k + 1, n):
+            factor = m[i, k] / m[k, k]
+            for j in range(k + 1, n):
+                m[i, j] -= factor * m[k, j]
+            for j in range(b.shape[1]):
+                b[i, j] -= factor * b[k, j]
+    for j in prange(b.shape[1]):
+        for i in range(n - 1, -1, -1):
+            s = b[i, j]
+            for k in range(i + 1, n):
+                s -= m[i, k] * b[k, j]
+            b[i, j] = s / m[i, i]
+    return determinant
+
+
+def solve(a, b):
+    m = a * 1.0
+    if b.ndim == 1:
+        x = np.empty((len(b), 1))
+        x[:, 0] = b
+        if eliminate(m, x) == 0.0:
+            raise ValueError("the matrix is singular")
+        return x[:, 0].copy()
+    if b.ndim == 2:
+        y = b * 1.0
+        if eliminate(m, y) == 0.0:
+            raise ValueError("the matrix is singular")
+        return y
+
+
+def inv(a):
+    return solve(a, np.eye(len(a)))
+
+
+def det(a):
+    m = a * 1.0
+    none = np.zeros((len(a), 0))
+    return eliminate(m, none)
