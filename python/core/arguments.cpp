@@ -304,6 +304,12 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
   switch (parameter.kind) {
     case DHPVM_TEXT: return put_text(object, value);
     case DHPVM_ARRAY:
+      if (is_held(object)) {  // the call brings its elements to the program, and sets the object
+        array = {};
+        value.kind = DHPVM_OBJECT;
+        value.of.object = nullptr;
+        return held_fits(object, parameter.element, parameter.rank) ? Conversion::kDone : Conversion::kMismatch;
+      }
       if (fit == Fit::kConvert && (PyList_Check(object) || PyTuple_Check(object)))
         return put_list(object, parameter, buffers, array, value);
       return put_array(object, parameter, buffers, array, value);

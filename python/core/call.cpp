@@ -147,12 +147,14 @@ dhpvm_code ProgramFunction::run(const dhpvm_value* values, dhpvm_value* results,
   return code;
 }
 
-nb::object ProgramFunction::result(const dhpvm_value* results, std::size_t i, PyObject* const* arguments) {
-  if (i < layout_.given.size() && layout_.given[i] >= 0) return nb::borrow(arguments[layout_.given[i]]);
+nb::object ProgramFunction::result(const dhpvm_value* results, std::size_t i, const Given& given) {
+  if (i < layout_.given.size() && layout_.given[i] >= 0)
+    return nb::borrow(given.arguments[layout_.given[i]]);
+  if (given.has_held && layout_.is_array[i]) return held_result(machine_, results[i]);
   return from_program(machine_, results[i], layout_.is_array[i]);
 }
 
-PyObject* ProgramFunction::take(const dhpvm_value* results, PyObject* const* arguments) {
+PyObject* ProgramFunction::take(const dhpvm_value* results, const Given& given) {
   const std::size_t count = layout_.is_array.size();
   std::size_t first = 0;
   if (layout_.has_error) {
@@ -166,9 +168,9 @@ PyObject* ProgramFunction::take(const dhpvm_value* results, PyObject* const* arg
     first = 1;
   }
   if (first == count) return nb::none().release().ptr();
-  if (first + 1 == count) return result(results, first, arguments).release().ptr();
+  if (first + 1 == count) return result(results, first, given).release().ptr();
   nb::list list;
-  for (std::size_t i = first; i < count; ++i) list.append(result(results, i, arguments));
+  for (std::size_t i = first; i < count; ++i) list.append(result(results, i, given));
   return nb::tuple(list).release().ptr();
 }
 
@@ -201,6 +203,13 @@ ProgramFunction::Outcome ProgramFunction::call_expanded(PyObject* const* argumen
     raise_mismatch(arguments[i], parameters_[i], i);
     return {};
   }
+  // Elements move once it is certain that this is the version for them.
+  std::vector<nb::object> held;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (parameters_[i].kind != DHPVM_ARRAY || !is_held(arguments[i])) continue;
+    held.push_back(place_of_held(machine_, arguments[i]));
+    values[i].of.object = object_of_place(held.back());
+  }
   SmallArray<dhpvm_value, 4> results(layout_.is_array.size());
   std::vector<dhpvm_object*> lent;
   Failure failure;
@@ -215,7 +224,7 @@ ProgramFunction::Outcome ProgramFunction::call_expanded(PyObject* const* argumen
     if (!restore_callback_exception(failure)) failure.raise(code);
     return {};
   }
-  return {take(results.data(), given)};
+  return {take(results.data(), {given, !held.empty()})};
 }
 
 namespace {

@@ -45,8 +45,13 @@ class ProgramFunction {
   Outcome call_expanded(PyObject* const* arguments, std::size_t count, Fit fit, PyObject* const* given);
   bool lend_shared(dhpvm_value* values, dhpvm_array* arrays, std::vector<dhpvm_object*>& lent);
   dhpvm_code run(const dhpvm_value* values, dhpvm_value* results, dhpvm_error** error, bool& was_interrupted);
-  PyObject* take(const dhpvm_value* results, PyObject* const* arguments);
-  nanobind::object result(const dhpvm_value* results, std::size_t i, PyObject* const* arguments);
+  // The arguments as the caller has passed them, and whether a dhpvm.Array is among them: results are such then.
+  struct Given {
+    PyObject* const* arguments;
+    bool has_held;
+  };
+  PyObject* take(const dhpvm_value* results, const Given& given);
+  nanobind::object result(const dhpvm_value* results, std::size_t i, const Given& given);
 
   std::shared_ptr<Machine> machine_;
   dhpvm_function* function_ = nullptr;

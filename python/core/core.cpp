@@ -18,6 +18,7 @@ NB_MODULE(_core, module) {
   dhpvm::python::bind_objects(module);
   dhpvm::python::bind_calls(module);
   module.def("set_exception_maker", &dhpvm::python::set_exception_maker);
+  module.def("set_held_maker", &dhpvm::python::set_held_maker);
   module.def("set_array_maker", &dhpvm::python::set_array_maker);
   module.def("set_callback_array_maker", &dhpvm::python::set_callback_array_maker);
   module.def("set_list_maker", &dhpvm::python::set_list_maker);

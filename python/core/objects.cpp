@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/objects.h"
 
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <utility>
+#include <vector>
 
 #include "python/core/arguments.h"
 #include "python/core/errors.h"
@@ -18,17 +21,20 @@ constexpr const char* kFormats[] = {"?", "b", "B", "h", "H", "i", "I", "q", "Q",
 constexpr Py_ssize_t kSizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
 
 PyObject* array_maker = nullptr;
+PyObject* held_maker = nullptr;
+PyObject* held_type = nullptr;
 PyObject* object_type = nullptr;
 
 // An array in a program's memory, seen through the buffer protocol. The tensor keeps the array alive, and may be
 // given back from any thread.
 class ProgramArray {
  public:
-  ProgramArray(std::shared_ptr<Machine> machine, dhpvm_object* object) : machine_(std::move(machine)) {
+  ProgramArray(std::shared_ptr<Machine> machine, dhpvm_object* object, dhpvm_access access = DHPVM_READ_WRITE)
+      : machine_(std::move(machine)), is_read_only_(access == DHPVM_READ) {
     Failure failure;
     dhpvm_array array{};
     array.size = sizeof array;
-    dhpvm_code code = dhpvm_object_array(object, DHPVM_READ_WRITE, &array, failure.out());
+    dhpvm_code code = dhpvm_object_array(object, access, &array, failure.out());
     if (code == DHPVM_OK) code = dhpvm_object_to_dlpack(object, &tensor_, failure.out());
     dhpvm_object_free(object);
     failure.check(code);
@@ -49,7 +55,7 @@ class ProgramArray {
     view.itemsize = kSizes[kind_ - DHPVM_BOOL];
     view.len = view.itemsize;
     for (int i = 0; i < rank_; ++i) view.len *= sizes_[i];
-    view.readonly = 0;
+    view.readonly = is_read_only_ ? 1 : 0;
     view.ndim = rank_;
     view.format = const_cast<char*>(kFormats[kind_ - DHPVM_BOOL]);
     view.shape = sizes_;
@@ -64,6 +70,7 @@ class ProgramArray {
   void* data_ = nullptr;
   dhpvm_kind kind_ = DHPVM_NULL;
   int rank_ = 0;
+  bool is_read_only_;
   Py_ssize_t sizes_[DHPVM_MAXIMUM_RANK] = {};
   Py_ssize_t strides_[DHPVM_MAXIMUM_RANK] = {};
 };
@@ -85,6 +92,68 @@ int get_buffer(PyObject* exporter, Py_buffer* view, int /*flags*/) {
   view->obj = exporter;
   return 0;
 }
+
+// An array of a program whose newest elements may lie on a device: they are fetched when somebody looks at them.
+class ArrayPlace {
+ public:
+  ArrayPlace(std::shared_ptr<Machine> machine, dhpvm_object* object)
+      : machine_(std::move(machine)), object_(object) {}
+  // A new one, zeroed.
+  ArrayPlace(std::shared_ptr<Machine> machine, dhpvm_kind kind, const std::vector<std::int64_t>& sizes)
+      : machine_(std::move(machine)), object_(nullptr) {
+    Failure failure;
+    const auto lock = machine_->lock();
+    failure.check(dhpvm_object_new_array(machine_->isolate(), kind, sizes.data(),
+                                         static_cast<std::uint32_t>(sizes.size()), &object_, failure.out()));
+  }
+  ~ArrayPlace() { machine_->drop(object_); }
+  ArrayPlace(const ArrayPlace&) = delete;
+  ArrayPlace& operator=(const ArrayPlace&) = delete;
+
+  dhpvm_object* object() const { return object_; }
+  // Kind and sizes, without the elements.
+  nb::tuple description() const {
+    dhpvm_array array{};
+    array.size = sizeof array;
+    Failure failure;
+    const auto lock = machine_->lock();
+    failure.check(dhpvm_object_array(object_, DHPVM_DESCRIBE, &array, failure.out()));
+    nb::list sizes;
+    for (std::uint32_t i = 0; i < array.rank; ++i) sizes.append(array.sizes[i]);
+    return nb::make_tuple(array.kind, nb::tuple(sizes));
+  }
+  bool is_in(const Machine& machine) const { return machine_.get() == &machine; }
+  // The elements in the host's memory, as an object with a buffer.
+  nb::object elements(bool can_write) const {
+    if (!machine_->is_usable())
+      throw nb::type_error("the array belongs to a program of the process before the fork: take its elements there");
+    Failure failure;
+    dhpvm_object* copy = nullptr;
+    const auto lock = machine_->lock();
+    failure.check(dhpvm_object_copy(object_, &copy, failure.out()));
+    return nb::cast(new ProgramArray(machine_, copy, can_write ? DHPVM_READ_WRITE : DHPVM_READ),
+                    nb::rv_policy::take_ownership);
+  }
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  dhpvm_object* object_;
+};
+
+// The part of dhpvm.Array that the buffer protocol needs: _buffer(can_write) returns an object that has one.
+struct HeldArray {};
+
+int get_held_buffer(PyObject* exporter, Py_buffer* view, int flags) {
+  const bool can_write = (flags & PyBUF_WRITABLE) != 0;
+  PyObject* const elements =
+      PyObject_CallMethod(exporter, "_buffer", "O", can_write ? Py_True : Py_False);
+  if (elements == nullptr) return -1;
+  const int result = PyObject_GetBuffer(elements, view, flags);
+  Py_DECREF(elements);  // the view keeps it
+  return result;
+}
+
+PyType_Slot held_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_held_buffer)}, {0, nullptr}};
 
 PyType_Slot array_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)}, {0, nullptr}};
 
@@ -113,6 +182,24 @@ nb::object from_object(const std::shared_ptr<Machine>& machine, dhpvm_object* ob
 ObjectReference* as_reference(PyObject* object) {
   if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != object_type) return nullptr;
   return nb::inst_ptr<ObjectReference>(object);
+}
+
+bool is_held(PyObject* object) { return reinterpret_cast<PyObject*>(Py_TYPE(object)) == held_type; }
+
+bool held_fits(PyObject* held, dhpvm_kind element, std::uint32_t rank) {
+  return nb::cast<bool>(nb::handle(held).attr("_fits")(element, rank));
+}
+
+nb::object place_of_held(const std::shared_ptr<Machine>& machine, PyObject* held) {
+  return nb::handle(held).attr("_in")(machine);
+}
+
+dhpvm_object* object_of_place(const nb::object& place) { return nb::inst_ptr<ArrayPlace>(place)->object(); }
+
+nb::object held_result(const std::shared_ptr<Machine>& machine, const dhpvm_value& value) {
+  const nb::object place =
+      nb::cast(new ArrayPlace(machine, value.of.object), nb::rv_policy::take_ownership);
+  return nb::handle(held_maker)(place);
 }
 
 nb::object from_program(const std::shared_ptr<Machine>& machine, const dhpvm_value& value, bool is_array) {
@@ -213,7 +300,22 @@ void set_array_maker(nb::object maker) {
   array_maker = maker.release().ptr();
 }
 
+void set_held_maker(nb::object maker, nb::object type) {
+  Py_XDECREF(held_maker);
+  held_maker = maker.release().ptr();
+  Py_XDECREF(held_type);
+  held_type = type.release().ptr();
+}
+
 void bind_objects(nb::module_& module) {
+  nb::class_<ArrayPlace>(module, "ArrayPlace")
+      .def(nb::init<std::shared_ptr<Machine>, dhpvm_kind, const std::vector<std::int64_t>&>())
+      .def("is_in", [](const ArrayPlace& self, const std::shared_ptr<Machine>& machine) {
+        return self.is_in(*machine);
+      })
+      .def("description", &ArrayPlace::description)
+      .def("elements", &ArrayPlace::elements);
+  nb::class_<HeldArray>(module, "HeldArray", nb::type_slots(held_slots)).def(nb::init<>());
   const nb::class_<ProgramArray> array_type(module, "ProgramArray", nb::type_slots(array_slots));
   const auto type = nb::class_<ObjectReference>(module, "Object")
                         .def_prop_ro("type_name_", &ObjectReference::type_name)

@@ -38,6 +38,18 @@ ObjectReference* as_reference(PyObject* object);
 nanobind::object from_program(const std::shared_ptr<Machine>& machine, const dhpvm_value& value,
                               bool is_array);
 
+// Whether it is a dhpvm.Array, whose elements may lie on a device.
+bool is_held(PyObject* object);
+bool held_fits(PyObject* held, dhpvm_kind element, std::uint32_t rank);
+// The place of its elements in this program, where they are brought if they are elsewhere.
+nanobind::object place_of_held(const std::shared_ptr<Machine>& machine, PyObject* held);
+// Valid as long as the place.
+dhpvm_object* object_of_place(const nanobind::object& place);
+// An array of a program as a dhpvm.Array. The caller holds the machine's lock.
+nanobind::object held_result(const std::shared_ptr<Machine>& machine, const dhpvm_value& value);
+// `maker(place)` returns an object of the type, dhpvm.Array.
+void set_held_maker(nanobind::object maker, nanobind::object type);
+
 // `maker(array)` turns an object with a buffer into what users see: numpy.asarray, where there is NumPy.
 void set_array_maker(nanobind::object maker);
 void bind_objects(nanobind::module_& module);

@@ -14,6 +14,7 @@ docs/python.md explains it from a loop over NumPy arrays to two workers.
 from __future__ import annotations
 
 from . import _core, arrays, errors
+from .arrays import Array
 from .engine import Device, Engine, Worker, WorkerUse, current, make_key, trace, workers
 from .errors import *  # noqa: F403: the exceptions
 from .jit import CompiledFunction, jit
@@ -22,6 +23,11 @@ from .parallel import atomic_add, prange
 
 __version__ = _core.version()
 Object = _core.Object
+
+
+def array(elements, dtype=None):
+    """A copy of the elements that stays where functions use it, on a device for example, until it is looked at."""
+    return arrays.make(elements, dtype)
 
 
 def compile(source, *, name="program.dhp", import_paths=(), **limits):
@@ -48,6 +54,7 @@ def load_ipython_extension(shell):
 
 _core.set_exception_maker(errors.make_exception)
 _core.set_array_maker(arrays.to_array)
+_core.set_held_maker(arrays.of_place, Array)
 _core.set_list_maker(arrays.from_list)
 _core.set_tensor_maker(arrays.of_tensor)
 _core.set_callback_array_maker(arrays.of_callback)

@@ -5,8 +5,109 @@ from __future__ import annotations
 
 import array
 
+from . import _core
+
 FORMATS = "?bBhHiIqQfd"  # of the buffer protocol, by kind from 1 on
 _HOST = (1, 3)  # of DLPack: memory of the host, and such that a GPU reaches
+
+
+class Array(_core.HeldArray):
+    """An array that stays where compiled functions have used it last, on a device for example, until it is looked at.
+
+    numpy.asarray(x), x[i], memoryview(x) and __dlpack__ look at it. dhpvm.array makes one, and so do functions that are
+    passed one."""
+
+    def __init__(self, dtype, shape, host=None, place=None):
+        super().__init__()
+        self.dtype, self.shape, self._host, self._place = dtype, shape, host, place
+
+    # ---- For the compiled part.
+
+    def _fits(self, kind, rank):
+        return len(self.shape) == rank and self.dtype == FORMATS[kind - 1]
+
+    def _in(self, isolate):
+        """The place of the elements in this program."""
+        if self._place is None or not self._place.is_in(isolate):
+            import numpy
+
+            place = _core.ArrayPlace(isolate, FORMATS.index(self.dtype.char) + 1, list(self.shape))
+            numpy.asarray(place.elements(True))[...] = self
+            self._place, self._host = place, None
+        return self._place
+
+    def _buffer(self, can_write):
+        if self._place is not None:
+            return self._place.elements(can_write)
+        return self._host if can_write else memoryview(self._host).toreadonly()
+
+    # ---- For users.
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        import math
+
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self):
+        return self.size * self.dtype.itemsize
+
+    def copy(self):
+        """The elements as an array of NumPy of their own."""
+        import numpy
+
+        return numpy.array(self)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        import numpy
+
+        return numpy.asarray(self)[index]
+
+    def __setitem__(self, index, value):
+        import numpy
+
+        numpy.asarray(self._buffer(True))[index] = value
+
+    def __dlpack__(self, **given):
+        import numpy
+
+        return numpy.asarray(self._buffer(True)).__dlpack__(**given)
+
+    def __dlpack_device__(self):
+        return _HOST[0], 0
+
+    def __repr__(self):
+        return f"<dhpvm.Array of {self.dtype.name}, {' x '.join(map(str, self.shape))}>"
+
+
+def make(elements, dtype=None):
+    """A copy of the elements as a dhpvm.Array, which may live on a device."""
+    import numpy
+
+    copy = numpy.array(elements, dtype, order="C", ndmin=1)
+    # There are several characters for integers of one size.
+    kind = numpy.dtype(f"{copy.dtype.kind}{copy.dtype.itemsize}") if copy.dtype.kind in "iufb" else copy.dtype
+    kind = next((each for each in map(numpy.dtype, FORMATS) if each == kind), None)
+    if kind is None or not copy.dtype.isnative or copy.ndim > 3:
+        raise TypeError(f"programs have no arrays of {copy.dtype} with {copy.ndim} dimensions: pass numbers or bools, "
+                        "in up to 3 dimensions")
+    return Array(kind, copy.shape, host=copy.view(kind))
+
+
+def of_place(place):
+    """The result of a function."""
+    import numpy
+
+    kind, shape = place.description()
+    return Array(numpy.dtype(FORMATS[kind - 1]), shape, place=place)
 
 
 def to_array(elements):

@@ -237,6 +237,8 @@ def type_of(argument, name):
     if type(argument) is tuple and argument:
         items = [type_of(item, f"{name}[{i}]") for i, item in enumerate(argument)]
         return types.Tuple(tuple(kind for kind, _ in items)), tuple(is_python for _, is_python in items)
+    if isinstance(argument, arrays.Array):
+        return types.Array(types.NUMPY_NAMES[argument.dtype.name], argument.ndim), False
     dtype = getattr(argument, "dtype", None)
     rank = getattr(argument, "ndim", None)
     if getattr(dtype, "names", None) and _fields(dtype) and 1 <= rank <= 3:
