@@ -3,7 +3,6 @@
 
 #include <nanobind/stl/string.h>
 
-#include <cstring>
 #include <utility>
 
 #include "python/core/objects.h"
@@ -168,15 +167,22 @@ bool is_one_element(const Py_buffer& view) {
 Conversion copy_elements(Buffers& buffers, Py_buffer*& view, PyObject*& copy) {
   copy = PyByteArray_FromStringAndSize(nullptr, view->len);
   if (copy == nullptr) return Conversion::kFailed;
-  if (PyBuffer_ToContiguous(PyByteArray_AS_STRING(copy), view, view->len, 'C') != 0)
+  if (PyBuffer_ToContiguous(PyByteArray_AsString(copy), view, view->len, 'C') != 0)
     return Conversion::kFailed;
   return open_buffer(copy, buffers, view);
 }
 
-// A program would take elements for good that are masked out. NumPy's plain arrays are known by their name.
+// A program would take elements for good that are masked out. The last type of arrays without a mask is remembered,
+// which is NumPy's for nearly all calls.
 bool is_masked(PyObject* object) {
-  return std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0 &&
-         PyObject_HasAttrString(object, "_mask") != 0;
+  static PyTypeObject* plain = nullptr;
+  if (Py_TYPE(object) == plain) return false;
+  if (PyObject_HasAttrString(object, "_mask") != 0) return true;
+  if (name_of_type(object) == "ndarray" && plain == nullptr) {
+    plain = Py_TYPE(object);
+    Py_INCREF(reinterpret_cast<PyObject*>(plain));  // so that no other type gets its address
+  }
+  return false;
 }
 
 Conversion put_tensor(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
@@ -228,7 +234,7 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
 // Tensors of other packages, over the same memory.
 Conversion put_tensor(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
                       dhpvm_value& value) {
-  PyObject* const seen = PyObject_CallOneArg(tensor_maker, object);
+  PyObject* const seen = PyObject_CallFunctionObjArgs(tensor_maker, object, nullptr);
   if (seen == nullptr) return Conversion::kFailed;
   const Conversion done = put_array(seen, parameter, buffers, array, value);
   Py_DECREF(seen);  // the buffer keeps it
@@ -308,7 +314,8 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
         array = {};
         value.kind = DHPVM_OBJECT;
         value.of.object = nullptr;
-        return held_fits(object, parameter.element, parameter.rank) ? Conversion::kDone : Conversion::kMismatch;
+        return held_fits(object, parameter.element, parameter.rank) ? Conversion::kDone
+                                                                    : Conversion::kMismatch;
       }
       if (fit == Fit::kConvert && (PyList_Check(object) || PyTuple_Check(object)))
         return put_list(object, parameter, buffers, array, value);
@@ -345,7 +352,7 @@ void raise_mismatch(PyObject* object, const Parameter& parameter, std::size_t in
   }
   PyErr_Clear();
   PyErr_Format(PyExc_TypeError, "argument %zu should be %s, and is of type %s", index + 1,
-               parameter.type.c_str(), Py_TYPE(object)->tp_name);
+               parameter.type.c_str(), name_of_type(object).c_str());
 }
 
 }  // namespace dhpvm::python

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "python/core/machine.h"
+#include "python/core/stable.h"
 
 namespace dhpvm::python {
 

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
 #include "python/core/callbacks.h"
 #include "python/core/errors.h"
 #include "python/core/interrupt.h"
 #include "python/core/objects.h"
+#include "python/core/stable.h"
 
 namespace nb = nanobind;
 
@@ -148,8 +148,7 @@ dhpvm_code ProgramFunction::run(const dhpvm_value* values, dhpvm_value* results,
 }
 
 nb::object ProgramFunction::result(const dhpvm_value* results, std::size_t i, const Given& given) {
-  if (i < layout_.given.size() && layout_.given[i] >= 0)
-    return nb::borrow(given.arguments[layout_.given[i]]);
+  if (i < layout_.given.size() && layout_.given[i] >= 0) return nb::borrow(given.arguments[layout_.given[i]]);
   if (given.has_held && layout_.is_array[i]) return held_result(machine_, results[i]);
   return from_program(machine_, results[i], layout_.is_array[i]);
 }
@@ -229,11 +228,7 @@ ProgramFunction::Outcome ProgramFunction::call_expanded(PyObject* const* argumen
 
 namespace {
 
-bool has_keywords(PyObject* keywords) { return keywords != nullptr && PyDict_GET_SIZE(keywords) != 0; }
-
-std::span<PyObject* const> items_of(PyObject* tuple) {
-  return {&PyTuple_GET_ITEM(tuple, 0), static_cast<std::size_t>(PyTuple_GET_SIZE(tuple))};
-}
+bool has_keywords(PyObject* keywords) { return keywords != nullptr && PyDict_Size(keywords) != 0; }
 
 // Turns exceptions of C++ into Python's at the border that nanobind does not guard.
 template <typename F>
@@ -254,7 +249,7 @@ PyObject* call_function(PyObject* self, PyObject* arguments, PyObject* keywords)
       PyErr_SetString(PyExc_TypeError, "functions of programs take no keyword arguments");
       return nullptr;
     }
-    const auto items = items_of(arguments);
+    TupleItems items(arguments);
     return nb::inst_ptr<ProgramFunction>(self)->call(items.data(), items.size(), Fit::kConvert).result;
   });
 }
@@ -274,7 +269,7 @@ class Dispatcher {
   Dispatcher& operator=(const Dispatcher&) = delete;
 
   PyObject* call(PyObject* self, PyObject* arguments, PyObject* keywords) {
-    if (has_keywords(keywords) || static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)) != parameter_count_) {
+    if (has_keywords(keywords) || static_cast<std::size_t>(PyTuple_Size(arguments)) != parameter_count_) {
       const nb::object all = nb::handle(self).attr("_bind")(
           nb::handle(arguments), keywords == nullptr ? nb::object(nb::dict()) : nb::borrow(keywords));
       return dispatch(self, all.ptr());
@@ -289,7 +284,7 @@ class Dispatcher {
  private:
   // `arguments` is the tuple of all of them.
   PyObject* dispatch(PyObject* self, PyObject* arguments) {
-    const auto items = items_of(arguments);
+    TupleItems items(arguments);
     for (std::size_t i = 0; i < versions_.size(); ++i) {
       // Held for the call, which may compile or clear versions.
       const nb::object engine = versions_[i].engine;

@@ -58,7 +58,7 @@ class CallbackArguments {
       if (!copies_[i] || call_.arguments[i].of.array->access == DHPVM_READ) continue;
       const dhpvm_array& array = *call_.arguments[i].of.array;
       if (const std::size_t bytes = bytes_of(array); bytes != 0)
-        std::memcpy(array.data, PyByteArray_AS_STRING(copies_[i].ptr()), bytes);
+        std::memcpy(array.data, PyByteArray_AsString(copies_[i].ptr()), bytes);
     }
   }
 
@@ -90,12 +90,12 @@ void put_results(const Callback& callback, const nb::object& returned, const dhp
     throw nb::python_error();
   }
   for (std::size_t i = 0; i < count; ++i) {
-    PyObject* const item = PyTuple_GET_ITEM(last_results->returned.ptr(), static_cast<Py_ssize_t>(i));
+    PyObject* const item = PyTuple_GetItem(last_results->returned.ptr(), static_cast<Py_ssize_t>(i));
     const Conversion done = convert(item, callback.results[i], Fit::kConvert, last_results->buffers,
                                     last_results->arrays[i], call.results[i]);
     if (done == Conversion::kMismatch)
       PyErr_Format(PyExc_TypeError, "result %zu of a host function should be %s, and is of type %s", i + 1,
-                   callback.results[i].type.c_str(), Py_TYPE(item)->tp_name);
+                   callback.results[i].type.c_str(), name_of_type(item).c_str());
     if (done != Conversion::kDone) throw nb::python_error();
   }
 }
@@ -105,9 +105,9 @@ dhpvm_code fail(dhpvm_host_call* call, nb::python_error& error) {
   forget_callback_exception();
   const nb::object text = nb::steal(PyObject_Str(error.value().ptr()));
   if (!text) PyErr_Clear();
-  const char* const message = text ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
+  const char* const message = text ? PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) : nullptr;
   if (message == nullptr) PyErr_Clear();
-  raised_message = new std::string(Py_TYPE(error.value().ptr())->tp_name);
+  raised_message = new std::string(name_of_type(error.value().ptr()));
   raised_message->append(": ").append(message != nullptr ? message : "its text cannot be made");
   raised = nb::borrow(error.value()).release().ptr();
   if (const nb::object traceback = error.traceback(); traceback.is_valid())

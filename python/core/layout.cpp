@@ -33,10 +33,10 @@ ArgumentLayout::Argument ArgumentLayout::argument_of(nb::handle description) {
 bool ArgumentLayout::expand(const Argument& argument, PyObject* object, std::vector<nb::object>& parameters) {
   if (argument.is_tuple) {
     if (!PyTuple_CheckExact(object) ||
-        static_cast<std::size_t>(PyTuple_GET_SIZE(object)) != argument.items.size())
+        static_cast<std::size_t>(PyTuple_Size(object)) != argument.items.size())
       return false;
     for (std::size_t i = 0; i < argument.items.size(); ++i) {
-      if (!expand(argument.items[i], PyTuple_GET_ITEM(object, static_cast<Py_ssize_t>(i)), parameters))
+      if (!expand(argument.items[i], PyTuple_GetItem(object, static_cast<Py_ssize_t>(i)), parameters))
         return false;
     }
     return true;

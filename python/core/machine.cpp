@@ -12,6 +12,7 @@
 #include "python/core/callbacks.h"
 #include "python/core/errors.h"
 #include "python/core/interrupt.h"
+#include "python/core/stable.h"
 
 namespace nb = nanobind;
 

@@ -126,7 +126,8 @@ class ArrayPlace {
   // The elements in the host's memory, as an object with a buffer.
   nb::object elements(bool can_write) const {
     if (!machine_->is_usable())
-      throw nb::type_error("the array belongs to a program of the process before the fork: take its elements there");
+      throw nb::type_error(
+          "the array belongs to a program of the process before the fork: take its elements there");
     Failure failure;
     dhpvm_object* copy = nullptr;
     const auto lock = machine_->lock();
@@ -145,8 +146,7 @@ struct HeldArray {};
 
 int get_held_buffer(PyObject* exporter, Py_buffer* view, int flags) {
   const bool can_write = (flags & PyBUF_WRITABLE) != 0;
-  PyObject* const elements =
-      PyObject_CallMethod(exporter, "_buffer", "O", can_write ? Py_True : Py_False);
+  PyObject* const elements = PyObject_CallMethod(exporter, "_buffer", "O", can_write ? Py_True : Py_False);
   if (elements == nullptr) return -1;
   const int result = PyObject_GetBuffer(elements, view, flags);
   Py_DECREF(elements);  // the view keeps it
@@ -197,8 +197,7 @@ nb::object place_of_held(const std::shared_ptr<Machine>& machine, PyObject* held
 dhpvm_object* object_of_place(const nb::object& place) { return nb::inst_ptr<ArrayPlace>(place)->object(); }
 
 nb::object held_result(const std::shared_ptr<Machine>& machine, const dhpvm_value& value) {
-  const nb::object place =
-      nb::cast(new ArrayPlace(machine, value.of.object), nb::rv_policy::take_ownership);
+  const nb::object place = nb::cast(new ArrayPlace(machine, value.of.object), nb::rv_policy::take_ownership);
   return nb::handle(held_maker)(place);
 }
 
@@ -272,7 +271,7 @@ void ObjectReference::set(const std::string& field, nb::handle value) {
     given.of.object = reference->object_;
   } else {
     PyErr_Format(PyExc_TypeError, "a value of type %s cannot be stored in a field",
-                 Py_TYPE(value.ptr())->tp_name);
+                 name_of_type(value.ptr()).c_str());
     throw nb::python_error();
   }
   failure.check(dhpvm_object_set(object_, field.c_str(), &given, failure.out()));
@@ -310,9 +309,8 @@ void set_held_maker(nb::object maker, nb::object type) {
 void bind_objects(nb::module_& module) {
   nb::class_<ArrayPlace>(module, "ArrayPlace")
       .def(nb::init<std::shared_ptr<Machine>, dhpvm_kind, const std::vector<std::int64_t>&>())
-      .def("is_in", [](const ArrayPlace& self, const std::shared_ptr<Machine>& machine) {
-        return self.is_in(*machine);
-      })
+      .def("is_in", [](const ArrayPlace& self,
+                       const std::shared_ptr<Machine>& machine) { return self.is_in(*machine); })
       .def("description", &ArrayPlace::description)
       .def("elements", &ArrayPlace::elements);
   nb::class_<HeldArray>(module, "HeldArray", nb::type_slots(held_slots)).def(nb::init<>());
