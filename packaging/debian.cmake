@@ -8,6 +8,8 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dhpvm)
 set(CPACK_PACKAGE_VERSION "${PROJECT_VERSION}-1")
 set(CPACK_PACKAGE_CONTACT "The authors of DHPVM <maintainers@users.noreply.a-seed-a06ecf37.example>")
+# CPack would put the project's summary in front of each package's own.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_SOURCE_DIR}/build/packages")
 set(CPACK_PACKAGING_INSTALL_PREFIX "${CMAKE_INSTALL_PREFIX}")
 set(CPACK_STRIP_FILES ON)
