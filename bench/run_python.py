@@ -33,8 +33,10 @@ def numba_python(given):
 
 
 def side(name, python, environment, *words):
-    done = subprocess.run([python, MEASURE, name, *words], capture_output=True, text=True, check=False,
-                          env={**os.environ, **environment})  # fmt: skip
+    # An installed package has its bytecode, whatever the environment says of writing it.
+    own = {**os.environ, **environment, "PYTHONPYCACHEPREFIX": str(ROOT / "build" / "bench" / "bytecode")}
+    own.pop("PYTHONDONTWRITEBYTECODE", None)
+    done = subprocess.run([python, MEASURE, name, *words], capture_output=True, text=True, check=False, env=own)
     if done.returncode != 0:
         fail(f"{name} ended with exit code {done.returncode}\n{done.stderr}")
     return json.loads(done.stdout.splitlines()[-1])
