@@ -47,7 +47,7 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
     b_.CreateBr(called);
     return call;
   };
-  const bool unrolls = callee == index_ && !is_copy_ && window_p_ == nullptr;
+  const bool unrolls = callee == index_ && form_ == Form::kBody;
   llvm::CallInst* const compiled =
       call_in(room, unrolls ? unit_.callee_of_itself(callee) : unit_.callee(callee));
   llvm::CallInst* const interpreted = call_in(cold, unit_.interpreted(callee));
@@ -253,7 +253,7 @@ llvm::Function* Unit::callee_of_itself(std::uint32_t function) {
     copy->setDoesNotThrow();
     copy->addFnAttr(llvm::Attribute::AlwaysInline);
     llvm::IRBuilder<> builder(module.getContext());
-    FunctionLowering(*this, function, builder, *copy, true).run_body();
+    FunctionLowering(*this, function, builder, *copy, FunctionLowering::Form::kCopy).run_body();
   }
   return copy;
 }

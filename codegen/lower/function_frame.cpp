@@ -56,17 +56,32 @@ llvm::Value* FunctionFrame::reference_place(llvm::Value* first, std::uint32_t in
   return index == 0 ? first : b_.CreateConstInBoundsGEP1_32(b_.getPtrTy(), first, index);
 }
 
+void FunctionFrame::mirror_ahead(const Instruction& i) {
+  const MirrorSite& site = mirror_.at(i.pc);
+  if (site.when == MirrorSite::When::kAlways) store_references(site);
+}
+
+llvm::Value* FunctionFrame::mirror_in_slow_path(const Instruction& i) {
+  const MirrorSite& site = mirror_.at(i.pc);
+  if (site.when == MirrorSite::When::kInSlowPath) store_references(site);
+  return reference_place(r, site.size);
+}
+
 llvm::Value* FunctionFrame::mirror(const Instruction& i) {
-  const MirrorMap& map = mirror_.at(i.pc);
+  const MirrorSite& site = mirror_.at(i.pc);
+  store_references(site);
+  return reference_place(r, site.size);
+}
+
+void FunctionFrame::store_references(const MirrorSite& site) {
   Mutation* const mutation = unit_.mutation;
-  for (std::uint32_t place = 0; place < map.size(); ++place) {
-    if (mutation != nullptr && map[place] != kNoIndex && mutation->mirror_stores++ == mutation->mirror_store)
-      continue;
-    llvm::Value* const value = map[place] == kNoIndex ? llvm::ConstantPointerNull::get(b_.getPtrTy())
-                                                      : registers_.get_reference(map[place]);
-    ir_.store(value, reference_place(r, place), {Access::kMirror});
+  for (const MirrorSite::Store& store : site.stores) {
+    const bool is_null = store.reg == kNoIndex;
+    if (mutation != nullptr && !is_null && mutation->mirror_stores++ == mutation->mirror_store) continue;
+    llvm::Value* const value =
+        is_null ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : registers_.get_reference(store.reg);
+    ir_.store(value, reference_place(r, store.place), {Access::kMirror});
   }
-  return reference_place(r, static_cast<std::uint32_t>(map.size()));
 }
 
 }  // namespace dhpvm::codegen

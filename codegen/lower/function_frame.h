@@ -13,14 +13,14 @@ namespace dhpvm::codegen {
 class FunctionFrame {
  public:
   FunctionFrame(Unit& unit, std::uint32_t function, const Flow& flow, RegisterFile& registers,
-                LoopStrips& strips, IrEmitter& emitter)
+                LoopStrips& strips, IrEmitter& emitter, Mirror::Entry entry)
       : unit_(unit),
         function_(function),
         registers_(registers),
         strips_(strips),
         ir_(emitter),
         b_(emitter.builder()),
-        mirror_(unit.bytecode, unit.bytecode.functions[function], flow) {}
+        mirror_(unit.bytecode, unit.bytecode.functions[function], flow, entry) {}
 
   llvm::Value* ticks() { return b_.CreateLoad(b_.getInt64Ty(), ticks_slot); }
   // The ticks that are left at this instruction, for the account of a program that traps here.
@@ -33,6 +33,10 @@ class FunctionFrame {
 
   // Mirrors the references needed after `i`; returns the first free place on the reference stack.
   llvm::Value* mirror(const Instruction& i);
+  // The same in two steps, for an instruction that seldom calls the virtual machine: what is to be done in any case, and
+  // then, on the way to the call, the rest.
+  void mirror_ahead(const Instruction& i);
+  llvm::Value* mirror_in_slow_path(const Instruction& i);
   llvm::Value* reference_place(llvm::Value* first, std::uint32_t index);
 
   // Leaves after a trap of the current instruction: for the caller, or for what catches it here.
@@ -51,6 +55,8 @@ class FunctionFrame {
   llvm::BasicBlock* exit = nullptr;     // where leave() goes from the current block
 
  private:
+  void store_references(const MirrorSite& site);
+
   Unit& unit_;
   const std::uint32_t function_;
   RegisterFile& registers_;

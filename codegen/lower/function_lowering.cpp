@@ -16,12 +16,13 @@ constexpr unsigned kFixedParameters = 4;  // state, r, ticks, left
 }  // namespace
 
 FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder,
-                                   llvm::Function& function, bool is_copy)
+                                   llvm::Function& function, Form form)
     : Lowering(unit.bytecode, index, builder, LoopSearch::kInner),
       unit_(unit),
       function_(function),
-      is_copy_(is_copy),
-      frame_(unit, index, flow_, registers_, strips_, ir_) {
+      form_(form),
+      frame_(unit, index, flow_, registers_, strips_, ir_,
+             form == Form::kContinuation ? Mirror::Entry::kInLoops : Mirror::Entry::kAtBegin) {
   b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &function));
   frame_.ticks_slot = ir_.entry_alloca(b_.getInt64Ty(), "ticks");
   frame_.trapped = frame_.exit = ir_.new_block("trapped");

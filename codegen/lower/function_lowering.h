@@ -28,9 +28,10 @@ void lower_continuations(Unit& unit, std::uint32_t function);
 
 class FunctionLowering final : public Lowering {
  public:
-  // `is_copy`: see Unit::callee_of_itself.
+  // kCopy: see Unit::callee_of_itself.
+  enum class Form : std::uint8_t { kBody, kCopy, kContinuation };
   FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder, llvm::Function& function,
-                   bool is_copy = false);
+                   Form form);
 
   void run_body();
   // For an EnterFunction with one more parameter: the number of the block, a loop header, to go on with.
@@ -127,7 +128,7 @@ class FunctionLowering final : public Lowering {
 
   Unit& unit_;
   llvm::Function& function_;
-  const bool is_copy_;
+  const Form form_;
   FunctionFrame frame_;
   // In a continuation: where the results go, its loops, and the header to go on with until that is reached.
   Value* window_p_ = nullptr;

@@ -2,55 +2,200 @@
 #include "codegen/lower/mirror.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 #include <utility>
 
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::kNoIndex;
 
-Mirror::Mirror(const bytecode::Module& module, const bytecode::Function& function, const Flow& flow) {
-  std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>>
-      sites;  // by word offset: the registers needed
-  std::vector<std::uint32_t> uses(function.reference_registers, 0);
-  for (std::uint32_t number = 0; number < flow.blocks().size(); ++number) {
-    const Block& block = flow.blocks()[number];
-    for (std::uint32_t pc = block.begin; pc < block.end;) {
-      const Instruction i = decode(module, function, pc);
-      if (i.has(bytecode::kCollects)) {
-        sites.emplace_back(pc, flow.live_after(number, pc));
-        for (const std::uint32_t reg : sites.back().second) ++uses[reg];
-      }
+namespace {
+
+// Allocations that need more references than this store them before they look for room. Each is stored once then; in
+// slow paths of their own, 250 allocations of objects that live on store 30,000.
+constexpr std::size_t kFewReferences = 16;
+// Above so many pairs of a block and a place, every site stores all that it needs: a bound of 64 MiB for what is known
+// of the places.
+constexpr std::size_t kMaximumPairs = std::size_t{1} << 24;
+
+// By place, what it holds: a register as it is now, null (kNoIndex), or something that is not known.
+using Contents = std::vector<std::uint32_t>;
+constexpr std::uint32_t kUnknown = kNoIndex - 1;
+
+// The places that must hold something at one instruction: by place, the register, or kNoIndex for a place that is null
+// because one above it is used.
+using Wanted = std::vector<std::uint32_t>;
+
+class MirrorSearch {
+ public:
+  MirrorSearch(const bytecode::Module& module, const bytecode::Function& function, const Flow& flow)
+      : module_(module), function_(function), flow_(flow) {}
+
+  void find_sites();
+  void find_contents(Mirror::Entry entry);
+  std::map<std::uint32_t, MirrorSite> take_sites();
+
+ private:
+  struct Site {
+    Wanted wanted;
+    MirrorSite mirror;
+  };
+
+  template <typename Visit>
+  void for_each_instruction(std::uint32_t block, Visit&& visit) const {
+    for (std::uint32_t pc = flow_.blocks()[block].begin; pc < flow_.blocks()[block].end;) {
+      const Instruction i = decode(module_, function_, pc);
+      visit(i);
       pc = i.next();
     }
   }
-  // Greedy colouring, the registers needed most often first: they get the lowest places, and few sites have
-  // gaps.
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t reg = 0; reg < uses.size(); ++reg) {
-    if (uses[reg] != 0) order.push_back(reg);
+  void choose_places(const std::vector<std::vector<std::uint32_t>>& sites_of);
+  void step(const Instruction& i, Contents& contents) const;
+  // Where control goes on from the block, by what it leaves in the places.
+  bool flow_to(std::uint32_t block, const Contents& contents);
+
+  const bytecode::Module& module_;
+  const bytecode::Function& function_;
+  const Flow& flow_;
+  std::map<std::uint32_t, Site> sites_;
+  std::vector<std::uint32_t> place_;                // by register
+  std::size_t places_ = 0;                          // in use anywhere
+  std::vector<std::optional<Contents>> on_entry_;  // by block; empty before control has reached it
+};
+
+void MirrorSearch::find_sites() {
+  std::vector<std::vector<std::uint32_t>> sites_of(function_.reference_registers);  // by register: words
+  for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) {
+    for_each_instruction(number, [&](const Instruction& i) {
+      if (!i.has(bytecode::kCollects)) return;
+      const std::vector<std::uint32_t> needed = flow_.live_after(number, i.pc);
+      for (const std::uint32_t reg : needed) sites_of[reg].push_back(i.pc);
+      const bool allocates = i.row->family == Family::kNew || i.row->family == Family::kNewArray;
+      sites_[i.pc].mirror.when = allocates && needed.size() <= kFewReferences ? MirrorSite::When::kInSlowPath
+                                                                             : MirrorSite::When::kAlways;
+    });
   }
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::uint32_t reg) { return uses[reg]; });
-  std::vector<std::uint32_t> place(function.reference_registers, kNoIndex);
+  choose_places(sites_of);
+}
+
+// Greedy colouring, the registers needed most often first: they get the lowest places, and few sites have gaps.
+void MirrorSearch::choose_places(const std::vector<std::vector<std::uint32_t>>& sites_of) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t reg = 0; reg < sites_of.size(); ++reg) {
+    if (!sites_of[reg].empty()) order.push_back(reg);
+  }
+  std::ranges::stable_sort(order, std::ranges::greater{},
+                           [&](std::uint32_t reg) { return sites_of[reg].size(); });
+  place_.assign(sites_of.size(), kNoIndex);
   for (const std::uint32_t reg : order) {
-    std::set<std::uint32_t> taken;
-    for (const auto& [pc, registers] : sites) {
-      if (std::ranges::find(registers, reg) == registers.end()) continue;
-      for (const std::uint32_t other : registers) {
-        if (place[other] != kNoIndex) taken.insert(place[other]);
+    std::vector<bool> taken;
+    for (const std::uint32_t pc : sites_of[reg]) {
+      const Wanted& wanted = sites_[pc].wanted;
+      if (taken.size() < wanted.size()) taken.resize(wanted.size());
+      for (std::size_t place = 0; place < wanted.size(); ++place) {
+        if (wanted[place] != kNoIndex) taken[place] = true;
       }
     }
-    std::uint32_t free = 0;
-    while (taken.contains(free)) ++free;
-    place[reg] = free;
-  }
-  for (const auto& [pc, registers] : sites) {
-    MirrorMap& map = maps_[pc];
-    for (const std::uint32_t reg : registers) {
-      if (map.size() <= place[reg]) map.resize(place[reg] + 1, kNoIndex);
-      map[place[reg]] = reg;
+    const auto free = static_cast<std::size_t>(std::ranges::find(taken, false) - taken.begin());
+    place_[reg] = static_cast<std::uint32_t>(free);
+    places_ = std::max(places_, free + 1);
+    for (const std::uint32_t pc : sites_of[reg]) {
+      Wanted& wanted = sites_[pc].wanted;
+      if (wanted.size() <= free) wanted.resize(free + 1, kNoIndex);
+      wanted[free] = reg;
     }
   }
+}
+
+void MirrorSearch::step(const Instruction& i, Contents& contents) const {
+  if (i.has(bytecode::kCollects)) {
+    const Site& site = sites_.at(i.pc);
+    for (std::size_t place = 0; place < contents.size(); ++place) {
+      // Whatever is called has the places behind those in use.
+      const std::uint32_t stored = place < site.wanted.size() ? site.wanted[place] : kUnknown;
+      if (contents[place] == stored) continue;
+      contents[place] = site.mirror.when == MirrorSite::When::kAlways ? stored : kUnknown;
+    }
+  }
+  for_each_reference_write(module_, i, [&](std::uint32_t reg) {
+    const std::uint32_t place = place_[reg];
+    if (place != kNoIndex && contents[place] == reg) contents[place] = kUnknown;
+  });
+}
+
+bool MirrorSearch::flow_to(std::uint32_t block, const Contents& contents) {
+  std::optional<Contents>& entry = on_entry_[block];
+  if (!entry) {
+    entry = contents;
+    return true;
+  }
+  bool changed = false;
+  for (std::size_t place = 0; place < contents.size(); ++place) {
+    if ((*entry)[place] == contents[place] || (*entry)[place] == kUnknown) continue;
+    (*entry)[place] = kUnknown;
+    changed = true;
+  }
+  return changed;
+}
+
+void MirrorSearch::find_contents(Mirror::Entry entry) {
+  const std::vector<Block>& blocks = flow_.blocks();
+  on_entry_.resize(blocks.size());
+  const Contents nothing(places_, kUnknown);
+  if (blocks.size() * places_ > kMaximumPairs) {
+    on_entry_.assign(blocks.size(), std::nullopt);
+    return;
+  }
+  std::vector<bool> dirty(blocks.size(), false);
+  const auto enter = [&](std::uint32_t block, const Contents& contents) {
+    if (flow_to(block, contents)) dirty[block] = true;
+  };
+  enter(0, nothing);
+  for (std::uint32_t number = 0; number < blocks.size(); ++number) {
+    if (entry == Mirror::Entry::kInLoops && blocks[number].is_loop_header) enter(number, nothing);
+    // A trap leaves its operands at the first places.
+    if (blocks[number].handler != kNoIndex) enter(blocks[number].handler, nothing);
+  }
+  while (std::ranges::find(dirty, true) != dirty.end()) {
+    for (std::uint32_t number = 0; number < blocks.size(); ++number) {
+      if (!dirty[number]) continue;
+      dirty[number] = false;
+      Contents contents = *on_entry_[number];
+      for_each_instruction(number, [&](const Instruction& i) { step(i, contents); });
+      for (const std::uint32_t successor : blocks[number].successors) enter(successor, contents);
+    }
+  }
+}
+
+std::map<std::uint32_t, MirrorSite> MirrorSearch::take_sites() {
+  const Contents nothing(places_, kUnknown);
+  for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) {
+    Contents contents = on_entry_[number].value_or(nothing);
+    for_each_instruction(number, [&](const Instruction& i) {
+      if (i.has(bytecode::kCollects)) {
+        Site& site = sites_.at(i.pc);
+        site.mirror.size = static_cast<std::uint32_t>(site.wanted.size());
+        for (std::uint32_t place = 0; place < site.mirror.size; ++place) {
+          if (contents[place] != site.wanted[place]) site.mirror.stores.push_back({place, site.wanted[place]});
+        }
+      }
+      step(i, contents);
+    });
+  }
+  std::map<std::uint32_t, MirrorSite> sites;
+  for (auto& [pc, site] : sites_) sites[pc] = std::move(site.mirror);
+  return sites;
+}
+
+}  // namespace
+
+Mirror::Mirror(const bytecode::Module& module, const bytecode::Function& function, const Flow& flow,
+               Entry entry) {
+  MirrorSearch search(module, function, flow);
+  search.find_sites();
+  search.find_contents(entry);
+  sites_ = search.take_sites();
 }
 
 }  // namespace dhpvm::codegen

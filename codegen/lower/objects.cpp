@@ -47,7 +47,7 @@ void FunctionLowering::finish_object(const Instruction& i, const OpenMemory& mem
   BasicBlock* const done = ir_.new_block("allocated");
   b_.CreateBr(done);
   b_.SetInsertPoint(memory.cold);
-  Value* const made = make(frame_.mirror(i));
+  Value* const made = make(frame_.mirror_in_slow_path(i));
   frame_.leave_if_null(made);
   BasicBlock* const slow = b_.GetInsertBlock();
   b_.CreateBr(done);
@@ -62,6 +62,7 @@ void FunctionLowering::lower_new(const Instruction& i) {
   const ObjectLayout& layout = unit_.layout.object;
   const std::uint64_t granules =
       (std::uint64_t{module_.types[i.type()].size} + layout.granule - 1) / layout.granule;
+  frame_.mirror_ahead(i);
   const OpenMemory memory = take_open_memory(ir_.constant(granules * layout.granule), nullptr);
   ir_.store(ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), memory.start,
             {Access::kHeader});
@@ -293,6 +294,7 @@ void FunctionLowering::lower_new_array(const Instruction& i) {
   Value* const bytes = b_.CreateAdd(b_.CreateMul(length, ir_.constant(per_element)),
                                     ir_.constant(layout.vector_handle_size + layout.granule - 1));
   Value* const size = b_.CreateAnd(bytes, ir_.constant(~std::uint64_t{layout.granule - 1}));
+  frame_.mirror_ahead(i);
   const OpenMemory memory = take_open_memory(size, is_small);
   const unsigned granule_shift = static_cast<unsigned>(std::countr_zero(layout.granule));
   Value* const header =

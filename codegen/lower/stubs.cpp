@@ -158,7 +158,7 @@ llvm::Function* make_entry(Unit& unit, const std::string& name,
 void lower_function(Unit& unit, std::uint32_t function) {
   llvm::Function* const body = unit.callee(function);
   llvm::IRBuilder<> builder(unit.module.getContext());
-  FunctionLowering(unit, function, builder, *body).run_body();
+  FunctionLowering(unit, function, builder, *body, FunctionLowering::Form::kBody).run_body();
 
   llvm::Function* const entry = make_entry(unit, Unit::symbol("enter", function));
   llvm::IRBuilder<> b(BasicBlock::Create(unit.module.getContext(), "entry", entry));
@@ -193,7 +193,7 @@ void lower_continuations(Unit& unit, std::uint32_t function) {
   llvm::Function* const code =
       make_entry(unit, name, llvm::GlobalValue::InternalLinkage, {llvm::Type::getInt32Ty(context)});
   llvm::IRBuilder<> builder(context);
-  FunctionLowering(unit, function, builder, *code).run_continuation();
+  FunctionLowering(unit, function, builder, *code, FunctionLowering::Form::kContinuation).run_continuation();
   // All entries share one copy.
   if (headers.size() > 1) code->addFnAttr(llvm::Attribute::NoInline);
   for (const std::uint32_t header : headers) {
