@@ -6,6 +6,7 @@
 
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::TypeKind;
 using bytecode::ValueType;
 using llvm::BasicBlock;
@@ -35,26 +36,7 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
     arguments.push_back(parameter.is_ref() ? registers_.get_reference(r_register++)
                                            : registers_.get(p_register++, slot_type(parameter.kind)));
   }
-  // Where the machine's stack ends, the interpreter goes on: it needs none. The caller looks, so that a function
-  // that calls nothing, or returns before it does, need not.
-  BasicBlock* room = nullptr;
-  BasicBlock* const cold = ir_.likely(frame_.stack_has_room(), room);
-  BasicBlock* const called = ir_.new_block("called");
-  const auto call_in = [&](BasicBlock* block, llvm::Function* function) {
-    b_.SetInsertPoint(block);
-    llvm::CallInst* const call = b_.CreateCall(function, arguments);
-    call->setCallingConv(function->getCallingConv());
-    b_.CreateBr(called);
-    return call;
-  };
-  const bool unrolls = callee == index_ && form_ == Form::kBody;
-  llvm::CallInst* const compiled =
-      call_in(room, unrolls ? unit_.callee_of_itself(callee) : unit_.callee(callee));
-  llvm::CallInst* const interpreted = call_in(cold, unit_.interpreted(callee));
-  b_.SetInsertPoint(called);
-  llvm::PHINode* const call = b_.CreatePHI(compiled->getType(), 2);
-  call->addIncoming(compiled, room);
-  call->addIncoming(interpreted, cold);
+  Value* const call = call_body(callee, arguments);
   Value* const ticks_left = b_.CreateExtractValue(call, 0);
   BasicBlock* const trapped = ir_.new_block("callee.trapped");
   BasicBlock* const returned = ir_.new_block("returned");
@@ -68,6 +50,31 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
   for (unsigned n = 0; n < signature.results.size(); ++n)
     results.push_back(b_.CreateExtractValue(call, n + 1));
   return results;
+}
+
+// Where the machine's stack ends, the interpreter goes on: it needs none. The caller looks, so that a function
+// that calls nothing, or returns before it does, need not.
+Lowering::Value* FunctionLowering::call_body(std::uint32_t callee, llvm::ArrayRef<Value*> arguments) {
+  const auto call = [&](llvm::Function* function) {
+    llvm::CallInst* const call = b_.CreateCall(function, arguments);
+    call->setCallingConv(function->getCallingConv());
+    return call;
+  };
+  if (callee == index_ && form_ == Form::kBody && unit_.has_copy(callee)) return call(unit_.copy(callee));
+  if (unit_.takes_little_stack(callee)) return call(unit_.callee(callee));
+  BasicBlock* room = nullptr;
+  BasicBlock* const cold = ir_.likely(frame_.stack_has_room(), room);
+  BasicBlock* const called = ir_.new_block("called");
+  Value* const compiled = call(unit_.callee(callee));
+  b_.CreateBr(called);
+  b_.SetInsertPoint(cold);
+  Value* const interpreted = call(unit_.interpreted(callee));
+  b_.CreateBr(called);
+  b_.SetInsertPoint(called);
+  llvm::PHINode* const result = b_.CreatePHI(compiled->getType(), 2);
+  result->addIncoming(compiled, room);
+  result->addIncoming(interpreted, cold);
+  return result;
 }
 
 void FunctionLowering::set_results(const Instruction& i, const std::vector<ValueType>& types,
@@ -241,15 +248,46 @@ llvm::FunctionType* Unit::body_type(std::uint32_t function) {
   return llvm::FunctionType::get(llvm::StructType::get(context, results), parameters, false);
 }
 
-llvm::Function* Unit::callee_of_itself(std::uint32_t function) {
+bool Unit::has_copy(std::uint32_t function) const {
   // Words of code up to which a function is worth a copy at every place where it calls itself.
   constexpr std::uint32_t kMaximumWords = 80;
-  if (bytecode.functions[function].code_size > kMaximumWords) return callee(function);
+  return bytecode.functions[function].code_size <= kMaximumWords;
+}
+
+bool Unit::takes_little_stack(std::uint32_t function) {
+  // A sixteenth of what the virtual machine keeps free for those that do not look (vm/compiled.cpp).
+  constexpr std::uint64_t kLittle = std::uint64_t{16} << 10;
+  constexpr unsigned kLevels = 4;  // of calls; bounds the search as well
+  return stack_use(function, kLevels) <= kLittle;
+}
+
+// A bound of the machine's stack that the function and what it calls take: all local arrays and registers, and a place
+// for the value of each word of code. kUnbounded where there is none, or calls go deeper than `levels`.
+std::uint64_t Unit::stack_use(std::uint32_t function, unsigned levels) {
+  constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+  if (levels == 0) return kUnbounded;
+  const auto [place, is_new] = stack_use_.try_emplace({function, levels});
+  if (!is_new) return place->second;
+  const bytecode::Function& code = bytecode.functions[function];
+  std::uint64_t below = 0;
+  for (std::uint32_t pc = 0; pc < code.code_size && below != kUnbounded;) {
+    const Instruction i = decode(bytecode, code, pc);
+    // Natives and parallel loops run on what is kept free, wherever they are called.
+    if (i.row->family == Family::kCall) below = std::max(below, stack_use(i.c, levels - 1));
+    if (i.row->family == Family::kCallInterface) below = kUnbounded;
+    pc = i.next();
+  }
+  const std::uint64_t own = std::uint64_t{facts[function].stack_cost} + 8 * std::uint64_t{code.code_size};
+  place->second = below == kUnbounded ? kUnbounded : own + below;
+  return place->second;
+}
+
+llvm::Function* Unit::copy(std::uint32_t function) {
   llvm::Function*& copy = copies_[function];
   if (copy == nullptr) {
     copy = llvm::Function::Create(body_type(function), llvm::GlobalValue::InternalLinkage,
                                   symbol("copy", function), module);
-    copy->setCallingConv(llvm::CallingConv::Fast);
+    copy->setCallingConv(kBodyConvention);
     copy->setDoesNotThrow();
     copy->addFnAttr(llvm::Attribute::AlwaysInline);
     llvm::IRBuilder<> builder(module.getContext());
@@ -262,7 +300,7 @@ namespace {
 
 // Attributes that all bodies and stubs have.
 void set_up(llvm::Function& function) {
-  function.setCallingConv(llvm::CallingConv::Fast);
+  function.setCallingConv(kBodyConvention);
   function.setDoesNotThrow();
   function.addParamAttr(0, llvm::Attribute::NoAlias);
   function.addParamAttr(0, llvm::Attribute::NonNull);

@@ -51,12 +51,28 @@ void FunctionLowering::run_body() {
   for (std::size_t local = 0; local < locals_.size(); ++local) zero_local(local);
   {
     const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+    make_exit();
     b_.SetInsertPoint(frame_.trapped);
-    Value* const result = b_.CreateInsertValue(llvm::PoisonValue::get(function_.getReturnType()),
-                                               b_.getInt64(static_cast<std::uint64_t>(-1)), 0);
-    b_.CreateRet(result);
+    b_.CreateStore(b_.getInt64(static_cast<std::uint64_t>(-1)), result_slots_.front());
+    b_.CreateBr(leave_body_);
   }
   lower_body();
+}
+
+// All ways out go through one block, in which the results are put together. Where the body is inlined, each result is a
+// phi then, and LLVM sees that the ways on which nothing has trapped need not ask; it does not look into phis of
+// structs.
+void FunctionLowering::make_exit() {
+  auto* const results = llvm::cast<llvm::StructType>(function_.getReturnType());
+  leave_body_ = ir_.new_block("leave.body");
+  b_.SetInsertPoint(leave_body_);
+  Value* all = llvm::PoisonValue::get(results);
+  for (unsigned position = 0; position < results->getNumElements(); ++position) {
+    llvm::Type* const type = results->getElementType(position);
+    result_slots_.push_back(ir_.entry_alloca(type, "result"));
+    all = b_.CreateInsertValue(all, b_.CreateLoad(type, result_slots_.back()), position);
+  }
+  b_.CreateRet(all);
 }
 
 void FunctionLowering::lower_return(const Instruction& i) {
@@ -86,18 +102,18 @@ void FunctionLowering::lower_return(const Instruction& i) {
     b_.CreateRet(frame_.ticks());
     return;
   }
-  Value* value = b_.CreateInsertValue(llvm::PoisonValue::get(function_.getReturnType()), frame_.ticks(), 0);
   std::uint32_t p = 0;
   std::uint32_t r = 0;
-  unsigned position = 1;
+  auto slot = result_slots_.begin();
+  b_.CreateStore(frame_.ticks(), *slot++);
   for (const bytecode::ValueType& result : results) {
     Value* const part =
         result.is_ref()
             ? registers_.get_reference(i.row->family == Family::kReturnR ? i.a : r++)
             : registers_.get(i.row->family == Family::kReturnP ? i.a : p++, slot_type(result.kind));
-    value = b_.CreateInsertValue(value, part, position++);
+    b_.CreateStore(part, *slot++);
   }
-  b_.CreateRet(value);
+  b_.CreateBr(leave_body_);
 }
 
 // ---- Ticks and traps

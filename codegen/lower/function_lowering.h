@@ -11,6 +11,7 @@
 
 #include <map>
 #include <set>
+#include <vector>
 
 #include "codegen/codegen.h"
 #include "codegen/lower/function_frame.h"
@@ -28,7 +29,7 @@ void lower_continuations(Unit& unit, std::uint32_t function);
 
 class FunctionLowering final : public Lowering {
  public:
-  // kCopy: see Unit::callee_of_itself.
+  // kCopy: see Unit::copy.
   enum class Form : std::uint8_t { kBody, kCopy, kContinuation };
   FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder, llvm::Function& function,
                    Form form);
@@ -64,6 +65,7 @@ class FunctionLowering final : public Lowering {
   bool needs_atomics() const override { return false; }
 
   // function_lowering.cpp
+  void make_exit();
   void null_check(const Instruction& i, Value* reference);
   void lower_jump_null(const Instruction& i);
 
@@ -84,6 +86,7 @@ class FunctionLowering final : public Lowering {
   void lower_call_native(const Instruction& i);
   void lower_parallel_for(const Instruction& i);
   std::vector<Value*> call_function(const Instruction& i, std::uint32_t callee, Value* r);
+  Value* call_body(std::uint32_t callee, llvm::ArrayRef<Value*> arguments);
   std::vector<Value*> call_method(const Instruction& i, Value* r);
   void set_results(const Instruction& i, const std::vector<bytecode::ValueType>& types,
                    const std::vector<Value*>& values);
@@ -130,6 +133,8 @@ class FunctionLowering final : public Lowering {
   llvm::Function& function_;
   const Form form_;
   FunctionFrame frame_;
+  llvm::BasicBlock* leave_body_ = nullptr;      // see make_exit(); continuations have none
+  std::vector<llvm::AllocaInst*> result_slots_;  // the ticks, and the results
   // In a continuation: where the results go, its loops, and the header to go on with until that is reached.
   Value* window_p_ = nullptr;
   std::optional<LoopTree> loops_;

@@ -89,7 +89,7 @@ void call_through_windows(Unit& unit, std::uint32_t callee, llvm::Function& func
 llvm::Function* make_function(Unit& unit, std::uint32_t callee, const char* prefix) {
   llvm::Function* const function = llvm::Function::Create(
       unit.body_type(callee), llvm::GlobalValue::InternalLinkage, Unit::symbol(prefix, callee), unit.module);
-  function->setCallingConv(llvm::CallingConv::Fast);
+  function->setCallingConv(kBodyConvention);
   function->setDoesNotThrow();
   return function;
 }
@@ -127,7 +127,7 @@ llvm::Function* Unit::callee(std::uint32_t function) {
   llvm::SmallVector<Value*> arguments;
   for (llvm::Argument& argument : stub->args()) arguments.push_back(&argument);
   llvm::CallInst* const call = b.CreateCall(body_type(function), compiled, arguments);
-  call->setCallingConv(llvm::CallingConv::Fast);
+  call->setCallingConv(kBodyConvention);
   call->setTailCall();
   b.CreateRet(call);
   b.SetInsertPoint(missing);
@@ -168,7 +168,7 @@ void lower_function(Unit& unit, std::uint32_t function) {
                                          entry->getArg(4)};
   for (const ValueType& parameter : signature.parameters) arguments.push_back(window.take(parameter));
   llvm::CallInst* const call = b.CreateCall(body, arguments);
-  call->setCallingConv(llvm::CallingConv::Fast);
+  call->setCallingConv(kBodyConvention);
   // One copy of the body is enough: entries are called by the interpreter.
   call->setIsNoInline();
   Value* const ticks = b.CreateExtractValue(call, 0);

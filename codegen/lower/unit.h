@@ -6,12 +6,18 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/codegen.h"
 #include "codegen/runtime_table.h"
 
 namespace dhpvm::codegen {
+
+// The calling convention of compiled functions: nothing is saved by the callee, and twelve arguments travel in registers,
+// four of which are those that every function has. Most functions return early, or call only what never returns, and
+// saved six registers on every call of the C convention for the rest.
+inline constexpr llvm::CallingConv::ID kBodyConvention = llvm::CallingConv::PreserveNone;
 
 // The lowering's facts about a function, apart from its bytecode.
 struct FunctionFacts {
@@ -30,8 +36,12 @@ class Unit {
   // compiled code when it runs.
   llvm::Function* callee(std::uint32_t function);
   // For a call of a function in its own body: a copy of the body to be inlined there, so that two levels of a recursion
-  // share a frame; the body itself if the function is too large for that.
-  llvm::Function* callee_of_itself(std::uint32_t function);
+  // share a frame, if the function is small enough for that.
+  bool has_copy(std::uint32_t function) const;
+  llvm::Function* copy(std::uint32_t function);
+  // Whether a call of the function need not look if the machine's stack has room: neither it nor what it calls needs
+  // much, and none of them calls itself.
+  bool takes_little_stack(std::uint32_t function);
   // The same interface, but runs the function in the interpreter.
   llvm::Function* interpreted(std::uint32_t function);
   llvm::FunctionType* body_type(std::uint32_t function);
@@ -44,10 +54,13 @@ class Unit {
   Mutation* const mutation;  // null but in tests
 
  private:
+  std::uint64_t stack_use(std::uint32_t function, unsigned levels);
+
   std::map<std::uint32_t, llvm::Function*> bodies_;
   std::map<std::uint32_t, llvm::Function*> stubs_;
   std::map<std::uint32_t, llvm::Function*> interpreted_;
   std::map<std::uint32_t, llvm::Function*> copies_;
+  std::map<std::pair<std::uint32_t, unsigned>, std::uint64_t> stack_use_;  // by function and levels
 };
 
 }  // namespace dhpvm::codegen
