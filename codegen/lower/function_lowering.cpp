@@ -194,9 +194,11 @@ void FunctionLowering::check_array(const Instruction& i, Value* array) { null_ch
 
 void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* index, bool write,
                                     BasicBlock* go_on) {
-  Value* const retry = call_runtime(
+  llvm::CallInst* const retry = call_runtime(
       b_, unit_.module, RuntimeCall::kInaccessible,
       {frame_.state, frame_.r, frame_.left, frame_.site(i), array, index, b_.getInt32(write ? 1 : 0)});
+  // It waits for the elements, and says in the handle that they are here. Fields keep what they refer to.
+  ir_.touches_only(*retry, {Access::kHandle, Access::kAnyPart});
   ir_.branch_cold(b_.CreateICmpEQ(retry, b_.getInt32(0)), frame_.callee_trapped(), go_on);
 }
 

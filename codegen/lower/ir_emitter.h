@@ -30,6 +30,10 @@ class IrEmitter {
   llvm::Value* byte_offset(llvm::Value* base, std::uint64_t offset);
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
   llvm::LoadInst* load(llvm::Type* type, llvm::Value* address, Access access);
+  // Says that a call touches no other memory that `load` and `store` know than this.
+  void touches_only(llvm::CallInst& call, Access access) {
+    call.setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_.tag(access));
+  }
   llvm::StoreInst* store(llvm::Value* value, llvm::Value* address, Access access);
   // A value of a primitive kind, as registers hold it: extended to 32 bits by its signedness if it is narrower.
   llvm::Value* load_value(bytecode::Kind kind, llvm::Value* address, Access access);

@@ -27,6 +27,7 @@ struct Access {
     kAllocator,  // cursor and limit of the allocation area
     kContext,    // the virtual machine's own state
   };
+  static constexpr std::uint64_t kAnyPart = ~std::uint64_t{0};  // of kHandle: overlaps with all of its parts
   Family family;
   std::uint64_t part = 0;
 };
@@ -37,6 +38,8 @@ class Tbaa {
   llvm::MDNode* tag(Access access);
 
  private:
+  llvm::MDNode* type(Access access);
+
   llvm::MDBuilder builder_;
   llvm::MDNode* root_;
   std::map<std::pair<int, std::uint64_t>, llvm::MDNode*> tags_;
