@@ -125,8 +125,9 @@ void FunctionLowering::tick(const Instruction& i, BasicBlock* begin) {
   BasicBlock* go_on = nullptr;
   BasicBlock* const cold = ir_.likely(b_.CreateICmpSGE(left, ir_.constant(0)), go_on);
   b_.SetInsertPoint(cold);
-  Value* const refilled = call_runtime(b_, unit_.module, RuntimeCall::kTick,
-                                       {frame_.state, frame_.r, frame_.left, frame_.site(i)});
+  llvm::CallInst* const refilled = call_runtime(b_, unit_.module, RuntimeCall::kTick,
+                                                {frame_.state, frame_.r, frame_.left, frame_.site(i)});
+  ir_.touches_only(*refilled, {Access::kContext, 3});
   b_.CreateStore(refilled, frame_.ticks_slot);
   ir_.branch_cold(b_.CreateICmpSLT(refilled, ir_.constant(0)), frame_.trapped,
                   begin == nullptr ? go_on : begin);

@@ -133,7 +133,7 @@ class FunctionLowering final : public Lowering {
   llvm::Function& function_;
   const Form form_;
   FunctionFrame frame_;
-  llvm::BasicBlock* leave_body_ = nullptr;      // see make_exit(); continuations have none
+  llvm::BasicBlock* leave_body_ = nullptr;       // see make_exit(); continuations have none
   std::vector<llvm::AllocaInst*> result_slots_;  // the ticks, and the results
   // In a continuation: where the results go, its loops, and the header to go on with until that is reached.
   Value* window_p_ = nullptr;

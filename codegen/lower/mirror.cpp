@@ -59,8 +59,8 @@ class MirrorSearch {
   const bytecode::Function& function_;
   const Flow& flow_;
   std::map<std::uint32_t, Site> sites_;
-  std::vector<std::uint32_t> place_;                // by register
-  std::size_t places_ = 0;                          // in use anywhere
+  std::vector<std::uint32_t> place_;               // by register
+  std::size_t places_ = 0;                         // in use anywhere
   std::vector<std::optional<Contents>> on_entry_;  // by block; empty before control has reached it
 };
 
@@ -73,7 +73,7 @@ void MirrorSearch::find_sites() {
       for (const std::uint32_t reg : needed) sites_of[reg].push_back(i.pc);
       const bool allocates = i.row->family == Family::kNew || i.row->family == Family::kNewArray;
       sites_[i.pc].mirror.when = allocates && needed.size() <= kFewReferences ? MirrorSite::When::kInSlowPath
-                                                                             : MirrorSite::When::kAlways;
+                                                                              : MirrorSite::When::kAlways;
     });
   }
   choose_places(sites_of);
@@ -177,7 +177,8 @@ std::map<std::uint32_t, MirrorSite> MirrorSearch::take_sites() {
         Site& site = sites_.at(i.pc);
         site.mirror.size = static_cast<std::uint32_t>(site.wanted.size());
         for (std::uint32_t place = 0; place < site.mirror.size; ++place) {
-          if (contents[place] != site.wanted[place]) site.mirror.stores.push_back({place, site.wanted[place]});
+          if (contents[place] != site.wanted[place])
+            site.mirror.stores.push_back({place, site.wanted[place]});
         }
       }
       step(i, contents);

@@ -14,9 +14,9 @@
 
 namespace dhpvm::codegen {
 
-// The calling convention of compiled functions: nothing is saved by the callee, and twelve arguments travel in registers,
-// four of which are those that every function has. Most functions return early, or call only what never returns, and
-// saved six registers on every call of the C convention for the rest.
+// The calling convention of compiled functions: nothing is saved by the callee, and twelve arguments travel in
+// registers, four of which are those that every function has. Most functions return early, or call only what never
+// returns; by the convention of C they saved six registers in every call.
 inline constexpr llvm::CallingConv::ID kBodyConvention = llvm::CallingConv::PreserveNone;
 
 // The lowering's facts about a function, apart from its bytecode.
