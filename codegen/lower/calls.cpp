@@ -302,8 +302,8 @@ namespace {
 void set_up(llvm::Function& function) {
   function.setCallingConv(kBodyConvention);
   function.setDoesNotThrow();
-  // Not `noalias`: inlining would make scopes of it, which differ from call to call, and GVN drops all alias metadata of
-  // accesses that differ in them (Tbaa tells the machine's state from objects).
+  // Not `noalias`: inlining would make scopes of it, which differ from call to call, and GVN drops all alias metadata
+  // of accesses that differ in them. Tbaa tells the machine's state from objects.
   function.addParamAttr(0, llvm::Attribute::NonNull);
   function.addParamAttr(1, llvm::Attribute::NonNull);
 }

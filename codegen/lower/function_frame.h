@@ -33,8 +33,8 @@ class FunctionFrame {
 
   // Mirrors the references needed after `i`; returns the first free place on the reference stack.
   llvm::Value* mirror(const Instruction& i);
-  // The same in two steps, for an instruction that seldom calls the virtual machine: what is done in any case, and then,
-  // on the way to the call, the rest.
+  // The same in two steps, for an instruction that seldom calls the virtual machine: what is done in any case, and
+  // then, on the way to the call, the rest.
   void mirror_ahead(const Instruction& i);
   llvm::Value* mirror_in_slow_path(const Instruction& i);
   llvm::Value* reference_place(llvm::Value* first, std::uint32_t index);
