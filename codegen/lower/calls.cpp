@@ -7,7 +7,6 @@
 namespace dhpvm::codegen {
 
 using bytecode::Family;
-using bytecode::TypeKind;
 using bytecode::ValueType;
 using llvm::BasicBlock;
 

@@ -6,7 +6,6 @@
 namespace dhpvm::codegen {
 
 using bytecode::Family;
-using bytecode::kNoIndex;
 using llvm::BasicBlock;
 
 namespace {
