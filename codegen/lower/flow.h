@@ -43,7 +43,7 @@ struct SteppedAccess {
   bool grows = false;
 };
 
-// An innermost loop that calls nothing.
+// An innermost loop that calls nothing, or nothing with a loop in kernels.
 struct InnerLoop {
   std::uint32_t header = 0;    // block number
   std::vector<bool> contains;  // by block
@@ -65,7 +65,7 @@ struct InnerLoop {
   std::vector<SteppedAccess> stepped;
 };
 
-// The loops that a Flow looks for.
+// The loops that a Flow looks for: none; counted ones, of kernels; inner ones, of functions.
 enum class LoopSearch : std::uint8_t { kNone, kCounted, kInner };
 
 class Flow {
@@ -96,7 +96,7 @@ class Flow {
   void find_types();
   void find_loops(LoopSearch search);
   Instruction last_of(const Block& block) const;
-  bool find_body(InnerLoop& loop) const;
+  bool find_body(InnerLoop& loop, LoopSearch search) const;
   bool is_counted(InnerLoop& loop) const;
   void find_references(InnerLoop& loop) const;
   void find_stepped(InnerLoop& loop) const;

@@ -12,6 +12,29 @@ namespace dhpvm::codegen {
 using bytecode::Family;
 using bytecode::Op;
 
+namespace {
+
+// More words of called code than this are too long for a stretch of iterations without a look at the stop flag, which
+// is kept below milliseconds.
+constexpr std::uint32_t kMaximumCalledWords = 256;
+
+// Whether the call ends soon, because what it calls, directly or not, has no loops and few words; `words` are left.
+bool calls_straight_code(const bytecode::Module& module, const Instruction& call, std::uint32_t& words) {
+  if (call.row->family != Family::kCall) return false;
+  const bytecode::Function& callee = module.functions[call.c];
+  if (callee.code_size > words) return false;
+  words -= callee.code_size;
+  for (std::uint32_t pc = 0; pc < callee.code_size;) {
+    const Instruction i = decode(module, callee, pc);
+    if (i.has(bytecode::kBackEdge)) return false;
+    if (i.has(bytecode::kCall) && !calls_straight_code(module, i, words)) return false;
+    pc = i.next();
+  }
+  return true;
+}
+
+}  // namespace
+
 template <typename Visit>
 void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
   for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
@@ -25,8 +48,9 @@ void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
 }
 
 // The natural loop of loop.header: everything that reaches a back-edge to it without passing it. False if it
-// has another entry, a loop inside, catches traps of its own, or calls something.
-bool Flow::find_body(InnerLoop& loop) const {
+// has another entry, a loop inside, catches traps of its own, or calls something; in kernels, which are lowered with
+// all that they call, something with a loop.
+bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
   loop.contains.assign(blocks_.size(), false);
   loop.contains[loop.header] = true;
   std::vector<std::uint32_t> work;
@@ -43,9 +67,11 @@ bool Flow::find_body(InnerLoop& loop) const {
     work.insert(work.end(), blocks_[block].predecessors.begin(), blocks_[block].predecessors.end());
   }
   bool ok = true;
+  std::uint32_t words = kMaximumCalledWords;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
-    ok = ok && !i.has(bytecode::kCall) && i.row->family != Family::kCaught &&
-         (number == loop.header || !blocks_[number].is_loop_header);
+    if (i.has(bytecode::kCall))
+      ok = ok && search == LoopSearch::kCounted && calls_straight_code(module_, i, words);
+    ok = ok && i.row->family != Family::kCaught && (number == loop.header || !blocks_[number].is_loop_header);
   });
   return ok;
 }
@@ -66,7 +92,10 @@ bool Flow::is_counted(InnerLoop& loop) const {
   loop.wide = branch.op == Op::kForI64;
   bool ok = loop.counter != loop.bound;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
-    const bool writes = i.row->writes != 0 && (i.a == loop.counter || i.a == loop.bound);
+    // The window of a call begins at its first register.
+    const bool writes = i.has(bytecode::kCall)
+                            ? i.a <= std::max(loop.counter, loop.bound)
+                            : i.row->writes != 0 && (i.a == loop.counter || i.a == loop.bound);
     ok = ok && (i.pc == branch.pc || !writes);
   });
   return ok;
@@ -216,7 +245,7 @@ void Flow::find_loops(LoopSearch search) {
     if (!blocks_[number].is_loop_header) continue;
     InnerLoop loop;
     loop.header = number;
-    if (!find_body(loop)) continue;
+    if (!find_body(loop, search)) continue;
     loop.counted = is_counted(loop);
     if (search == LoopSearch::kInner) find_references(loop);
     if (loop.counted && loop.keeps_handles) find_stepped(loop);
