@@ -14,6 +14,7 @@
 #include "codegen/kernel/kernel_loop.h"
 #include "codegen/kernel_abi.h"
 #include "codegen/lower/known_dimensions.h"
+#include "codegen/spmd/equal_turns.h"
 #include "codegen/spmd/lane_costs.h"
 #include "codegen/spmd/row_loop.h"
 #include "codegen/spmd/row_tiles.h"
@@ -110,8 +111,10 @@ class BodyWidener {
     if (Result<WideBody> wide = run_along_rows(); !wide.ok() || wide->has_row_loop) return wide;
     llvm::ValueToValueMapTy copies;
     llvm::Function* const staged = llvm::CloneFunction(&body_, copies);
+    const bool is_split = tile.rows == 1 && spmd::split_equal_turns(*staged, options_.args);
     const spmd::StagedOperands operands = stage(*staged, tile.rows);
-    Result<WideBody> wide = vectorise(operands.blocks + operands.panels == 0 ? body_ : *staged, tile.rows);
+    const bool is_changed = is_split || operands.blocks + operands.panels != 0;
+    Result<WideBody> wide = vectorise(is_changed ? *staged : body_, tile.rows);
     staged->eraseFromParent();
     if (wide.ok()) wide->operands = operands;
     return wide;

@@ -14,6 +14,7 @@
 
 #include "codegen/spmd/canonical_form.h"
 #include "codegen/spmd/divergence.h"
+#include "codegen/spmd/second_body.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
@@ -22,8 +23,6 @@ using llvm::BasicBlock;
 using llvm::BinaryOperator;
 using llvm::Value;
 
-// Instructions up to which a body is worth compiling a second time.
-constexpr unsigned kLargestBody = 400;
 // More ways to take an index apart than programs have.
 constexpr std::size_t kMostDivisors = 4;
 // There are no more lanes than these.
@@ -126,7 +125,7 @@ class Splitter {
   }
 
   void split(llvm::ArrayRef<BinaryOperator*> divisions) {
-    BasicBlock* const in_one_row = copy_body();
+    copied_ = copy_blocks(blocks_, "row", copies_);
     Value* all_in_row = builder_.getTrue();
     for (BinaryOperator* division : divisions) {
       Value* const index = early(division->getOperand(0));
@@ -141,7 +140,7 @@ class Splitter {
     }
     for (BinaryOperator* division : divisions) forget_exceptions(length_of(*division));
     llvm::MDBuilder metadata(builder_.getContext());
-    builder_.CreateCondBr(all_in_row, in_one_row, &old_entry_, metadata.createLikelyBranchWeights());
+    builder_.CreateCondBr(all_in_row, copied_.front(), &old_entry_, metadata.createLikelyBranchWeights());
   }
 
  private:
@@ -150,15 +149,6 @@ class Splitter {
     Value* begin;
     Value* holds_all;  // whether all lanes are in it
   };
-
-  BasicBlock* copy_body() {
-    for (BasicBlock* block : blocks_) {
-      copied_.push_back(llvm::CloneBasicBlock(block, copies_, ".row", &function_));
-      copies_[block] = copied_.back();
-    }
-    llvm::remapInstructionsInBlocks(copied_, copies_);
-    return copied_.front();
-  }
 
   // Zero and less, for which divisions trap or are done in another way, are no lengths of rows.
   void forget_exceptions(Value* length) {
@@ -260,7 +250,7 @@ bool asks_about_lanes(const llvm::Instruction& instruction) {
 }
 
 llvm::Function* split_flat_indices(llvm::Function& scalar, const std::vector<ArgShape>& args) {
-  if (scalar.getInstructionCount() > kLargestBody) return nullptr;
+  if (scalar.getInstructionCount() > kLargestSecondBody) return nullptr;
   const auto divisions = find_divisions(scalar, args);
   if (divisions.empty() || divisions.size() > 2 * kMostDivisors) return nullptr;
   llvm::ValueToValueMapTy copies;

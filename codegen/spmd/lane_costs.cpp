@@ -179,7 +179,6 @@ class Estimate {
     return loop == nullptr ? 1 : std::pow(kTurns, std::min(loop->getLoopDepth(), 6U));
   }
 
- private:
   // Whether a branch on the way to `block` is said to be seldom taken.
   bool is_rare(const llvm::BasicBlock& block) const {
     const llvm::DomTreeNode* node = dominators_.getNode(&block);
@@ -192,6 +191,7 @@ class Estimate {
     return false;
   }
 
+ private:
   // The longest way from what a turn begins with to what the next one does.
   double chain(const llvm::Loop& loop) const {
     double longest = 0;
@@ -269,12 +269,13 @@ double parting_of(const llvm::BasicBlock& block, const LoopAnalyses& analyses) {
 }
 
 // The cost that each lane pays for going along rows of their own in inner loops.
-double rows_of_lanes(llvm::Function& body, LoopAnalyses& analyses) {
+double rows_of_lanes(llvm::Function& body, const Estimate& estimate, LoopAnalyses& analyses) {
   double sum = 0;
   for (llvm::Instruction& instruction : llvm::instructions(body)) {
     llvm::Value* const address = llvm::getLoadStorePointerOperand(&instruction);
     const llvm::Loop* const loop = analyses.loops.getLoopFor(instruction.getParent());
     if (address == nullptr || loop == nullptr || analyses.divergence.shape(address).is_uniform()) continue;
+    if (estimate.is_rare(*instruction.getParent())) continue;
     if (walk_of(analyses, address, *loop) == LaneWalk::kRow)
       sum += kThroughput.row_of_lane * Estimate::weight(loop);
   }
@@ -291,8 +292,9 @@ LaneCosts estimate_costs(const llvm::Function& scalar, const llvm::Function& wid
   const auto parting = [&](const llvm::BasicBlock& block) { return parting_of(block, analyses); };
   const auto together = [](const llvm::BasicBlock&) { return 0.0; };
   const double several = Estimate(const_cast<llvm::Function&>(wide), options.vector_bits).cycles(together);
-  return {.one = Estimate(body, options.vector_bits).cycles(parting),
-          .several = several / options.width + rows_of_lanes(body, analyses)};
+  const Estimate one(body, options.vector_bits);
+  return {.one = one.cycles(parting),
+          .several = several / options.width + rows_of_lanes(body, one, analyses)};
 }
 
 }  // namespace dhpvm::codegen::spmd

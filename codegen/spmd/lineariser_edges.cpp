@@ -51,7 +51,9 @@ Status Lineariser::uniform_branch(const Level& level, unsigned node, llvm::Branc
                                                   : connect(level, node, {target}));
   }
   builder_.SetInsertPoint(end);
-  builder_.CreateCondBr(values_.scalar(branch.getCondition()), targets[0], targets[1]);
+  llvm::BranchInst* const made =
+      builder_.CreateCondBr(values_.scalar(branch.getCondition()), targets[0], targets[1]);
+  made->setMetadata(llvm::LLVMContext::MD_prof, branch.getMetadata(llvm::LLVMContext::MD_prof));
   return {};
 }
 

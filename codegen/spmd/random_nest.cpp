@@ -30,8 +30,10 @@ class NestGenerator {
     line("br label %end");
     begin("end");
     line("ret {} {}", name(), value("load {}, ptr %sum", name()));
-    return fmt::format("define {} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{\nentry:\n{}}}\n", name(),
-                       text_);
+    return fmt::format(
+        "define {} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{\nentry:\n{}}}\n"
+        "declare i64 @llvm.smin.i64(i64, i64)\n",
+        name(), text_);
   }
 
  private:
@@ -87,6 +89,12 @@ class NestGenerator {
     switch (below(6)) {
       case 0: return value("sub i64 %n, {}", below(3));
       case 1: return value("sub i64 %n, {}", value("and i64 %i, 3"));
+      case 2: {
+        // Or what is left for the iteration, as in the last of several blocks.
+        const std::string done = value("mul nsw i64 %i, {}", kMostNestTurns / kLastNestIteration);
+        return value("call i64 @llvm.smin.i64(i64 %n, i64 {})",
+                     value("sub i64 {}, {}", kMostNestTurns - below(8), done));
+      }
       default: return "%n";
     }
   }

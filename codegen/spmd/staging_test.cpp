@@ -35,12 +35,16 @@ TestData nest_data(NestType type, unsigned width) {
   return data;
 }
 
-const std::string& row_sums() {
-  static const std::string text = R"(
+// Sums of a thousand elements for each lane, with a line that says how many turns there are.
+std::string row_sums(const std::string& turns) {
+  return R"(
+    declare i64 @llvm.smin.i64(i64, i64)
     define float @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
     entry:
       %row = mul nsw i64 %i, 1000
-      %any = icmp sgt i64 %n, 0
+)" + turns +
+         R"(
+      %any = icmp sgt i64 %turns, 0
       br i1 %any, label %loop, label %done
     loop:
       %k = phi i64 [ 0, %entry ], [ %next, %loop ]
@@ -50,20 +54,48 @@ const std::string& row_sums() {
       %x = load float, ptr %address
       %more = fadd float %sum, %x
       %next = add nsw i64 %k, 1
-      %again = icmp slt i64 %next, %n
+      %again = icmp slt i64 %next, %turns
       br i1 %again, label %loop, label %done
     done:
       %result = phi float [ 0.0, %entry ], [ %more, %loop ]
       ret float %result
     })";
-  return text;
 }
 
 TEST(Staging, SumsOfRowsGatherNothing) {
-  auto kernel = TestKernel::create(row_sums(), 16);
+  auto kernel = TestKernel::create(row_sums("%turns = add i64 %n, 0"), 16);
   ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
   EXPECT_NE(kernel->vector_text().find(kFillFromRows), std::string::npos) << kernel->vector_text();
   EXPECT_EQ(kernel->vector_text().find("masked.gather"), std::string::npos) << kernel->vector_text();
+}
+
+// Blocks of %n elements, of which there are as many as fit into 16,000: the last is shorter, and there are none behind.
+TEST(Staging, BlocksOfEqualLengthGatherNothing) {
+  auto kernel = TestKernel::create(row_sums(R"(
+      %before = mul i64 %i, %n
+      %left = sub i64 16000, %before
+      %turns = call i64 @llvm.smin.i64(i64 %left, i64 %n))"),
+                                   16);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  EXPECT_NE(kernel->vector_text().find(kFillFromRows), std::string::npos) << kernel->vector_text();
+  // In the other body.
+  EXPECT_NE(kernel->vector_text().find("masked.gather"), std::string::npos) << kernel->vector_text();
+  const TestData data = nest_data(NestType::kFloat, 16);
+  for (const std::int64_t n : {0, 1, 17, 999, 1000}) {
+    for (const std::int64_t begin : {0, 1, 2, 9, 16, 17}) {
+      for (const unsigned active : {1U, 7U, 15U, 16U}) {
+        TestData expected = data;
+        kernel->run_scalar(expected, begin, n, active);
+        TestData found = data;
+        kernel->run_tail(found, begin, n, active);
+        std::copy(expected.results.begin() + active, expected.results.end(), found.results.begin() + active);
+        ASSERT_EQ(expected, found) << n << " turns from " << begin << ", " << active << " lanes";
+        if (active < 16) continue;
+        kernel->run_full(found, begin, n);
+        ASSERT_EQ(expected, found) << n << " turns from " << begin;
+      }
+    }
+  }
 }
 
 // One turn, the sides of squares, a block, and the numbers next to them.
@@ -72,6 +104,7 @@ TEST(Staging, RandomNestsAgreeWithTheScalarFunction) {
       0, 1, 3, 7, 8, 15, 16, 17, 31, 61, 63, 64, 65, 127, 128, 131, 255, 257, kMostNestTurns};
   unsigned staged = 0;
   unsigned drained = 0;
+  unsigned split = 0;
   for (unsigned seed = 1; seed <= test_effort(96); ++seed) {
     constexpr unsigned kWidths[] = {4, 8, 16, 32};
     const unsigned width = kWidths[seed % 4];
@@ -80,6 +113,7 @@ TEST(Staging, RandomNestsAgreeWithTheScalarFunction) {
     ASSERT_TRUE(kernel.ok()) << "seed " << seed << ": " << kernel.error().to_string() << "\n" << nest;
     staged += kernel->vector_text().find(kFillFromRows) == std::string::npos ? 0 : 1;
     drained += kernel->vector_text().find(kDrainToRows) == std::string::npos ? 0 : 1;
+    split += kernel->vector_text().find(".equal") == std::string::npos ? 0 : 1;
     const TestData data = nest_data(nest_type(seed), width);
     for (unsigned run = 0; run < 8; ++run) {
       const std::int64_t n = kTurns[(seed * 5 + run * 3) % std::size(kTurns)];
@@ -101,6 +135,7 @@ TEST(Staging, RandomNestsAgreeWithTheScalarFunction) {
   }
   EXPECT_GT(staged, test_effort(20));
   EXPECT_GE(drained, test_effort(4));
+  EXPECT_GE(split, test_effort(4));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "codegen/spmd/equal_turns.h"
 #include "codegen/spmd/staging.h"
 #include "codegen/spmd/values.h"
 
@@ -140,6 +141,7 @@ Result<TestKernel> TestKernel::create(const std::string& text, unsigned width, u
                   ArgShape::kUniform};
   options.args.resize(body->arg_size(), ArgShape::kVarying);
   DHPVM_TRY(prepare(*body, options.args));
+  split_equal_turns(*body, options.args);
   stage_operands(*body, {.spmd = options});
   auto symbols = std::make_shared<SymbolTable>();
   options.has_symbol = [symbols](std::string_view name) { return symbols->find(name) != nullptr; };

@@ -240,7 +240,8 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
     each->local = dimension.local;
     each->body = std::exchange(loop.body, {});
     if (i == 0) {
-      // The three in a row: messages about blocks look for them.
+      // Counted from 0, so that all blocks but the last have the same bounds, which lanes can share. The three captures
+      // stand in a row: messages about blocks look for them.
       hir::Local* const rows = parts_.kernel_captures.pass(loop, blocks.rows, range);
       E low = inside(dimension.low);
       E high = inside(dimension.high);
@@ -250,8 +251,11 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
       // The end of the last block may be beyond the largest number: the shorter distance is added.
       E left = binary(Binary::kSub, high, read(first, range), range);
       E distance = binary(Binary::kMin, left, read(rows, range), range);
-      each->value = read(first, range);
-      each->limit = binary(Binary::kAdd, read(first, range), distance, range);
+      each->local = temporary(basic(TypeKind::kI64));
+      each->value = number(0, range);
+      each->limit = distance;
+      E index = binary(Binary::kAdd, read(first, range), read(each->local, range), range);
+      each->body.insert(each->body.begin(), let(dimension.local, index));
     } else {
       each->value = inside(dimension.low);
       each->limit = inside(dimension.high);

@@ -101,7 +101,8 @@ class Conflicts {
     switch (stmt.kind) {
       case StmtKind::kLet:
         expression(stmt.value);
-        if (stmt.value != nullptr && stmt.local->type->is_integer() && !assigned_.contains(stmt.local)) {
+        if (stmt.value != nullptr && stmt.local->type->is_integer() && !assigned_.contains(stmt.local) &&
+            !uniform_.contains(stmt.local)) {
           if (auto value = polynomial(*stmt.value)) definitions_[stmt.local] = std::move(*value);
         }
         return true;
