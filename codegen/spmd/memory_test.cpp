@@ -44,6 +44,26 @@ TEST(Vectorize, StepsOfSeveralElements) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
+// `n - i - 1` after LLVM has simplified it.
+TEST(Vectorize, IndicesThatCountBackwardsGatherNothing) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %inverted = xor i64 %i, -1
+      %from_end = add i64 %inverted, 200
+      %p = getelementptr i32, ptr %b, i64 %from_end
+      %x = load i32, ptr %p
+      %q = getelementptr i8, ptr %c, i64 %from_end
+      %y8 = load i8, ptr %q
+      %y = zext i8 %y8 to i32
+      %sum = add i32 %x, %y
+      ret i32 %sum
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
+}
+
 std::size_t occurrences(const std::string& text, std::string_view what) {
   std::size_t count = 0;
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
