@@ -30,6 +30,12 @@ struct StateLayout {
   std::uint32_t native_limit;  // the lowest address of the machine's stack that compiled code may reach
   std::uint32_t strings;       // pointer to a table: string constants made so far, or null
   std::uint32_t types;         // pointer to a table of type descriptions
+  // u64: the iterations of a parallel loop up to which compiled functions run it in place; 0: they never do.
+  std::uint32_t most_in_place;
+  // u64, to which loops in place are added: their number, their iterations, and the same as fuel.
+  std::uint32_t parallel_loops;
+  std::uint32_t parallel_iterations;
+  std::uint32_t fuel_batched;
 };
 
 struct ObjectLayout {

@@ -114,6 +114,10 @@ codegen::RuntimeLayout runtime_layout() {
   layout.state.native_limit = offsetof(Context, native_limit);
   layout.state.strings = offsetof(Context, strings);
   layout.state.types = offsetof(Context, types);
+  layout.state.most_in_place = offsetof(Context, most_in_place);
+  layout.state.parallel_loops = offsetof(Context, parallel_loops);
+  layout.state.parallel_iterations = offsetof(Context, parallel_iterations);
+  layout.state.fuel_batched = offsetof(Context, fuel_batched);
 #pragma GCC diagnostic pop
   codegen::ObjectLayout& object = layout.object;
   object.type = offsetof(gc::Header, type);

@@ -109,8 +109,9 @@ struct Context {
   std::uint64_t* primitives = nullptr;
   const void* const* bodies = nullptr;  // by function: compiled code, or null
   std::uintptr_t native_limit = 0;      // how far the machine's own stack may be used
-  Tier* tier = nullptr;                 // null: everything is interpreted
-  LoopTier* loops = nullptr;            // likewise, of parallel loops
+  std::uint64_t most_in_place = 0;  // iterations of a parallel loop that compiled functions run themselves
+  Tier* tier = nullptr;             // null: everything is interpreted
+  LoopTier* loops = nullptr;        // likewise, of parallel loops
 
   Isolate* isolate;
   gc::Heap* heap;

@@ -23,6 +23,9 @@ constexpr std::size_t kPage = 4096;
 
 // The most bytes of unused buffers that the pool keeps.
 constexpr std::size_t kMostCached = std::size_t{256} << 20;
+// A loop in place is as fast as a serial one, and a kernel has lanes but has to be called: at 512 iterations of little
+// work both take about as long.
+constexpr std::uint64_t kMostInPlace = 512;
 
 // The limit for the heap and off-heap arrays together: the rest is for code, stacks, marks and the pool's cache.
 std::size_t usable(const SystemMemory& memory) {
@@ -195,6 +198,15 @@ void Isolate::set_fuel(std::uint64_t fuel) {
   context.ticks = 0;
   context.fuel_left = fuel;
   context.fuel_limited = fuel != Limits::kUnlimitedFuel;
+  context.most_in_place = may_run_loops_in_place() ? kMostInPlace : 0;
+}
+
+// Whether nobody wants to see or to count every parallel loop. With all functions compiled at once, as tests want it,
+// loops are compiled as well.
+bool Isolate::may_run_loops_in_place() const {
+  if (loops_ == nullptr || context_->fuel_limited || options_.jit.mode == JitMode::kEager) return false;
+  const bool devices_choose = options_.devices.registry == nullptr || options_.devices.names == "auto";
+  return devices_choose && options_.tracer == nullptr;
 }
 
 IsolateStats Isolate::stats() const {

@@ -155,6 +155,7 @@ class Isolate final : private gc::RootProvider {
   void set_host_data(void* data) { host_data_ = data; }
 
  private:
+  bool may_run_loops_in_place() const;
   friend class Invocation;
   friend class Loan;
 

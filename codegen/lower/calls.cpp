@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/lower/function_lowering.h"
+#include "codegen/lower/loop_in_place.h"
 
 namespace dhpvm::codegen {
 
@@ -207,6 +208,13 @@ void FunctionLowering::lower_call_native(const Instruction& i) {
 }
 
 void FunctionLowering::lower_parallel_for(const Instruction& i) {
+  BasicBlock* const over = ir_.new_block("loop.over");
+  if (std::optional<LoopInPlace> in_place = LoopInPlace::find(unit_, *this, frame_, i)) {
+    BasicBlock* const otherwise = ir_.new_block("loop");
+    in_place->emit(otherwise);
+    b_.CreateBr(over);
+    b_.SetInsertPoint(otherwise);
+  }
   Value* const r = frame_.mirror(i);
   const bytecode::KernelRecord& kernel = module_.kernels[i.c];
   const bytecode::Signature& signature = module_.functions[kernel.function].signature;
@@ -217,6 +225,8 @@ void FunctionLowering::lower_parallel_for(const Instruction& i) {
       call_runtime(b_, unit_.module, RuntimeCall::kParallelFor,
                    {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
+  b_.CreateBr(over);
+  b_.SetInsertPoint(over);
 }
 
 // ---- The functions of a module

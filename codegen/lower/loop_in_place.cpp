@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lower/loop_in_place.h"
+
+#include <llvm/IR/InstIterator.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "codegen/kernel_abi.h"
+#include "codegen/lower/kernel_lowering.h"
+
+namespace dhpvm::codegen {
+
+using bytecode::Family;
+using bytecode::Op;
+using llvm::BasicBlock;
+using llvm::Value;
+
+namespace {
+
+// Words of a body up to which it is copied into each function that runs it: saxpy has 8, a stencil of 9 points 40.
+constexpr std::uint32_t kMostWords = 64;
+// Indices that are more operations away from the iteration's than this are not followed.
+constexpr unsigned kMostSteps = 8;
+
+// The type of primitive parameter `number`.
+SlotType parameter_type(const bytecode::Signature& signature, std::uint32_t number) {
+  for (const bytecode::ValueType& type : signature.parameters) {
+    if (!type.is_ref() && number-- == 0) return slot_type(type.kind);
+  }
+  return SlotType::kUnset;
+}
+
+}  // namespace
+
+LoopInPlace::LoopInPlace(Unit& unit, Lowering& lowering, FunctionFrame& frame,
+                         const Instruction& parallel_for)
+    : unit_(unit),
+      lowering_(lowering),
+      frame_(frame),
+      registers_(lowering.registers()),
+      ir_(lowering.emitter()),
+      b_(ir_.builder()),
+      parallel_for_(parallel_for),
+      record_(unit.bytecode.kernels[parallel_for.c]),
+      kernel_(unit.bytecode.functions[record_.function]),
+      parameters_(split(kernel_.signature.parameters)) {}
+
+std::optional<LoopInPlace> LoopInPlace::find(Unit& unit, Lowering& lowering, FunctionFrame& frame,
+                                             const Instruction& parallel_for) {
+  LoopInPlace loop(unit, lowering, frame, parallel_for);
+  if (!loop.has_short_form() || !loop.lower_body()) return std::nullopt;
+  return loop;
+}
+
+// ---- The form
+
+bool LoopInPlace::has_short_form() {
+  if (record_.dimensions != 1 || !record_.reductions.empty() || record_.fast_math) return false;
+  if (!record_.device_hint.empty() || record_.batch_hint != 0 || kernel_.code_size > kMostWords) return false;
+  for (std::uint32_t pc = 0; pc < kernel_.code_size;) {
+    code_.push_back(decode(unit_.bytecode, kernel_, pc));
+    pc = code_.back().next();
+  }
+  return std::ranges::all_of(code_, [this](const Instruction& i) { return examine(i); });
+}
+
+// Whether the instruction does the same in whatever loop it runs, and notes the element that it accesses.
+bool LoopInPlace::examine(const Instruction& i) {
+  // Its last bits could depend on the number of lanes.
+  if (i.has(bytecode::kApproximate)) return false;
+  const auto accesses = [&](std::uint32_t array, std::uint32_t index, bool write) {
+    if (array >= parameters_.references || !growth(i.pc, index)) return false;
+    elements_.push_back({.pc = i.pc, .array = array, .index = index, .write = write});
+    return true;
+  };
+  switch (i.row->family) {
+    case Family::kNop:
+    case Family::kMoveP:
+    case Family::kConstant:
+    case Family::kInteger:
+    case Family::kShift:
+    case Family::kFloat:
+    case Family::kCompare:
+    case Family::kConvert: return !i.has(bytecode::kTraps);
+    case Family::kReturn: return i.next() == kernel_.code_size;
+    case Family::kArrayLength: return i.b < parameters_.references;
+    case Family::kLoad:
+    case Family::kLoadField: return accesses(i.b, i.c, false);
+    case Family::kStore:
+    case Family::kStoreField: return accesses(i.a, i.b, true);
+    default: return false;
+  }
+}
+
+// The last instruction before `pc` that writes the register, or null.
+const Instruction* LoopInPlace::definition(std::uint32_t pc, std::uint32_t reg) const {
+  const Instruction* found = nullptr;
+  for (const Instruction& i : code_) {
+    if (i.pc >= pc) break;
+    if (i.row->writes != 0 && i.a == reg) found = &i;
+  }
+  return found;
+}
+
+// What the register grows by from one iteration to the next, as seen at `pc`, if that is 0 or 1.
+std::optional<unsigned> LoopInPlace::growth(std::uint32_t pc, std::uint32_t reg, unsigned depth) const {
+  const Instruction* const i = definition(pc, reg);
+  if (i == nullptr) {
+    if (reg == 0) return 1;
+    const bool is_index =
+        reg < parameters_.primitives && parameter_type(kernel_.signature, reg) == SlotType::kI64;
+    return is_index ? std::optional(0U) : std::nullopt;
+  }
+  if (depth > kMostSteps) return std::nullopt;
+  const auto operand = [&](std::uint32_t of) { return growth(i->pc, of, depth + 1); };
+  switch (i->op) {
+    case Op::kImm:
+    case Op::kConst: return 0;
+    case Op::kMoveP:
+    case Op::kAddImmI64: return operand(i->b);
+    case Op::kAddI64: {
+      const std::optional<unsigned> left = operand(i->b);
+      const std::optional<unsigned> right = operand(i->c);
+      return left && right && *left + *right <= 1 ? std::optional(*left + *right) : std::nullopt;
+    }
+    case Op::kSubI64: return operand(i->c) == 0U ? operand(i->b) : std::nullopt;
+    case Op::kMulI64: return operand(i->b) == 0U && operand(i->c) == 0U ? std::optional(0U) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+// ---- The code
+
+// The register's value at `pc` in an iteration; for what growth() knows.
+Value* LoopInPlace::value_in(Value* iteration, std::uint32_t pc, std::uint32_t reg) {
+  const Instruction* const i = definition(pc, reg);
+  // The window has two bounds where the kernel has an index.
+  if (i == nullptr) return reg == 0 ? iteration : registers_.get_i64(parallel_for_.a + 1 + reg);
+  const auto operand = [&](std::uint32_t of) { return value_in(iteration, i->pc, of); };
+  switch (i->op) {
+    case Op::kConst: return ir_.constant(i->x);
+    case Op::kMoveP: return operand(i->b);
+    case Op::kAddImmI64:
+      return b_.CreateAdd(
+          operand(i->b),
+          b_.getInt64(static_cast<std::uint64_t>(std::int64_t{static_cast<std::int16_t>(i->c)})));
+    case Op::kAddI64: return b_.CreateAdd(operand(i->b), operand(i->c));
+    case Op::kSubI64: return b_.CreateSub(operand(i->b), operand(i->c));
+    case Op::kMulI64: return b_.CreateMul(operand(i->b), operand(i->c));
+    default: return ir_.constant(static_cast<std::uint64_t>(std::int64_t{i->bc}));  // kImm
+  }
+}
+
+// The body as a function, to be inlined. It checks nothing, and so it cannot trap.
+bool LoopInPlace::lower_body() {
+  std::set<CallPath> proven;
+  for (const Instruction& i : code_) {
+    if (i.has(bytecode::kTraps)) proven.insert({{record_.function, i.pc}});
+  }
+  Result<KernelBody> body = lower_kernel(unit_.bytecode, parallel_for_.c, proven, unit_.module,
+                                         {.can_be_stopped = false, .reports_traps = false});
+  if (!body.ok()) return false;
+  body_ = body->function;
+  scalars_ = body->scalars;
+  body_->addFnAttr(llvm::Attribute::AlwaysInline);
+  // Kernels are given descriptions that never change. These are written before the loop.
+  for (llvm::Instruction& instruction : llvm::instructions(*body_))
+    instruction.setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+  return true;
+}
+
+void LoopInPlace::emit(BasicBlock* otherwise) {
+  Value* const low = registers_.get_i64(parallel_for_.a);
+  Value* const high = registers_.get_i64(parallel_for_.a + 1);
+  Value* const iterations = b_.CreateSub(high, low);
+  Value* const most =
+      ir_.load(b_.getInt64Ty(), ir_.byte_offset(frame_.state, unit_.layout.state.most_in_place),
+               {Access::kContext, 4});
+  const auto go_on_if = [&](Value* condition, const char* name) {
+    BasicBlock* const go_on = ir_.new_block(name);
+    b_.CreateCondBr(condition, go_on, otherwise);
+    b_.SetInsertPoint(go_on);
+  };
+  Value* const first = low;
+  Value* const last = b_.CreateSub(high, ir_.constant(1));
+  // No more than there may be, and at least one; what is negative counts as many.
+  go_on_if(b_.CreateICmpULT(b_.CreateSub(iterations, ir_.constant(1)), most), "few");
+  Value* const arrays = describe_arrays(otherwise);
+  go_on_if(all_inside(first, last), "in.place");
+  count(iterations);
+  emit_iterations(low, high, arrays);
+}
+
+// What the body expects of the arrays. Only fields that it looks at remain of that.
+Value* LoopInPlace::describe_arrays(BasicBlock* otherwise) {
+  llvm::Type* const bytes = llvm::ArrayType::get(b_.getInt8Ty(), sizeof(KernelArray));
+  llvm::AllocaInst* const made = ir_.entry_alloca(
+      llvm::ArrayType::get(bytes, std::max<std::size_t>(parameters_.references, 1)), "arrays");
+  made->setAlignment(llvm::Align(alignof(KernelArray)));
+  limits_.clear();
+  for (std::uint32_t n = 0; n < parameters_.references; ++n) {
+    Value* const array = registers_.get_reference(parallel_for_.b + n);
+    BasicBlock* const there = ir_.new_block("there");
+    b_.CreateCondBr(b_.CreateIsNull(array), otherwise, there);
+    b_.SetInsertPoint(there);
+    const auto set = [&](std::size_t offset, Value* value) {
+      b_.CreateStore(value, ir_.byte_offset(made, sizeof(KernelArray) * n + offset));
+    };
+    limits_.push_back({.readable = lowering_.array_field(array, ArrayField::kReadable),
+                       .writable = lowering_.array_field(array, ArrayField::kWritable)});
+    set(offsetof(KernelArray, data), lowering_.array_field(array, ArrayField::kData));
+    set(offsetof(KernelArray, shape.readable), limits_.back().readable);
+    set(offsetof(KernelArray, shape.writable), limits_.back().writable);
+    set(offsetof(KernelArray, shape.length), lowering_.array_field(array, ArrayField::kLength));
+  }
+  return made;
+}
+
+// An index that grows by one from below the end of an array to below it does not leave it in between.
+Value* LoopInPlace::all_inside(Value* first, Value* last) {
+  Value* all = b_.getTrue();
+  for (const Element& element : elements_) {
+    const Limits& limits = limits_[element.array];
+    Value* const limit = element.write ? limits.writable : limits.readable;
+    for (Value* const iteration : {first, last}) {
+      Value* const index = value_in(iteration, element.pc, element.index);
+      all = b_.CreateAnd(all, b_.CreateICmpULT(index, limit));
+    }
+  }
+  return all;
+}
+
+// The account that the virtual machine keeps of loops.
+void LoopInPlace::count(Value* iterations) {
+  const auto add = [&](std::uint32_t offset, std::uint64_t part, Value* more) {
+    Value* const place = ir_.byte_offset(frame_.state, offset);
+    const Access access{Access::kContext, part};
+    ir_.store(b_.CreateAdd(ir_.load(b_.getInt64Ty(), place, access), more), place, access);
+  };
+  const StateLayout& state = unit_.layout.state;
+  add(state.parallel_loops, 5, ir_.constant(1));
+  add(state.parallel_iterations, 6, iterations);
+  add(state.fuel_batched, 7, iterations);
+}
+
+void LoopInPlace::emit_iterations(Value* low, Value* high, Value* arrays) {
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const iteration = ir_.new_block("iteration");
+  BasicBlock* const over = ir_.new_block("over");
+  std::vector<Value*> arguments = {arrays, llvm::ConstantPointerNull::get(b_.getPtrTy()),
+                                   llvm::ConstantPointerNull::get(b_.getPtrTy()), nullptr};
+  for (std::uint32_t n = 0; n < scalars_.size(); ++n) {
+    const std::uint32_t reg = parallel_for_.a + 2 + n;
+    arguments.push_back(registers_.get(reg, parameter_type(kernel_.signature, 1 + n)));
+  }
+  b_.CreateBr(iteration);
+  b_.SetInsertPoint(iteration);
+  llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2, "index");
+  arguments[kIndices] = index;
+  b_.CreateCall(body_, arguments);
+  Value* const next = b_.CreateNSWAdd(index, ir_.constant(1));
+  index->addIncoming(low, before);
+  index->addIncoming(next, iteration);
+  b_.CreateCondBr(b_.CreateICmpSLT(next, high), iteration, over);
+  b_.SetInsertPoint(over);
+}
+
+}  // namespace dhpvm::codegen
