@@ -2,9 +2,11 @@
 // Natives of module linalg: BLAS and LAPACK on the elements of arrays, where they lie. Those libraries take matrices
 // column by column; an array, which stands row by row, is to them its transpose.
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "stdlib/native/call.h"
 #include "stdlib/native/linear_library.h"
 #include "stdlib/native/natives.h"
@@ -25,8 +27,14 @@ struct Matrix {
 
 Error wrong_shape() { return error(ErrorCode::kUserTrap, "linalg: the shapes of the arrays do not fit"); }
 
-Result<const LinearLibrary*> loaded() {
-  const LinearLibrary* const library = linear_library();
+// With as many threads as parallel loops have, if they have any.
+const LinearLibrary* library_for(const vm::NativeCall& call) {
+  const std::shared_ptr<ThreadPool>& pool = call.isolate.options().thread_pool;
+  return linear_library(pool == nullptr ? 0 : pool->size());
+}
+
+Result<const LinearLibrary*> loaded(const vm::NativeCall& call) {
+  const LinearLibrary* const library = library_for(call);
   if (library == nullptr) return error(ErrorCode::kUserTrap, "linalg: no library could be loaded");
   return library;
 }
@@ -81,7 +89,7 @@ void with_work(const Step& step) {
 // is the transpose of both sides: the factors change places.
 template <typename T>
 Status gemm(vm::NativeCall& call, LinearLibrary::Gemm<T> LinearLibrary::* function) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<T> a, matrix<T>(call, 0, Access::kRead));
   DHPVM_ASSIGN(const Matrix<T> b, matrix<T>(call, 1, Access::kRead));
   DHPVM_ASSIGN(const Matrix<T> c, matrix<T>(call, 2, Access::kWrite));
@@ -109,7 +117,7 @@ Status gemm(vm::NativeCall& call, LinearLibrary::Gemm<T> LinearLibrary::* functi
 // y = alpha op(A) x + beta y.
 template <typename T>
 Status gemv(vm::NativeCall& call, LinearLibrary::Gemv<T> LinearLibrary::* function) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<T> a, matrix<T>(call, 0, Access::kRead));
   const bool transpose = flag(call, 2);
   DHPVM_ASSIGN(const T* const x, vector<T>(call, 1, transpose ? a.rows : a.cols, Access::kRead));
@@ -131,7 +139,7 @@ Status gemv(vm::NativeCall& call, LinearLibrary::Gemv<T> LinearLibrary::* functi
 }  // namespace
 
 Status linalg_library(vm::NativeCall& call) {
-  const LinearLibrary* const library = linear_library();
+  const LinearLibrary* const library = library_for(call);
   return library == nullptr ? return_null(call) : return_text(call, library->name);
 }
 Status linalg_gemm_f64(vm::NativeCall& call) { return gemm<double>(call, &LinearLibrary::dgemm); }
@@ -140,7 +148,7 @@ Status linalg_gemv_f64(vm::NativeCall& call) { return gemv<double>(call, &Linear
 Status linalg_gemv_f32(vm::NativeCall& call) { return gemv<float>(call, &LinearLibrary::sgemv); }
 
 Status linalg_lu(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   DHPVM_ASSIGN(Int* const pivots, vector<Int>(call, 1, std::min(a.rows, a.cols), Access::kWrite));
   Int info = 0;
@@ -148,7 +156,7 @@ Status linalg_lu(vm::NativeCall& call) {
   return {};
 }
 Status linalg_cholesky(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   if (a.rows != a.cols) return wrong_shape();
   Int info = 0;
@@ -158,7 +166,7 @@ Status linalg_cholesky(vm::NativeCall& call) {
   return {};
 }
 Status linalg_qr(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   DHPVM_ASSIGN(double* const tau, vector<double>(call, 1, std::min(a.rows, a.cols), Access::kWrite));
   Int info = 0;
@@ -168,7 +176,7 @@ Status linalg_qr(vm::NativeCall& call) {
   return {};
 }
 Status linalg_qr_q(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   const Int reflections = std::min(a.rows, a.cols);
   DHPVM_ASSIGN(const double* const tau, vector<double>(call, 1, reflections, Access::kRead));
@@ -179,7 +187,7 @@ Status linalg_qr_q(vm::NativeCall& call) {
   return {};
 }
 Status linalg_svd(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   DHPVM_ASSIGN(const Matrix<double> u, matrix<double>(call, 1, Access::kWrite));
   DHPVM_ASSIGN(const Matrix<double> vt, matrix<double>(call, 3, Access::kWrite));
@@ -198,7 +206,7 @@ Status linalg_svd(vm::NativeCall& call) {
   return {};
 }
 Status linalg_eigen_symmetric(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   DHPVM_ASSIGN(double* const values, vector<double>(call, 1, a.rows, Access::kWrite));
   if (a.rows != a.cols) return wrong_shape();
@@ -216,7 +224,7 @@ Status linalg_eigen_symmetric(vm::NativeCall& call) {
   return {};
 }
 Status linalg_eigenvalues(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const LinearLibrary* const library, loaded());
+  DHPVM_ASSIGN(const LinearLibrary* const library, loaded(call));
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   DHPVM_ASSIGN(double* const real, vector<double>(call, 1, a.rows, Access::kWrite));
   DHPVM_ASSIGN(double* const imag, vector<double>(call, 2, a.rows, Access::kWrite));

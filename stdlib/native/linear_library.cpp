@@ -9,7 +9,17 @@
 namespace dhpvm::stdlib {
 namespace {
 
-std::optional<LinearLibrary> load() {
+void limit_threads(void* library, unsigned threads) {
+  int (*get)() = nullptr;
+  void (*set)(int) = nullptr;
+  // Only OpenBLAS has these.
+  if (threads == 0 || !find_function(library, "openblas_get_num_threads", get) ||
+      !find_function(library, "openblas_set_num_threads", set))
+    return;
+  if (get() > static_cast<int>(threads)) set(static_cast<int>(threads));
+}
+
+std::optional<LinearLibrary> load(unsigned threads) {
   // The reference BLAS is not among them, since it is slower than our own loops.
   const OpenedLibrary opened =
       open_first(library_names("DHPVM_BLAS", {"libopenblas.so.0", "libopenblas.so"}));
@@ -25,13 +35,14 @@ std::optional<LinearLibrary> load() {
       find_function(from, "dgesdd_", out.dgesdd) && find_function(from, "dsyevd_", out.dsyevd) &&
       find_function(from, "dgeev_", out.dgeev);
   if (!whole) return std::nullopt;
+  limit_threads(from, threads);
   return out;
 }
 
 }  // namespace
 
-const LinearLibrary* linear_library() {
-  static const std::optional<LinearLibrary> loaded = load();
+const LinearLibrary* linear_library(unsigned threads) {
+  static const std::optional<LinearLibrary> loaded = load(threads);
   return loaded ? &*loaded : nullptr;
 }
 

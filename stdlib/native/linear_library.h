@@ -45,7 +45,8 @@ struct LinearLibrary {
 };
 
 // The library of this process, loaded by the first call; null if there is none. DHPVM_BLAS names another one, or none.
-// Thread-safe.
-const LinearLibrary* linear_library();
+// `threads` of the first call limits OpenBLAS for all of them, since it has one setting for the process; 0 leaves it.
+// OPENBLAS_NUM_THREADS may ask for fewer. Thread-safe.
+const LinearLibrary* linear_library(unsigned threads);
 
 }  // namespace dhpvm::stdlib
