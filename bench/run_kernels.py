@@ -192,6 +192,8 @@ def figures_of(rows):
 
 
 def report(rows, threads, runs):
+    """The table that docs/performance.md shows, with the losses first."""
+    rows = sorted(rows, key=lambda row: row["ratio"])
     markdown(
         ["loop", "size", "OpenMP C++", "DHPVM", "times as fast", "bar", ""],
         [[row["name"], f"{row['size']:,}", f"{row['cpp_s'] * 1e3:.1f} ms", f"{row['ours_s'] * 1e3:.1f} ms", f"{row['ratio']:.2f}",
