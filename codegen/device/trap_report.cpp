@@ -29,8 +29,13 @@ class ReportTrap {
 
   // Where work-items run in lock step, one that waits for the lock keeps the one that holds it from going on,
   // unless the critical section lies inside the loop, in the branch of the attempt that succeeds.
+  //
+  // If every iteration traps, nearly all of them come after a recorded one. These find out without the lock. Records
+  // only ever become earlier, and their parts are written from the last index to the first, and read from the first to
+  // the last: what is read is never earlier than the record that is complete next.
   void emit() {
     BasicBlock* const entry = block("entry");
+    BasicBlock* const look = block("look");
     BasicBlock* const attempt = block("attempt");
     BasicBlock* const inside = block("inside");
     BasicBlock* const write = block("write");
@@ -38,7 +43,11 @@ class ReportTrap {
     BasicBlock* const again = block("again");
     BasicBlock* const done = block("done");
     b_.SetInsertPoint(entry);
-    b_.CreateBr(attempt);
+    b_.CreateCondBr(is_recorded(), look, attempt);
+
+    b_.SetInsertPoint(look);
+    call_builtin(b_, Builtin::kFence);
+    b_.CreateCondBr(is_earlier(0), attempt, done);
 
     b_.SetInsertPoint(attempt);
     Value* const lock = field(offsetof(KernelReport, lock));
@@ -49,17 +58,17 @@ class ReportTrap {
 
     b_.SetInsertPoint(inside);
     call_builtin(b_, Builtin::kFence);
-    constexpr auto kTrapped = static_cast<std::uint32_t>(KernelStatus::kTrapped);
-    Value* const status = load(b_.getInt32Ty(), offsetof(KernelReport, status));
-    Value* const is_first = b_.CreateICmpNE(status, b_.getInt32(kTrapped));
-    b_.CreateCondBr(b_.CreateOr(is_first, is_earlier(0)), write, release);
+    b_.CreateCondBr(b_.CreateOr(b_.CreateNot(is_recorded()), is_earlier(0)), write, release);
 
     b_.SetInsertPoint(write);
     store(function_->getArg(kSite), kTrap + offsetof(KernelTrap, site));
     store(function_->getArg(kArray), kTrap + offsetof(KernelTrap, array));
     for (unsigned n = 0; n < 3; ++n) {
-      store(function_->getArg(kIndex + n), kTrap + offsetof(KernelTrap, index) + 8 * n);
       store(function_->getArg(kOperands + n), kTrap + offsetof(KernelTrap, operands) + 8 * n);
+    }
+    for (unsigned n = 3; n-- > 0;) {
+      store(function_->getArg(kIndex + n), kTrap + offsetof(KernelTrap, index) + 8 * n);
+      call_builtin(b_, Builtin::kFence);
     }
     store(b_.getInt32(kTrapped), offsetof(KernelReport, status));
     b_.CreateBr(release);
@@ -80,6 +89,7 @@ class ReportTrap {
 
  private:
   static constexpr std::uint64_t kTrap = offsetof(KernelReport, trap);
+  static constexpr auto kTrapped = static_cast<std::uint32_t>(KernelStatus::kTrapped);
 
   BasicBlock* block(const char* name) { return BasicBlock::Create(b_.getContext(), name, function_); }
   Value* field(std::uint64_t offset) {
@@ -92,11 +102,16 @@ class ReportTrap {
   void store(Value* value, std::uint64_t offset) {
     b_.CreateStore(value, field(offset), /*isVolatile=*/true);
   }
+  Value* is_recorded() {
+    Value* const status = load(b_.getInt32Ty(), offsetof(KernelReport, status));
+    return b_.CreateICmpEQ(status, b_.getInt32(kTrapped));
+  }
   // Whether the iteration comes before the recorded one, by the dimensions from `d` on.
   Value* is_earlier(unsigned d) {
     Value* const recorded = load(b_.getInt64Ty(), kTrap + offsetof(KernelTrap, index) + 8 * d);
     Value* const index = function_->getArg(kIndex + d);
     if (d == 2) return b_.CreateICmpSLT(index, recorded);
+    call_builtin(b_, Builtin::kFence);
     Value* const rest = b_.CreateAnd(b_.CreateICmpEQ(index, recorded), is_earlier(d + 1));
     return b_.CreateOr(b_.CreateICmpSLT(index, recorded), rest);
   }

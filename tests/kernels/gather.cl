@@ -5,35 +5,50 @@
 #endif
 
 void report_trap(global uchar* report, uint site, uint array, ulong index0, ulong index1, ulong index2, ulong operand0, ulong operand1, ulong operand2) {
-  bool v7;
+  bool v11;
   bool more;
+  const uint v0 = *(volatile global uint*)(report + 4);
+  if (v0 == 1u) {
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    const ulong v1 = *(volatile global ulong*)(report + 16);
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    const ulong v2 = *(volatile global ulong*)(report + 24);
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
+    const ulong v3 = *(volatile global ulong*)(report + 32);
+    if (!(((long)index0 < (long)v1) | ((index0 == v1) & (((long)index1 < (long)v2) | ((index1 == v2) & ((long)index2 < (long)v3)))))) return;
+  }
   do {
-    const uint v0 = atomic_cmpxchg((volatile global uint*)report, 0u, 1u);
-    if (v0 == 0u) {
+    const uint v4 = atomic_cmpxchg((volatile global uint*)report, 0u, 1u);
+    if (v4 == 0u) {
       mem_fence(CLK_GLOBAL_MEM_FENCE);
-      const uint v1 = *(volatile global uint*)(report + 4);
-      const ulong v2 = *(volatile global ulong*)(report + 16);
-      const ulong v3 = *(volatile global ulong*)(report + 24);
-      const ulong v4 = *(volatile global ulong*)(report + 32);
-      const bool v5 = (v1 != 1u) | (((long)index0 < (long)v2) | ((index0 == v2) & (((long)index1 < (long)v3) | ((index1 == v3) & ((long)index2 < (long)v4)))));
-      if (v5) {
+      const uint v5 = *(volatile global uint*)(report + 4);
+      const ulong v6 = *(volatile global ulong*)(report + 16);
+      mem_fence(CLK_GLOBAL_MEM_FENCE);
+      const ulong v7 = *(volatile global ulong*)(report + 24);
+      mem_fence(CLK_GLOBAL_MEM_FENCE);
+      const ulong v8 = *(volatile global ulong*)(report + 32);
+      const bool v9 = (v5 != 1u) | (((long)index0 < (long)v6) | ((index0 == v6) & (((long)index1 < (long)v7) | ((index1 == v7) & ((long)index2 < (long)v8)))));
+      if (v9) {
         *(volatile global uint*)(report + 8) = site;
         *(volatile global uint*)(report + 12) = array;
-        *(volatile global ulong*)(report + 16) = index0;
         *(volatile global ulong*)(report + 40) = operand0;
-        *(volatile global ulong*)(report + 24) = index1;
         *(volatile global ulong*)(report + 48) = operand1;
-        *(volatile global ulong*)(report + 32) = index2;
         *(volatile global ulong*)(report + 56) = operand2;
+        *(volatile global ulong*)(report + 32) = index2;
+        mem_fence(CLK_GLOBAL_MEM_FENCE);
+        *(volatile global ulong*)(report + 24) = index1;
+        mem_fence(CLK_GLOBAL_MEM_FENCE);
+        *(volatile global ulong*)(report + 16) = index0;
+        mem_fence(CLK_GLOBAL_MEM_FENCE);
         *(volatile global uint*)(report + 4) = 1u;
       }
       mem_fence(CLK_GLOBAL_MEM_FENCE);
       atomic_xchg((volatile global uint*)report, 0u);
-      v7 = true;
+      v11 = true;
     } else {
-      v7 = false;
+      v11 = false;
     }
-    more = !v7;
+    more = !v11;
   } while (more);
 }
 
