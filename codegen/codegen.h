@@ -161,7 +161,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 10;
+inline constexpr std::uint32_t kInterfaceVersion = 11;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

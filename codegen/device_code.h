@@ -86,8 +86,13 @@ struct DeviceCode {
   std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
-  // With reductions and kStrides: the most work-items of a group. 0: any number of them.
+  // kStrides: the most work-items of a group, and without reductions also a sign that they move tiles together: their
+  // number along axis 0 is a multiple of 32 then. 0: any number of them.
   std::uint32_t group = 0;
+  // kStrides without reductions: iterations along axis 1 that a work-item does one after the other. If that is more
+  // than one, groups have one work-item along that axis. With reductions: more than 1 if all of a group can work off
+  // one block, which they do where there are as many groups as blocks.
+  std::uint32_t run = 1;
   Dealing dealing = Dealing::kStrides;
 };
 

@@ -43,6 +43,16 @@ llvm::Value* call_mul_high(llvm::IRBuilderBase& b, llvm::Value* left, llvm::Valu
                       {left, right});
 }
 
+llvm::GlobalVariable* local_array(llvm::Module& module, llvm::Type* element, std::uint64_t count,
+                                  const char* name) {
+  auto* const array = llvm::ArrayType::get(element, count);
+  auto* const memory = new llvm::GlobalVariable(module, array, false, llvm::GlobalValue::InternalLinkage,
+                                                llvm::UndefValue::get(array), name, nullptr,
+                                                llvm::GlobalValue::NotThreadLocal, kLocalSpace);
+  memory->setAlignment(llvm::Align(8));
+  return memory;
+}
+
 std::optional<Builtin> builtin_of(const llvm::CallBase& call) {
   const llvm::Function* const callee = call.getCalledFunction();
   if (callee == nullptr) return std::nullopt;

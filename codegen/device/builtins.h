@@ -25,12 +25,17 @@ enum class Builtin : std::uint8_t {
   kLocalId,
   kLocalSize,
   kMulHigh,  // i64 (i64, i64): the upper half of the product of two unsigned numbers
-  kBarrier,  // void (): all work-items of the group get here before one goes on, and see each other's local memory
+  // void (): all work-items of the group get here before one goes on, and see each other's local memory; in PTX, their
+  // global memory, too
+  kBarrier,
   kFence,  // void (): what this work-item did to global memory comes before what it does next, for all others
 };
 
 llvm::Value* call_builtin(llvm::IRBuilderBase& builder, Builtin which, unsigned dimension = 0);
 llvm::Value* call_mul_high(llvm::IRBuilderBase& builder, llvm::Value* left, llvm::Value* right);
+// Local memory of every group that runs the kernel, unwritten at first.
+llvm::GlobalVariable* local_array(llvm::Module& module, llvm::Type* element, std::uint64_t count,
+                                  const char* name);
 // The one that is called; nothing if it is another function.
 std::optional<Builtin> builtin_of(const llvm::CallBase& call);
 

@@ -23,6 +23,7 @@ std::vector<std::byte> encode(const DeviceCode& code) {
   writer.text(code.entry);
   writer.text(code.options);
   writer.number(code.group);
+  writer.number(code.run);
   writer.number(static_cast<std::uint64_t>(code.dealing));
   writer.number(code.parameters.size());
   for (const KernelParameter& parameter : code.parameters) {
@@ -40,6 +41,7 @@ std::optional<DeviceCode> decode(const CachedCode& cached) {
   code.entry = reader.text();
   code.options = reader.text();
   code.group = static_cast<std::uint32_t>(reader.number());
+  code.run = static_cast<std::uint32_t>(reader.number());
   code.dealing = static_cast<Dealing>(reader.number());
   code.parameters.resize(reader.count());
   for (KernelParameter& parameter : code.parameters) {

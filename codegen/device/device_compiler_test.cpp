@@ -159,6 +159,42 @@ TEST(DeviceCode, LeavesOutWhatIsProven) {
   EXPECT_THAT(code.text, Not(HasSubstr("report_trap")));
 }
 
+// A loop that adds up rows of as many elements as `turns` puts into p7.
+DeviceCode sum_rows(const std::string& turns, const DeviceTarget& target, bool can_trap = false) {
+  const bytecode::Module module = module_of("(i64, i64, [f32], [f32]) registers 8 2", fmt::format(R"(
+    {}
+    mul.i64 p3, p0, p7
+    imm p2, 0
+    imm p4, 0
+  next:
+    add.i64 p5, p3, p2
+    load.f32 p6, r0, p5
+    add.f32 p4, p4, p6
+    for.i64 p2, p7, next
+    store.f32 r1, p0, p4
+    return)",
+                                                                                                  turns));
+  std::set<CallPath> proven;
+  for (std::uint32_t at = 0; at < 20 && !can_trap; ++at) proven.insert({{0, at}});
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  return compiler.compile({.module = &module, .kernel = 0, .proven = proven}, target).value();
+}
+
+TEST(DeviceCode, MovesRowsByTiles) {
+  const DeviceCode code = sum_rows("move.p p7, p1", ptx());
+  EXPECT_EQ(code.group, 128U);
+  EXPECT_EQ(code.run, 1U);
+  EXPECT_THAT(code.text, HasSubstr("bar.sync"));
+  EXPECT_THAT(code.text, HasSubstr("ld.shared"));
+  EXPECT_THAT(code.text, HasSubstr("ld.global.nc"));
+  for (const DeviceCode& other :
+       {sum_rows("move.p p7, p1", ptx(), /*can_trap=*/true), sum_rows("imm p7, 5", ptx()),
+        sum_rows("imm p7, 1", ptx()), sum_rows("move.p p7, p1", opencl())}) {
+    EXPECT_EQ(other.group, 0U);
+    EXPECT_THAT(other.text, Not(HasSubstr("bar.sync")));
+  }
+}
+
 TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {
   const bytecode::Module module = sum();
   const DeviceCode groups = compile(module, opencl()).value();
@@ -173,6 +209,10 @@ TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {
   EXPECT_EQ(runs.dealing, Dealing::kRuns);
   EXPECT_THAT(runs.text, Not(HasSubstr("barrier(")));
   EXPECT_THAT(compile(module, ptx()).value().text, HasSubstr(".maxntid 256, 1, 1"));
+  EXPECT_EQ(compile(module, ptx()).value().run, 1U) << "iterations that can trap come one after the other";
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  const KernelRequest request = {.module = &module, .kernel = 0, .proven = {{{0, 0}}}};
+  EXPECT_EQ(compiler.compile(request, ptx()).value().run, 8U);
 }
 
 TEST(DeviceCode, GivesEachWorkItemOfAProcessorOneIteration) {
@@ -213,6 +253,17 @@ TEST(DeviceCode, FusesNothingUnlessItMay) {
   EXPECT_THAT(strict, HasSubstr("add.rn.f32"));
   EXPECT_THAT(strict, Not(HasSubstr("fma")));
   EXPECT_THAT(compile(multiply_add("fastmath"), ptx()).value().text, HasSubstr("fma.rn.f32"));
+}
+
+TEST(DeviceCode, ApproximatesQuotientsIfItMay) {
+  const auto text_of = [](const std::string& hints) {
+    const bytecode::Module module =
+        module_of("(i64, f32, [f32]) registers 4 1",
+                  "load.f32 p2, r0, p0\ndiv.f32 p3, p2, p1\nstore.f32 r0, p0, p3\nreturn", hints);
+    return compile(module, ptx()).value().text;
+  };
+  EXPECT_THAT(text_of(""), HasSubstr("div.rn.f32"));
+  EXPECT_THAT(text_of("fastmath"), HasSubstr("div.approx.f32"));
 }
 
 TEST(DeviceCode, AddsDenormalsAtomically) {

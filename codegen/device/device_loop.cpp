@@ -42,7 +42,9 @@ DeviceEntry LoopEmitter::emit() {
     case Dealing::kSingly: emit_single(); break;
     case Dealing::kRuns: emit_run_blocks(); break;
     case Dealing::kStrides:
-      if (record_.reductions.empty()) {
+      if (form_.tiled != nullptr) {
+        emit_tiled_dimension(0);
+      } else if (record_.reductions.empty()) {
         emit_dimension(0);
       } else {
         emit_group_blocks();
@@ -107,6 +109,47 @@ void LoopEmitter::emit_dimension(unsigned d) {
   });
 }
 
+void LoopEmitter::emit_tiled_dimension(unsigned d) {
+  const unsigned axis = inner_ - d;
+  Value* const group = call_builtin(b_, Builtin::kGroupId, axis);
+  const auto go_on = [&] { d < inner_ ? emit_tiled_dimension(d + 1) : call_tiled_body(); };
+  if (form_.run > 1 && axis == 1) {
+    Value* const run = i64(form_.run);
+    Value* const step = b_.CreateMul(call_builtin(b_, Builtin::kGroupCount, axis), run);
+    counted(b_.CreateMul(group, run), extent_[d], step, [&](Value* offset) {
+      first_[d] = b_.CreateAdd(low_[d], offset);
+      count_[d] = i64(1);
+      index_[d] = first_[d];
+      turns_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, run, b_.CreateSub(extent_[d], offset));
+      go_on();
+    });
+    return;
+  }
+  Value* const size = call_builtin(b_, Builtin::kLocalSize, axis);
+  Value* const step = call_builtin(b_, Builtin::kGlobalSize, axis);
+  counted(b_.CreateMul(group, size), extent_[d], step, [&](Value* offset) {
+    first_[d] = b_.CreateAdd(low_[d], offset);
+    count_[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, b_.CreateSub(extent_[d], offset));
+    index_[d] = b_.CreateAdd(first_[d], call_builtin(b_, Builtin::kLocalId, axis), "i");
+    go_on();
+  });
+}
+
+void LoopEmitter::call_tiled_body() {
+  llvm::SmallVector<Value*> arguments = arguments_of_body();
+  for (unsigned d = 0; d <= inner_; ++d) arguments.append({first_[d], count_[d]});
+  if (turns_ != nullptr) arguments.push_back(turns_);
+  b_.CreateCall(form_.tiled, arguments);
+}
+
+llvm::SmallVector<llvm::Value*> LoopEmitter::arguments_of_body() {
+  Value* const unused = llvm::PoisonValue::get(b_.getPtrTy());
+  llvm::SmallVector<Value*> arguments = {arrays_, /*stop*/ unused, /*traps*/ unused};
+  for (unsigned d = 0; d <= inner_; ++d) arguments.push_back(index_[d]);
+  for (std::size_t n = 0; n < body_.scalars.size(); ++n) arguments.push_back(parameters_.scalar(b_, n));
+  return arguments;
+}
+
 llvm::BasicBlock* LoopEmitter::leaving() {
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);
   BasicBlock* const leave = block("leave");
@@ -116,10 +159,7 @@ llvm::BasicBlock* LoopEmitter::leaving() {
 }
 
 LoopEmitter::Values LoopEmitter::call_body(const Values& accumulators, BasicBlock* trapped) {
-  Value* const unused = llvm::PoisonValue::get(b_.getPtrTy());
-  llvm::SmallVector<Value*> arguments = {arrays_, /*stop*/ unused, /*traps*/ unused};
-  for (unsigned d = 0; d <= inner_; ++d) arguments.push_back(index_[d]);
-  for (std::size_t n = 0; n < body_.scalars.size(); ++n) arguments.push_back(parameters_.scalar(b_, n));
+  llvm::SmallVector<Value*> arguments = arguments_of_body();
   arguments.append(accumulators.begin(), accumulators.end());
   llvm::CallInst* const result = b_.CreateCall(body_.function, arguments);
   if (!body_.sites.empty()) {

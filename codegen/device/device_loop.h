@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "codegen/device/terms.h"
 #include "codegen/device_code.h"
 #include "codegen/lower/kernel_lowering.h"
 
@@ -28,6 +29,11 @@ struct DeviceForm {
   Buffers buffers = Buffers::kAddresses;
   Dealing dealing = Dealing::kStrides;
   std::uint32_t group = 0;  // as in DeviceCode
+  std::uint32_t run = 1;    // as in DeviceCode
+  // Called in place of the body, if not null: a tiled body (tile_loops.h). Without reductions, kStrides.
+  llvm::Function* tiled = nullptr;
+  // With reductions, kStrides: not null if groups share blocks where there are as many groups as blocks.
+  const BodyTerms* terms = nullptr;
 };
 
 // Emits `name`, which calls the body; the body must be inlined into it.

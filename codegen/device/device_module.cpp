@@ -15,6 +15,7 @@
 #include "codegen/device/atomics.h"
 #include "codegen/device/builtins.h"
 #include "codegen/device/sink_stores.h"
+#include "codegen/device/tile_loops.h"
 #include "codegen/device/wide_products.h"
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
@@ -60,14 +61,13 @@ void drop_promises(llvm::Function& body) {
 
 }  // namespace
 
-Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers buffers, bool is_processor,
-                                        const std::string& triple, const std::string& data_layout) {
+Result<DeviceModule> make_device_module(const KernelRequest& request, const ModuleForm& form) {
   DeviceModule made;
   made.ir.context = std::make_unique<llvm::LLVMContext>();
   made.ir.module = std::make_unique<llvm::Module>("kernel", *made.ir.context);
   llvm::Module& module = *made.ir.module;
-  module.setTargetTriple(triple);
-  module.setDataLayout(data_layout);
+  module.setTargetTriple(form.triple);
+  module.setDataLayout(form.data_layout);
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   constexpr KernelForm kForm = {
       .element_space = kGlobalSpace, .can_be_stopped = false, .reports_traps = false};
@@ -80,10 +80,27 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers bu
   DHPVM_TRY(run_passes(module, nullptr, kFirstPasses));
   order_updates(*body.function);
   body.function->addFnAttr(llvm::Attribute::AlwaysInline);
-  made.dealing = dealing_of(record, is_processor);
+  made.dealing = dealing_of(record, form.is_processor);
   if (!record.reductions.empty() && made.dealing == Dealing::kStrides) made.group = largest_group(body);
-  made.entry = make_device_loop(*request.module, record, body, {buffers, made.dealing, made.group},
-                                kDeviceEntry, module);
+  DeviceForm loop = {form.buffers, made.dealing};
+  BodyTerms terms;
+  if (form.has_teams && body.sites.empty()) {
+    if (record.reductions.empty()) {
+      const TiledBody tiled = tile_body(body, record.dimensions);
+      loop.tiled = tiled.function;
+      made.group = tiled.group;
+      made.run = tiled.run;
+    } else if (made.group > bytecode::kReductionLanes) {
+      terms = split_terms(body);
+      if (terms.function != nullptr) {
+        loop.terms = &terms;
+        made.run = made.group / bytecode::kReductionLanes;
+      }
+    }
+  }
+  loop.group = made.group;
+  loop.run = made.run;
+  made.entry = make_device_loop(*request.module, record, body, loop, kDeviceEntry, module);
   made.sites = std::move(body.sites);
   made.fast_math = record.fast_math;
   std::string problems;

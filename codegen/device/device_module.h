@@ -26,13 +26,23 @@ struct DeviceModule {
   DeviceEntry entry;
   std::vector<KernelSite> sites;
   bool fast_math = false;
-  std::uint32_t group = 0;  // as in DeviceCode, like `dealing`
+  std::uint32_t group = 0;  // as in DeviceCode, like the next two
+  std::uint32_t run = 1;
   Dealing dealing = Dealing::kStrides;
 };
 
+struct ModuleForm {
+  Buffers buffers = Buffers::kAddresses;
+  bool is_processor = false;  // as in DeviceTarget
+  // Whether work-items of a group work together: they move rows through local memory (tile_plan.h), for which arrays
+  // that the loop writes must not overlap others, and share blocks of reductions (terms.h).
+  bool has_teams = false;
+  std::string triple;
+  std::string data_layout;
+};
+
 // kUnsupported as lower_kernel.
-Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers buffers, bool is_processor,
-                                        const std::string& triple, const std::string& data_layout);
+Result<DeviceModule> make_device_module(const KernelRequest& request, const ModuleForm& form);
 
 // Runs passes, in LLVM's notation, over the module, for `machine` if there is one. Functions of the C library are taken
 // for unknown ones: a device does not have the others that LLVM would replace them by.

@@ -129,6 +129,16 @@ Value* EntryParameters::make_descriptors(llvm::IRBuilderBase& b) const {
   return memory;
 }
 
+void mark_distinct_arrays(DeviceEntry& entry) {
+  const auto is_array = [](const KernelParameter& parameter) {
+    return parameter.kind == ParameterKind::kData;
+  };
+  if (std::ranges::count_if(entry.parameters, is_array) < 2) return;
+  for (unsigned n = 0; n < entry.parameters.size(); ++n) {
+    if (is_array(entry.parameters[n])) entry.function->addParamAttr(n, llvm::Attribute::NoAlias);
+  }
+}
+
 void drop_unused_parameters(DeviceEntry& entry) {
   llvm::Function& old = *entry.function;
   std::vector<llvm::Type*> types;

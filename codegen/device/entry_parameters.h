@@ -41,6 +41,9 @@ class EntryParameters {
   llvm::Function* function_ = nullptr;
 };
 
+// Says that the arrays overlap no other ones.
+void mark_distinct_arrays(DeviceEntry& entry);
+
 // Leaves out the parameters that nothing is done with; the function is replaced by another.
 void drop_unused_parameters(DeviceEntry& entry);
 

@@ -19,6 +19,15 @@ void LoopEmitter::emit_group_blocks() {
   Value* const first = b_.CreateMul(linear(Builtin::kGroupId, Builtin::kGroupCount), runs);
   Value* const step = b_.CreateMul(product(Builtin::kGroupCount), runs);
   make_local_memory(item);
+  if (form_.terms != nullptr) {
+    BasicBlock* const shared = block("shared");
+    BasicBlock* const separate = block("separate");
+    Value* const is_one_each = b_.CreateICmpEQ(product(Builtin::kGroupCount), total);
+    b_.CreateCondBr(b_.CreateAnd(is_one_each, b_.CreateICmpUGT(runs, i64(1))), shared, separate);
+    b_.SetInsertPoint(shared);
+    emit_shared_block(item, of_row);
+    b_.SetInsertPoint(separate);
+  }
 
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const header = block("blocks");
@@ -99,11 +108,8 @@ void LoopEmitter::emit_lane(Value* number, Value* blocks_of_row, BasicBlock* joi
 // One value per work-item and reduction, with room for the largest group.
 void LoopEmitter::make_local_memory(Value* item) {
   for (llvm::Type* const type : body_.accumulators) {
-    auto* const array = llvm::ArrayType::get(type, form_.group);
-    auto* const memory = new llvm::GlobalVariable(module_, array, false, llvm::GlobalValue::InternalLinkage,
-                                                  llvm::UndefValue::get(array), "lanes", nullptr,
-                                                  llvm::GlobalValue::NotThreadLocal, kLocalSpace);
-    memory->setAlignment(llvm::Align(8));
+    llvm::GlobalVariable* const memory = local_array(module_, type, form_.group, "lanes");
+    local_.push_back(memory);
     places_.push_back(b_.CreateInBoundsGEP(type, memory, item));
   }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two
-// ways of dealing out the blocks of reductions (group_reductions.cpp, run_reductions.cpp).
+// The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two ways of
+// dealing out the blocks of reductions (group_reductions.cpp, run_reductions.cpp; shared_reductions.cpp where there
+// are few of them).
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 
 #include <vector>
@@ -34,9 +36,13 @@ class LoopEmitter {
   // ---- device_loop.cpp
   void emit_single();
   void emit_dimension(unsigned dimension);
+  // The same for whole groups, whose work-items stay together.
+  void emit_tiled_dimension(unsigned dimension);
+  void call_tiled_body();
   // Does the iteration index_. Goes on in a new block, and to `trapped` after a trap has been reported. Returns the new
   // accumulators.
   Values call_body(const Values& accumulators, BasicBlock* trapped);
+  llvm::SmallVector<Value*> arguments_of_body();
   void report_trap(Value* result, Value* site);
   // A block that ends this work-item.
   BasicBlock* leaving();
@@ -59,6 +65,11 @@ class LoopEmitter {
   Value* linear(Builtin id, Builtin count);
   Value* product(Builtin count);
 
+  // ---- shared_reductions.cpp
+  // The block whose number is that of the group, by all of the group; ends this work-item.
+  void emit_shared_block(Value* item, Value* blocks_of_row);
+  Values fold_terms(const Values& sums, Value* base, Value* end, Value* folds);
+
   // ---- run_reductions.cpp The part of `extent` that is the share of number `id` of `count`, as begin and
   // end. The begin may lie behind the end.
   std::pair<Value*, Value*> run_of(Value* extent, Value* id, Value* count);
@@ -78,8 +89,13 @@ class LoopEmitter {
   Value* low_[3] = {};
   Value* extent_[3] = {};
   Value* index_[3] = {};
+  // For a tiled body: arguments of it, as tile_loops.h says.
+  Value* first_[3] = {};
+  Value* count_[3] = {};
+  Value* turns_ = nullptr;
   Value* lane_ = nullptr;
-  Values places_;  // of this work-item in local memory, by reduction
+  std::vector<llvm::GlobalVariable*> local_;  // memory with a value for each work-item, by reduction
+  Values places_;                             // of this work-item in it
 };
 
 }  // namespace dhpvm::codegen

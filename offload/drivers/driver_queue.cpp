@@ -15,7 +15,8 @@ using Kind = OperationRecord::Kind;
 DriverKernel::DriverKernel(const DeviceBase& owner, const KernelImage& image)
     : OwnedKernel(owner, image),
       parameters_(image.device_code.parameters),
-      needs_{!image.reductions.empty(), image.device_code.group, image.device_code.dealing} {}
+      needs_{!image.reductions.empty(), image.device_code.group, image.device_code.dealing,
+             image.device_code.run} {}
 
 std::uint64_t value_of(const KernelParameter& parameter, const Operation& launch) {
   const auto bits = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };

@@ -36,6 +36,14 @@ bool is_filled(std::uint64_t extent, std::uint64_t width) {
   return launched - extent <= launched / 5;
 }
 
+// Work-items of a group along axis 0 for tiles: those without an iteration help to move them, and all of a warp move
+// what lies together.
+std::uint64_t width_for_tiles(std::uint64_t extent, std::uint64_t room) {
+  const std::uint64_t width =
+      quotient_up(quotient_up(extent, quotient_up(extent, room)), kTogether) * kTogether;
+  return width <= room ? width : room / kTogether * kTogether;
+}
+
 // Work-items of a group along an axis, `room` at most.
 std::uint64_t width_along(unsigned axis, std::uint64_t extent, std::uint64_t room) {
   if (extent <= room) return extent;
@@ -47,25 +55,29 @@ std::uint64_t width_along(unsigned axis, std::uint64_t extent, std::uint64_t roo
   return width;
 }
 
-// The most work-items of a group with which every processor has a group, if there are iterations for that.
-std::uint64_t room_of(const IterationSpace& space, const GridLimits& limits) {
-  std::uint64_t iterations = 1;
-  for (unsigned d = 0; d < space.dimensions; ++d) iterations *= space.extent(d);
+// The most work-items of a group with which every processor has a group, if there are `items` for that.
+std::uint64_t room_of(std::uint64_t items, const GridLimits& limits) {
   std::uint64_t room = limits.group;
-  while (room / 2 >= kTogether && quotient_up(iterations, room) < limits.processors) room /= 2;
+  while (room / 2 >= kTogether && quotient_up(items, room) < limits.processors) room /= 2;
   return room;
 }
 
 // Neighbouring work-items do neighbouring iterations, so that their accesses coalesce: a group takes as many as the
 // innermost dimension has, and extends outwards with the rest of its work-items.
-LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
+LaunchGrid cover(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
   LaunchGrid grid;
-  std::uint64_t group = room_of(space, limits);
+  std::array<std::uint64_t, 3> extents = {1, 1, 1};
+  for (unsigned axis = 0; axis < space.dimensions; ++axis) extents[axis] = space.extent(space.inner() - axis);
+  extents[1] = quotient_up(extents[1], needs.run);
+  std::uint64_t group = room_of(extents[0] * extents[1] * extents[2], limits);
   std::uint64_t groups = limits.groups;
   for (unsigned axis = 0; axis < space.dimensions; ++axis) {
-    const std::uint64_t extent = space.extent(space.inner() - axis);
+    const std::uint64_t extent = extents[axis];
     if (axis == 2) group = std::min(group, kThickestGroup);
-    grid.group[axis] = limited(width_along(axis, extent, group), group);
+    std::uint64_t width = width_along(axis, extent, group);
+    if (axis == 0 && needs.group != 0) width = width_for_tiles(extent, group);
+    if (axis == 1 && needs.run > 1) width = 1;
+    grid.group[axis] = limited(width, group);
     grid.groups[axis] = limited(quotient_up(extent, grid.group[axis]),
                                 axis == 0 ? groups : std::min(groups, kMostAlongOuterAxes));
     group /= grid.group[axis];
@@ -74,11 +86,20 @@ LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
   return grid;
 }
 
-// Each run of work-items has a block, and a group as many runs as leave a group for every processor.
-LaunchGrid cover_blocks(std::uint64_t blocks, const GridLimits& limits) {
+// Each run of work-items has a block, and a group as many runs as leave a group for every processor. Where that are
+// fewer than a group can have, all of the largest group share a block if the kernel can do that.
+LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
   LaunchGrid grid;
-  const std::uint64_t runs =
-      limited(blocks / std::max(limits.processors, 1U), limits.group / bytecode::kReductionLanes);
+  const std::uint64_t blocks = reduction_blocks(space);
+  const std::uint64_t most = limits.group / bytecode::kReductionLanes;
+  const std::uint64_t runs = limited(blocks / std::max(limits.processors, 1U), most);
+  const std::uint64_t sharing =
+      std::min(most, quotient_up(space.extent(space.inner()), bytecode::kReductionLanes));
+  if (needs.run > 1 && runs < sharing && blocks <= limits.groups) {
+    grid.group[0] = static_cast<std::uint32_t>(sharing * bytecode::kReductionLanes);
+    grid.groups[0] = static_cast<std::uint32_t>(blocks);
+    return grid;
+  }
   grid.group[0] = static_cast<std::uint32_t>(runs * bytecode::kReductionLanes);
   grid.groups[0] = limited(quotient_up(blocks, runs), limits.groups);
   return grid;
@@ -99,12 +120,11 @@ bool is_small(const LaunchPiece& piece) { return count(piece) <= 2048; }
 }  // namespace
 
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
-  if (!needs.reductions) return cover(space, limits);
-  const std::uint64_t blocks = reduction_blocks(space);
-  if (needs.dealing != codegen::Dealing::kRuns) return cover_blocks(blocks, limits);
+  if (!needs.reductions) return cover(space, needs, limits);
+  if (needs.dealing != codegen::Dealing::kRuns) return cover_blocks(space, needs, limits);
   LaunchGrid grid;
   grid.group[0] = limits.group;
-  grid.groups[0] = limited(blocks, limits.groups);
+  grid.groups[0] = limited(reduction_blocks(space), limits.groups);
   return grid;
 }
 

@@ -29,8 +29,9 @@ struct GridLimits {
 // The facts about a kernel's distribution of iterations that its grid depends on.
 struct GridNeeds {
   bool reductions = false;  // it has some
-  std::uint32_t group = 0;  // as in DeviceCode, like `dealing`; limits heed it
+  std::uint32_t group = 0;  // as in DeviceCode, like `dealing` and `run`; limits heed it
   codegen::Dealing dealing = codegen::Dealing::kStrides;
+  std::uint32_t run = 1;
 };
 
 // For kStrides and kRuns. `space` is one that may be launched, here and below.

@@ -54,6 +54,11 @@ TEST(LaunchGrid, GivesEachRunOfLanesABlock) {
   EXPECT_EQ(plan_grid(line(9 * block), needs, {256, 1000, 4}), (LaunchGrid{{64, 1, 1}, {5, 1, 1}}))
       << "a group for each processor";
   EXPECT_EQ(plan_grid(line(9 * block), needs, {128, 2, 1}), (LaunchGrid{{128, 1, 1}, {2, 1, 1}}));
+  needs.run = 8;
+  EXPECT_EQ(plan_grid(line(9 * block), needs, {256, 1000, 132}), (LaunchGrid{{256, 1, 1}, {9, 1, 1}}))
+      << "a group for each block";
+  EXPECT_EQ(plan_grid(line(40), needs, {256, 1000, 132}), (LaunchGrid{{64, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(100 * block), needs, {256, 1000, 4}), (LaunchGrid{{256, 1, 1}, {13, 1, 1}}));
   needs = {.reductions = true, .group = 0, .dealing = Dealing::kRuns};
   EXPECT_EQ(plan_grid(line(5 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {5, 1, 1}}));
   EXPECT_EQ(plan_grid(line(50 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {8, 1, 1}}));
@@ -66,6 +71,18 @@ TEST(LaunchGrid, HasAGroupForEachProcessor) {
   EXPECT_EQ(plan_grid(space(1000, 1), {}, kMany), (LaunchGrid{{1, 32, 1}, {1, 32, 1}}));
   EXPECT_EQ(plan_grid(space(100, 130), {}, kMany), (LaunchGrid{{32, 2, 1}, {5, 50, 1}}));
   EXPECT_EQ(plan_grid(space(5000, 130), {}, kMany), (LaunchGrid{{130, 1, 1}, {1, 5000, 1}}));
+}
+
+TEST(LaunchGrid, MakesGroupsOfWholeWarpsForTiles) {
+  constexpr GridLimits kMany = {128, 1 << 20, 132};
+  GridNeeds needs = {.group = 128};
+  EXPECT_EQ(plan_grid(line(20), needs, kMany), (LaunchGrid{{32, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(100), needs, kMany), (LaunchGrid{{32, 1, 1}, {4, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(100'000), needs, kMany), (LaunchGrid{{128, 1, 1}, {782, 1, 1}}));
+  EXPECT_EQ(plan_grid(space(1000, 40), needs, kMany), (LaunchGrid{{64, 2, 1}, {1, 500, 1}}));
+  needs.run = 32;
+  EXPECT_EQ(plan_grid(space(1000, 40), needs, kMany), (LaunchGrid{{32, 1, 1}, {2, 32, 1}}));
+  EXPECT_EQ(plan_grid(space(5000, 5000), needs, kMany), (LaunchGrid{{128, 1, 1}, {40, 157, 1}}));
 }
 
 // The share of the launched work-items that have an iteration.

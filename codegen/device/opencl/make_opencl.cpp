@@ -70,27 +70,19 @@ Status check(const Needs& needs, const DeviceTarget& target, bool fast_math) {
   return {};
 }
 
-// Arrays of a launch hardly ever overlap, which only the launch knows: the text can be compiled for both, so
-// that what is done here must hold for both.
-void mark_arrays(DeviceEntry& entry) {
-  const auto is_array = [](const KernelParameter& parameter) {
-    return parameter.kind == ParameterKind::kData;
-  };
-  if (std::ranges::count_if(entry.parameters, is_array) < 2) return;
-  for (unsigned n = 0; n < entry.parameters.size(); ++n) {
-    if (is_array(entry.parameters[n])) entry.function->addParamAttr(n, llvm::Attribute::NoAlias);
-  }
-}
-
 Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget& target) {
-  DHPVM_ASSIGN(DeviceModule made,
-               make_device_module(request, Buffers::kAndOffsets, target.is_processor, kTriple, kLayout));
+  DHPVM_ASSIGN(DeviceModule made, make_device_module(request, {.buffers = Buffers::kAndOffsets,
+                                                               .is_processor = target.is_processor,
+                                                               .triple = kTriple,
+                                                               .data_layout = kLayout}));
   llvm::Module& module = *made.ir.module;
   DHPVM_TRY(run_passes(module, nullptr, kPasses));
   define_report_trap(module);
   DHPVM_TRY(opencl::prepare_to_print(module));
   drop_unused_parameters(made.entry);
-  mark_arrays(made.entry);
+  // Arrays of a launch hardly ever overlap, which only the launch knows: the text can be compiled for both, so that
+  // what is done here must hold for both.
+  mark_distinct_arrays(made.entry);
   Needs needs;
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function)) look_at(instruction, needs);

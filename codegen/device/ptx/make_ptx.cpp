@@ -80,23 +80,27 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   DHPVM_ASSIGN(const std::unique_ptr<llvm::TargetMachine> machine, new_machine(target.processor, fast_math));
   const std::string layout = machine->createDataLayout().getStringRepresentation();
   DHPVM_ASSIGN(DeviceModule made,
-               make_device_module(request, Buffers::kAddresses, /*is_processor=*/false, kTriple, layout));
+               make_device_module(request, {.has_teams = true, .triple = kTriple, .data_layout = layout}));
   llvm::Module& module = *made.ir.module;
   ptx::replace_builtins(module);
   ptx::expand_inexact_updates(module, fast_math);
   DHPVM_TRY(libdevice.link(module, number_of(target.processor)));
+  mark_distinct_arrays(made.entry);
   DHPVM_TRY(run_passes(module, machine.get(), kPasses));
   drop_unused_parameters(made.entry);
   ptx::mark_constant_loads(made.entry);
   define_report_trap(module);
   ptx::replace_builtins(module);
   ptx::mark_kernel(*made.entry.function, made.group);
+  // For the back end: approximate division of f32.
+  if (fast_math) made.entry.function->addFnAttr("unsafe-fp-math", "true");
   DeviceCode code;
   DHPVM_ASSIGN(code.text, emit_assembly(module, *machine, Pipeline::kFunctions));
   code.entry = kDeviceEntry;
   code.parameters = std::move(made.entry.parameters);
   code.sites = std::move(made.sites);
   code.group = made.group;
+  code.run = made.run;
   return code;
 }
 

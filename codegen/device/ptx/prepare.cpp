@@ -83,27 +83,25 @@ void expand_inexact_updates(llvm::Module& module, bool fast_math) {
 }
 
 void mark_constant_loads(const DeviceEntry& entry) {
-  llvm::SmallPtrSet<const llvm::MDNode*, 4> written;
-  const auto is_array = [&](const Value* address) {
-    const auto* const base = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(address, 0));
-    return base != nullptr && entry.parameters[base->getArgNo()].kind == ParameterKind::kData;
+  // A parameter whose memory overlaps no other one's; null if it is not known which one it is.
+  const auto base_of = [](const Value* address) {
+    return llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(address, 0));
   };
+  llvm::SmallPtrSet<const llvm::Argument*, 4> written;
   for (llvm::Instruction& instruction : llvm::instructions(*entry.function)) {
     if (instruction.isAtomic()) return;
     const auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
     if (store == nullptr || store->getPointerAddressSpace() != kGlobalSpace) continue;
-    const llvm::MDNode* const kind = store->getMetadata(llvm::LLVMContext::MD_tbaa);
-    if (kind != nullptr) {
-      written.insert(kind);
-    } else if (is_array(store->getPointerOperand())) {
-      return;
-    }
+    const llvm::Argument* const base = base_of(store->getPointerOperand());
+    if (base == nullptr) return;
+    written.insert(base);
   }
   for (llvm::Instruction& instruction : llvm::instructions(*entry.function)) {
     auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
     if (load == nullptr || load->getPointerAddressSpace() != kGlobalSpace) continue;
-    const llvm::MDNode* const kind = load->getMetadata(llvm::LLVMContext::MD_tbaa);
-    if (kind == nullptr || written.contains(kind)) continue;
+    const llvm::Argument* const base = base_of(load->getPointerOperand());
+    if (base == nullptr || written.contains(base)) continue;
+    if (entry.parameters[base->getArgNo()].kind != ParameterKind::kData) continue;
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(load->getContext(), {}));
   }
 }

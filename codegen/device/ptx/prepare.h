@@ -12,8 +12,8 @@ void replace_builtins(llvm::Module& module);
 // `atom.add.f32` on global memory takes denormals for zero: strict code does without.
 void expand_inexact_updates(llvm::Module& module, bool fast_math);
 
-// Loads from arrays that the kernel cannot write go through the cache for constant data: those of a kind of
-// element that is written nowhere. Arrays of one kind may be the same.
+// Loads from arrays that the kernel does not write go through the cache for constant data. Arrays that it writes
+// overlap no other ones: loops with such arrays run on the host.
 void mark_constant_loads(const DeviceEntry& entry);
 
 // Makes the function one that the host can launch, in groups of at most a size if that is not 0.
