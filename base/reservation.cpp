@@ -9,11 +9,22 @@
 namespace dhpvm {
 
 Reservation::Reservation(std::size_t bytes, std::size_t alignment) {
-  // Map more than needed and cut both ends off: the only way to an alignment above a page.
+  const auto map = [](std::size_t size) {
+    return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  };
   const std::size_t mapped = bytes + alignment;
   if (mapped < bytes) return;
-  void* start =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  // Kernels from 6.7 on align what is a multiple of 2 MiB by themselves, and pages are aligned to 4 KiB everywhere.
+  void* start = map(bytes);
+  if (start == MAP_FAILED) return;
+  if ((reinterpret_cast<std::uintptr_t>(start) & (alignment - 1)) == 0) {
+    data_ = static_cast<std::byte*>(start);
+    size_ = bytes;
+    return;
+  }
+  // Map more than needed and cut both ends off: the only way to an alignment that the system does not choose.
+  munmap(start, bytes);
+  start = map(mapped);
   if (start == MAP_FAILED) return;
   auto* const address = static_cast<std::byte*>(start);
   const std::size_t before = -reinterpret_cast<std::uintptr_t>(start) & (alignment - 1);

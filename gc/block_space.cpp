@@ -31,18 +31,23 @@ constexpr std::size_t kSmallPages = 2 * kHugePage;
 constexpr std::size_t kMinimumReservation = 16 * kBlockSize;
 constexpr std::size_t kBlocksPerHugePage = kHugePage / kBlockSize;
 constexpr std::uint8_t kIdleCyclesBeforeDiscard = 2;
+
+// A heap that ends clears the marks of so few blocks itself, a page each: that takes less time than giving them back to
+// the system, and getting them again.
+constexpr BlockIndex kMarksCleared = 4;
 constexpr int kScribble = 0xDB;
 
 }  // namespace
 
-Status BlockSpace::reserve(std::size_t bytes, bool scribble) {
+Status BlockSpace::reserve(std::size_t bytes, bool scribble, ReservationPool* pool) {
+  pool_ = pool;
   scribble_ = scribble;
   bool refused = false;
   for (bytes = round_up(std::max(bytes, kMinimumReservation), kHugePage); bytes >= kMinimumReservation;
        bytes = round_up(bytes / 2, kBlockSize)) {
-    memory_ = Reservation(bytes, kHugePage);
-    mark_memory_ = Reservation(bytes / kGranule, kHugePage);
-    info_memory_ = Reservation(round_up(bytes / kBlockSize * sizeof(Info), 4096), 4096);
+    memory_ = take_reservation(pool, bytes, kHugePage);
+    mark_memory_ = take_reservation(pool, bytes / kGranule, kHugePage);
+    info_memory_ = take_reservation(pool, round_up(bytes / kBlockSize * sizeof(Info), kPageSize), kPageSize);
     if (memory_.data() != nullptr && mark_memory_.data() != nullptr && info_memory_.data() != nullptr) {
       // A reservation granted after refusals may be nearly all that the system has left, and large objects,
       // stacks, threads and compiled code need address space as well: half of it is theirs.
@@ -50,8 +55,6 @@ Status BlockSpace::reserve(std::size_t bytes, bool scribble) {
         memory_ = Reservation();
         continue;
       }
-      memory_.prefer_huge_pages(kSmallPages);
-      mark_memory_.prefer_huge_pages(kHugePage);
       return {};
     }
     refused = true;
@@ -59,6 +62,35 @@ Status BlockSpace::reserve(std::size_t bytes, bool scribble) {
   }
   return error(ErrorCode::kOutOfMemory, "the system grants no address space for a heap: {}",
                memory_shortage());
+}
+
+BlockSpace::~BlockSpace() {
+  if (pool_ != nullptr) give_back();
+}
+
+// All that was written reads as zero afterwards.
+void BlockSpace::give_back() {
+  if (high_water_ != 0) {
+    unpoison(memory_.data(), high_water_ * kBlockSize);
+    memory_.discard(0, high_water_ * kBlockSize);
+    const std::size_t mark_bytes = high_water_ * kGranulesPerBlock;
+    if (high_water_ <= kMarksCleared) {
+      std::memset(marks(), 0, mark_bytes);
+    } else {
+      mark_memory_.discard(0, mark_bytes);
+    }
+    std::memset(info_memory_.data(), 0, high_water_ * sizeof(Info));
+  }
+  give_back_reservation(pool_, std::move(memory_));
+  give_back_reservation(pool_, std::move(mark_memory_));
+  give_back_reservation(pool_, std::move(info_memory_));
+}
+
+// Small heaps do without the calls, and without mappings of their own: neighbours of the same kind are one to the
+// kernel.
+void BlockSpace::ask_for_huge_pages(BlockIndex block) {
+  if (block == kSmallPages / kBlockSize && sparse_.empty()) memory_.prefer_huge_pages(kSmallPages);
+  if (block == kHugePage / kGranulesPerBlock) mark_memory_.prefer_huge_pages(kHugePage);
 }
 
 void BlockSpace::touch(BlockIndex block, unsigned size_class) {
@@ -109,6 +141,7 @@ std::optional<BlockIndex> BlockSpace::take_empty(unsigned size_class) {
   const BlockIndex block = free_hint_++;
   if (block == high_water_) {
     ++high_water_;
+    ask_for_huge_pages(block);
     // The block's mark bytes are one page. Its first fault, which may zero a huge page and take milliseconds,
     // happens here rather than in a pause.
     *const_cast<volatile std::uint8_t*>(marks_of(block)) = 0;

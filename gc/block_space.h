@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/reservation.h"
+#include "base/reservation_pool.h"
 #include "base/thread_pool.h"
 #include "dhpvm/result.h"
 #include "gc/layout.h"
@@ -25,9 +25,15 @@ constexpr BlockIndex kNoBlock = UINT32_MAX;
 
 class BlockSpace {
  public:
+  BlockSpace() = default;
+  ~BlockSpace();
+  BlockSpace(const BlockSpace&) = delete;
+  BlockSpace& operator=(const BlockSpace&) = delete;
+
   // Reserves `bytes` of address space, or as much of it as the system grants; kOutOfMemory if that is not
-  // even a few blocks. With `scribble`, memory found free by a collection is filled with 0xDB.
-  Status reserve(std::size_t bytes, bool scribble);
+  // even a few blocks. With `scribble`, memory found free by a collection is filled with 0xDB. `pool` may be null, and
+  // otherwise outlives the space.
+  Status reserve(std::size_t bytes, bool scribble, ReservationPool* pool);
 
   std::byte* base() const { return memory_.data(); }
   std::uint8_t* marks() const { return reinterpret_cast<std::uint8_t*>(mark_memory_.data()); }
@@ -114,9 +120,12 @@ class BlockSpace {
   void settle(BlockIndex block);
   void discard_idle();
   void discard(BlockIndex first, BlockIndex end);
+  void give_back();
+  void ask_for_huge_pages(BlockIndex block);
   template <typename Visit>
   void for_each_slice(ThreadPool* pool, Visit&& visit) const;
 
+  ReservationPool* pool_ = nullptr;
   Reservation memory_;
   Reservation mark_memory_;
   Reservation info_memory_;

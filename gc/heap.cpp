@@ -58,12 +58,12 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
   std::size_t reservation = options.reservation_bytes;
   if (options.limit_bytes != 0 && options.limit_bytes < reservation / kSparseness)
     reservation = kSparseness * options.limit_bytes;
-  DHPVM_TRY(heap->blocks_.reserve(reservation, options.verify));
+  DHPVM_TRY(heap->blocks_.reserve(reservation, options.verify, options.address_space));
   // Where address space is scarce, the stack must not take what the blocks have left to others.
   std::size_t stack = options.mark_stack_bytes;
   if (heap->blocks_.reserved_bytes() < reservation)
     stack = std::min(stack, heap->blocks_.reserved_bytes() / 8);
-  if (!heap->marker_.reserve_stack(stack)) {
+  if (!heap->marker_.reserve_stack(stack, options.address_space)) {
     return error(ErrorCode::kOutOfMemory, "the system grants no address space for the mark stack: {}",
                  memory_shortage());
   }

@@ -4,18 +4,29 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 
-#include "base/reservation.h"
+#include "base/reservation_pool.h"
 #include "gc/object.h"
 
 namespace dhpvm::gc {
 
 class MarkStack {
  public:
-  // Takes half as much, and half again, if the system refuses. False if it refuses a page.
-  bool reserve(std::size_t bytes) {
+  MarkStack() = default;
+  ~MarkStack() {
+    if (used_ && pool_ != nullptr) memory_.discard(0, memory_.size());
+    give_back_reservation(pool_, std::move(memory_));
+  }
+  MarkStack(const MarkStack&) = delete;
+  MarkStack& operator=(const MarkStack&) = delete;
+
+  // Takes half as much, and half again, if the system refuses. False if it refuses a page. `pool` may be null, and
+  // otherwise outlives the stack.
+  bool reserve(std::size_t bytes, ReservationPool* pool) {
+    pool_ = pool;
     for (; bytes >= kPage; bytes /= 2) {
-      memory_ = Reservation((bytes + kPage - 1) / kPage * kPage, kPage);
+      memory_ = take_reservation(pool, (bytes + kPage - 1) / kPage * kPage, kPage);
       if (memory_.data() == nullptr) continue;
       top_ = bottom_ = begin();
       return true;
@@ -33,8 +44,11 @@ class MarkStack {
     return true;
   }
   Object* pop() { return *--top_; }
-  // For an empty stack: makes room again where objects were taken from below.
-  void rewind() { top_ = bottom_ = begin(); }
+  // For an empty stack, when marking ends: makes room again where objects were taken from below.
+  void rewind() {
+    top_ = bottom_ = begin();
+    used_ = true;
+  }
   // Removes the `count` objects that have been here longest; some others stay. Valid until the next push.
   std::span<Object* const> take_oldest(std::size_t count) {
     const std::span<Object* const> oldest(bottom_, count);
@@ -42,7 +56,7 @@ class MarkStack {
     return oldest;
   }
 
-  // A deep structure may have touched hundreds of MiB; a small stack is kept for the next collection.
+  // After a collection. A deep structure may have touched hundreds of MiB; a small stack is kept for the next one.
   void trim() const {
     if (memory_.size() > kKept) memory_.discard(kKept, memory_.size() - kKept);
   }
@@ -53,7 +67,9 @@ class MarkStack {
   Object** begin() const { return reinterpret_cast<Object**>(memory_.data()); }
   Object** end() const { return begin() + memory_.size() / sizeof(Object*); }
 
+  ReservationPool* pool_ = nullptr;
   Reservation memory_;
+  bool used_ = false;  // since it was taken from the pool
   Object** top_ = nullptr;
   Object** bottom_ = nullptr;  // entries below have been taken from there
 };

@@ -49,7 +49,7 @@ class MarkWorker {
   MarkWorker(const BlockSpace& blocks, std::span<const TypeInfo> types, std::span<const Trace> traces)
       : blocks_(blocks), types_(types), traces_(traces) {}
   // Before anything else. False if the system refuses the smallest stack.
-  bool reserve_stack(std::size_t bytes) { return stack_.reserve(bytes); }
+  bool reserve_stack(std::size_t bytes, ReservationPool* pool) { return stack_.reserve(bytes, pool); }
   void trim() const { stack_.trim(); }
 
   // An object to be marked, if it is not yet, and traced.

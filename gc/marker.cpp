@@ -65,7 +65,7 @@ void Marker::drain() {
 void Marker::add_workers() {
   while (workers_.size() < pool_->size()) {
     auto worker = std::make_unique<MarkWorker>(blocks_, types_, traces_);
-    if (!worker->reserve_stack(kHelperStack)) return;
+    if (!worker->reserve_stack(kHelperStack, nullptr)) return;
     workers_.push_back(std::move(worker));
   }
 }

@@ -34,7 +34,9 @@ class Marker final : public RootVisitor {
   // `pool` may be null, and otherwise outlives the marker.
   Marker(BlockSpace& blocks, LargeSpace& large, std::span<const TypeInfo> types, ThreadPool* pool);
   // Before anything else. False if the system refuses the smallest stack.
-  bool reserve_stack(std::size_t bytes) { return workers_.front()->reserve_stack(bytes); }
+  bool reserve_stack(std::size_t bytes, ReservationPool* pool) {
+    return workers_.front()->reserve_stack(bytes, pool);
+  }
 
   void visit_range(const Ref* slots, std::size_t count) override;
 

@@ -9,6 +9,7 @@
 #include "gc/pause_histogram.h"
 
 namespace dhpvm {
+class ReservationPool;
 class ThreadPool;
 class Tracer;
 }  // namespace dhpvm
@@ -50,6 +51,9 @@ struct HeapOptions {
 
   // Called when a program that is idle has been collected: for memory outside the heap that was kept for later.
   std::function<void()> release_memory = {};
+
+  // Where the heap takes its address space from, and gives it back to. May be null. Must outlive the heap.
+  ReservationPool* address_space = nullptr;
 
   // Address space to reserve for blocks. Halved until the system agrees (RLIMIT_AS).
   std::size_t reservation_bytes = std::size_t{64} << 30;

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory_shortage.h"
+#include "base/reservation_pool.h"
 #include "offload/devices/device_base.h"
 #include "offload/schedule/memory/buffer_pool.h"
 #include "vm/context.h"
@@ -51,6 +52,10 @@ Isolate::~Isolate() {
   loops_.reset();
   tier_.reset();
   heap_.reset();
+  if (options_.address_space != nullptr && context_->stacks.data() != nullptr) {
+    context_->stacks.discard(0, context_->stacks.size());
+    options_.address_space->give_back(std::move(context_->stacks));
+  }
   if (pool_ == nullptr || options_.left_buffer_bytes == nullptr) return;
   const offload::BufferPoolStats left = pool_->stats();
   *options_.left_buffer_bytes += left.owned_bytes + left.quarantined_bytes;
@@ -72,7 +77,7 @@ Status Isolate::start() {
   const std::size_t stack_bytes = gc::round_up(options_.limits.stack_bytes, kPage);
   const std::size_t each = stack_bytes + kPage;
   if (options_.limits.stack_bytes <= std::numeric_limits<std::size_t>::max() / 8)
-    context.stacks = Reservation(4 * each, kPage);
+    context.stacks = take_reservation(options_.address_space.get(), 4 * each, kPage);
   if (context.stacks.data() == nullptr) {
     return error(ErrorCode::kOutOfMemory,
                  "the system grants no address space for a stack of {} bytes: {}; or lower the stack limit",
@@ -99,6 +104,7 @@ Status Isolate::start() {
   heap_options.tracer = options_.tracer;
   heap_options.external_budget_bytes = room_of(options_.limits.off_heap_bytes);
   heap_options.memory_bytes = usable(options_.limits.memory);
+  heap_options.address_space = options_.address_space.get();
   heap_options.thread_pool = options_.thread_pool.get();
   heap_options.release_memory = [this] { pool_->release_idle(); };
   DHPVM_ASSIGN(heap_, gc::Heap::create(heap_options, linked_->types(), *this));

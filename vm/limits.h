@@ -16,6 +16,7 @@
 #include "gc/options.h"
 
 namespace dhpvm {
+class ReservationPool;
 class ThreadPool;
 class Tracer;
 }  // namespace dhpvm
@@ -103,6 +104,8 @@ struct IsolateOptions {
   std::shared_ptr<CompileService> compile_service;
   std::shared_ptr<ThreadPool> thread_pool;  // for parallel loops; with compile_service
   std::shared_ptr<Alarm> alarm;             // likewise
+  // Where isolates leave their address space to the next one; null: to none.
+  std::shared_ptr<ReservationPool> address_space;
   // Report conflicting accesses of different iterations of a parallel loop (kRace). Loops run some
   // ten times slower.
   bool check_races = false;

@@ -80,6 +80,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->compile_service = std::make_shared<vm::CompileService>(generator_options(*state_));
   state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
   state_->alarm = std::make_shared<vm::Alarm>();
+  state_->address_space = std::make_shared<ReservationPool>();
   state_->devices = std::make_shared<offload::DeviceRegistry>();
   offload::add_devices(*state_->devices, state_->thread_pool);
   state_->devices->add(remote_devices(state_->options.remote));

@@ -68,6 +68,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   machine.compile_service = engine.compile_service;
   machine.thread_pool = engine.thread_pool;
   machine.alarm = engine.alarm;
+  machine.address_space = engine.address_space;
   machine.limits.heap_bytes = options.limits.heap_bytes;
   machine.limits.off_heap_bytes = options.limits.off_heap_bytes;
   machine.limits.device_bytes = options.limits.device_bytes;

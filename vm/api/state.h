@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/reservation_pool.h"
 #include "base/thread_pool.h"
 #include "base/trace.h"
 #include "bytecode/module.h"
@@ -38,6 +39,7 @@ struct EngineState {
   std::shared_ptr<vm::CodeMap> profiled_code;  // null: no profiles are made
   std::shared_ptr<ThreadPool> thread_pool;
   std::shared_ptr<vm::Alarm> alarm;
+  std::shared_ptr<ReservationPool> address_space;
   std::shared_ptr<offload::DeviceRegistry> devices;
   std::atomic<std::uint64_t> left_buffer_bytes{0};  // by isolates that have ended
 };

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address space that waits to be used again: the system takes several microseconds for each mapping that it makes or
+// ends, which is most of the cost of a small isolate.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "base/reservation.h"
+
+namespace dhpvm {
+
+// Thread-safe.
+class ReservationPool {
+ public:
+  // One of this size that was given back, or a new one. All its bytes are zero. Empty when the system refuses.
+  Reservation take(std::size_t bytes, std::size_t alignment);
+  // The caller has made all bytes zero again, and keeps few pages resident: the pool holds on to them.
+  void give_back(Reservation reservation);
+
+ private:
+  std::mutex mutex_;
+  std::vector<Reservation> idle_;
+};
+
+// The same where there may be no pool: null takes from the system, and gives back to it.
+Reservation take_reservation(ReservationPool* pool, std::size_t bytes, std::size_t alignment);
+void give_back_reservation(ReservationPool* pool, Reservation reservation);
+
+}  // namespace dhpvm
