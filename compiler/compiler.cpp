@@ -45,7 +45,8 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   if (!std::all_of(program.modules.begin(), program.modules.end(), has_all_declarations)) {
     return wrong_program(diagnostics, options);
   }
-  const std::unique_ptr<hir::Program> checked = check(program, diagnostics);
+  const std::unique_ptr<hir::Program> checked =
+      check(program, diagnostics, options.host_objects ? HostReach::kObjects : HostReach::kFunctions);
   if (diagnostics.has_errors()) return wrong_program(diagnostics, options);
   if (checked == nullptr) {
     return error(ErrorCode::kInternal, "the checker refused {} without a reason", options.file_name);

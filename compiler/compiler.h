@@ -28,6 +28,9 @@ struct CompileOptions {
   bool colour = false;
   // The line table names the place of every instruction, for counting how often each line is run. The code is slower.
   bool all_lines = false;
+  // The module exports constructors and methods of the classes of the source, for hosts that make objects: see
+  // check/host_objects.h. It is larger.
+  bool host_objects = false;
   // Where the warnings of a program that compiles go, rendered like errors; null drops them.
   std::string* warnings = nullptr;
 };

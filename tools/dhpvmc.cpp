@@ -29,6 +29,8 @@ constexpr Option kOptions[] = {
      "leave out names and source lines: smaller, but stack traces say less"},
     {"Output", "--all-lines", 0, Value::kNone, "",
      "record the line of every instruction, for dhpvm-run --test --coverage"},
+    {"Output", "--host-objects", 0, Value::kNone, "",
+     "export constructors and methods of classes, for applications that make objects"},
     {"Output", "--check", 0, Value::kNone, "", "report errors and warnings, and write nothing"},
     {"Output", "--werror", 0, Value::kNone, "", "treat warnings as errors"},
     {"Input", "--import-path", 'I', Value::kRequired, "DIR",
@@ -67,6 +69,7 @@ Status compile(const Arguments& arguments) {
 
   CompileOptions options;
   options.all_lines = arguments.has("--all-lines");
+  options.host_objects = arguments.has("--host-objects");
   for (const Arguments::Given& given : arguments.options) {
     if (given.option->name == "--import-path") options.import_paths.push_back(given.value);
   }

@@ -31,7 +31,7 @@ Analysis::Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Pr
                    Observer* observer)
     : source_(source), diagnostics_(diagnostics), program_(program), observer_(observer) {}
 
-void Analysis::run() {
+void Analysis::run(HostReach reach) {
   for (const auto& module : source_.modules) {
     ModuleSymbols& symbols = modules_.emplace_back();
     symbols.module = module.get();
@@ -47,6 +47,8 @@ void Analysis::run() {
   }
   if (!modules_.empty()) check_entry(modules_.front());
   drain();
+  // The signatures of all functions are known now, also where they were inferred.
+  if (reach == HostReach::kObjects && !diagnostics_.has_errors()) export_objects();
   // Purity looks through whole functions: it has nothing to say about wrong ones.
   if (diagnostics_.has_errors()) return;
   for (const PendingKernel& kernel : kernels_) {
@@ -121,6 +123,21 @@ void Analysis::drain() {
   }
 }
 
+void Analysis::export_objects() {
+  for (const ast::TypeDecl* declaration : modules_.front().module->types) {
+    NominalSymbol& symbol = *modules_.front().types.at(declaration->name.text);
+    if (declaration->type_parameters.empty() && !symbol.is_alias())
+      host_objects_.add(instantiate(symbol, {}, declaration->name.range));
+  }
+  const std::vector<hir::Function*> functions = program_.functions;
+  for (const hir::Function* function : functions) {
+    if (!function->exported) continue;
+    for (const hir::Local* parameter : function->parameters) host_objects_.add(parameter->type);
+    host_objects_.add(function->result);
+  }
+  drain();
+}
+
 // Generic code and modules bring more than a program uses; only what can be called goes on to lowering.
 void Analysis::drop_unreachable() {
   std::set<const hir::Function*> reached;
@@ -155,27 +172,27 @@ void Analysis::drop_unreachable() {
 namespace {
 
 std::unique_ptr<hir::Program> analyse(const ast::Program& source, Diagnostics& diagnostics,
-                                      Observer* observer) {
+                                      Observer* observer, HostReach reach) {
   auto program = std::make_unique<hir::Program>();
   for (std::uint32_t file = 0; file < diagnostics.sources().file_count(); ++file) {
     program->files.push_back(diagnostics.sources().file(file).name());
   }
   Analysis analysis(source, diagnostics, *program, observer);
-  analysis.run();
+  analysis.run(reach);
   return program;
 }
 
 }  // namespace
 
-std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics) {
-  std::unique_ptr<hir::Program> program = analyse(source, diagnostics, nullptr);
+std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics, HostReach reach) {
+  std::unique_ptr<hir::Program> program = analyse(source, diagnostics, nullptr, reach);
   if (diagnostics.has_errors()) return nullptr;
   return program;
 }
 
 std::unique_ptr<hir::Program> check_observed(const ast::Program& source, Diagnostics& diagnostics,
                                              Observer& observer) {
-  return analyse(source, diagnostics, &observer);
+  return analyse(source, diagnostics, &observer, HostReach::kFunctions);
 }
 
 }  // namespace dhpvm::compiler

@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/check/checker.h"
 #include "compiler/check/enum_types.h"
 #include "compiler/check/error_types.h"
+#include "compiler/check/host_objects.h"
 #include "compiler/check/observer.h"
 #include "compiler/check/symbols.h"
 #include "compiler/check/tuple_types.h"
@@ -33,7 +35,7 @@ class Analysis {
   Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program, Observer* observer);
 
   // Checks everything; the outcome stands in the program, or in the diagnostics.
-  void run();
+  void run(HostReach reach);
 
   hir::Program& program() { return program_; }
   TypeTable& types() { return program_.types; }
@@ -164,6 +166,7 @@ class Analysis {
   bool too_deep(const Origin& origin, SourceRange range);
   Origin make_origin(bool generic, SourceRange range, const std::string& name) const;
   void drain();
+  void export_objects();
   void drop_unreachable();
 
   const ast::Program& source_;
@@ -173,6 +176,7 @@ class Analysis {
   ErrorTypes errors_{*this};
   EnumTypes enums_{*this};
   TupleTypes tuples_{*this};
+  HostObjects host_objects_{*this};
   const Origin* current_ = nullptr;
 
   std::deque<ModuleSymbols> modules_;

@@ -3,6 +3,7 @@
 // checks types, instantiates generics, narrows nullable variables, proves parallel loops pure.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "compiler/check/observer.h"
@@ -12,8 +13,12 @@
 
 namespace dhpvm::compiler {
 
+// What the checked program has for its host, beyond the functions of the root.
+enum class HostReach : std::uint8_t { kFunctions, kObjects /* see host_objects.h */ };
+
 // Null when the program is wrong; the diagnostics say why. `diagnostics.sources()` names the files.
-std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics);
+std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics,
+                                    HostReach reach = HostReach::kFunctions);
 
 // The same for programs that are wrong as well, even in their declarations: it owns the types that `observer` was told.
 // Only a program without errors may be lowered.

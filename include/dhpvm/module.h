@@ -33,6 +33,10 @@ struct CompileOptions {
   // The module knows the line of each instruction, for IsolateOptions::count_lines: without it, only the lines of those
   // that can trap, call a function, or end a turn of a loop. Its code is slower.
   bool all_lines = false;
+  // The module exports what a host needs to make objects of the program and to use them, for each class of the source,
+  // and for each class, List, Map and Set in the types of its fields and functions: the methods, "Node.area", and a
+  // constructor, "new Node" (Isolate::make calls it), which takes all that `Node(...)` takes. The module is larger.
+  bool host_objects = false;
   // Receives the warnings of a program that compiles, as diagnostics. Not owned; null drops them.
   std::string* warnings = nullptr;
 };

@@ -16,6 +16,7 @@ Result<Module> Module::compile(const Engine& engine, std::string_view source, co
   wanted.colour = options.colour;
   wanted.warnings = options.warnings;
   wanted.all_lines = options.all_lines;
+  wanted.host_objects = options.host_objects;
   wanted.builtin_modules = stdlib::modules();
   DHPVM_ASSIGN(bytecode::Module module, compiler::compile(source, wanted));
   // The compiler's output should pass the verifier; it is checked all the same, as any module is.
