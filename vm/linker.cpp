@@ -26,6 +26,15 @@ std::uint32_t count_references(const bytecode::Type& type) {
       std::ranges::count_if(type.fields, [](const bytecode::Field& field) { return field.type.is_ref(); }));
 }
 
+// Whether a native is defined with the types that the module has. Types are compared one by one: the names of classes,
+// which the module chooses, could look like several.
+bool agree(const bytecode::Module& module, const std::vector<std::string>& defined,
+           const std::vector<bytecode::ValueType>& wanted) {
+  return std::ranges::equal(defined, wanted, [&](const std::string& text, const bytecode::ValueType& type) {
+    return text == kAnyReference ? type.is_ref() : text == type_text(module, type);
+  });
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const LinkedModule>> LinkedModule::link(std::shared_ptr<const bytecode::Module> module,
@@ -136,7 +145,8 @@ Status LinkedModule::bind_imports(const NativeRegistry& natives) {
           "module, or check its spelling",
           import.name, wanted);
     }
-    if (entry->signature != wanted) {
+    if (!agree(*module_, entry->parameters, signature.parameters) ||
+        !agree(*module_, entry->results, signature.results)) {
       return error(ErrorCode::kLink,
                    "the module imports '{}' with the type {}, but it is defined with the type {}",
                    import.name, wanted, entry->signature);
@@ -157,6 +167,11 @@ Status LinkedModule::bind_imports(const NativeRegistry& natives) {
     if (fallible) {
       linked.failure_message = static_cast<std::uint16_t>(reference_results - 1);
       linked.failure_code = static_cast<std::uint16_t>(primitive_results - 1);
+    }
+    std::uint16_t slot = 0;
+    for (std::size_t i = 0; i < signature.results.size(); ++i) {
+      if (entry->results[i] == kAnyReference) linked.checked_results.emplace_back(slot, results[i].type);
+      if (results[i].is_ref()) ++slot;
     }
     for (std::size_t i = 0; i < entry->nullable.size(); ++i) {
       if (!entry->nullable[i]) linked.not_null.push_back(static_cast<std::uint16_t>(i));

@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bytecode/module.h"
@@ -52,6 +53,8 @@ struct LinkedImport {
   std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
   std::uint16_t primitives;             // the sizes of the argument windows, results included
   std::uint16_t references;
+  // The results whose types the definition leaves open: where they stand, and what they have to be.
+  std::vector<std::pair<std::uint16_t, gc::TypeId>> checked_results;
   // For an import whose failures are values: where the message and the code stand, behind the other results.
   bool fallible = false;
   std::uint16_t failure_message = 0;

@@ -32,8 +32,8 @@ class SignatureParser {
       text_ += " -> ";
       if (peek('(') ? !parse_list(false) : !parse_type(0, false)) return std::nullopt;
       // One result is written without parentheses, none without an arrow.
-      if (results_ == 0) text_.resize(text_.rfind(" -> "));
-      if (results_ == 1 && text_.back() == ')') {
+      if (entry.results.empty()) text_.resize(text_.rfind(" -> "));
+      if (entry.results.size() == 1 && text_.back() == ')') {
         text_.pop_back();
         text_.erase(text_.rfind('('), 1);
       }
@@ -60,7 +60,9 @@ class SignatureParser {
   }
 
   bool parse_type(unsigned depth, bool parameter) {
+    const std::size_t begin = text_.size();
     bool reference = true;
+    bool any = false;
     if (accept("[")) {
       if (depth == kMaximumDepth) return false;
       text_ += '[';
@@ -78,7 +80,8 @@ class SignatureParser {
       text_ += ']';
     } else {
       const std::string_view word = take_word();
-      if (word == "str" || word == "resource") {
+      if (word == "str" || word == "resource" || (word == kAnyReference && depth == 0)) {
+        any = word == kAnyReference;
         text_ += word;
       } else {
         reference = false;
@@ -89,9 +92,9 @@ class SignatureParser {
       }
     }
     // Nullability is for the caller of the native; signatures are compared without it.
-    const bool nullable = reference && accept("?");
+    const bool nullable = reference && (accept("?") || any);
     if (parameter && reference) entry_->nullable.push_back(nullable);
-    if (!parameter && depth == 0) ++results_;
+    if (depth == 0) (parameter ? entry_->parameters : entry_->results).push_back(text_.substr(begin));
     return true;
   }
 
@@ -120,7 +123,6 @@ class SignatureParser {
   std::string_view rest_;
   std::string text_;
   NativeRegistry::Entry* entry_ = nullptr;
-  unsigned results_ = 0;
 };
 
 void append_type(std::string& text, const bytecode::Module& module, bytecode::ValueType type,
@@ -170,6 +172,12 @@ Status NativeRegistry::define(std::string name, std::string_view signature, Nati
 const NativeRegistry::Entry* NativeRegistry::find(std::string_view name) const {
   const auto found = entries_.find(std::string(name));
   return found == entries_.end() ? nullptr : &found->second;
+}
+
+std::string type_text(const bytecode::Module& module, const bytecode::ValueType& type) {
+  std::string text;
+  append_type(text, module, type, 0);
+  return text;
 }
 
 std::string signature_text(const bytecode::Module& module, const bytecode::Signature& signature) {

@@ -48,15 +48,18 @@ using NativeFastPath = bool (*)(NativeCall&);
 class NativeRegistry {
  public:
   // `signature` in the syntax of the language: "(str, i64) -> [u8]", "() -> f64", "(resource, [u8, 2],
-  // str?)"; several results as "-> (i64, str)". It may name numbers, bool, str, resource and arrays of them.
-  // A parameter without `?` is never null when the function is called: the machine traps before. Results may
-  // be null either way. A later definition of a name replaces the earlier one. kInvalidArgument when the
-  // signature does not parse.
+  // str?)"; several results as "-> (i64, str)". It may name numbers, bool, str, resource and arrays of them, and
+  // `object`, which is any reference. A parameter without `?` is never null when the function is called: the machine
+  // traps before; except an object, which may be null. Results may be null either way; the machine traps if an object
+  // among them is not of the type that the program expects. A later definition of a name replaces the earlier one.
+  // kInvalidArgument when the signature does not parse.
   Status define(std::string name, std::string_view signature, NativeFunction function,
                 NativeFastPath fast_path = nullptr);
 
   struct Entry {
-    std::string signature;  // normalised, as in error messages
+    std::string signature;                // normalised, as in error messages
+    std::vector<std::string> parameters;  // the parts of it
+    std::vector<std::string> results;
     NativeFunction function;
     NativeFastPath fast_path = nullptr;
     std::vector<bool> nullable;  // one per reference parameter: written with `?`
@@ -66,6 +69,12 @@ class NativeRegistry {
  private:
   std::unordered_map<std::string, Entry> entries_;
 };
+
+// What NativeRegistry calls any reference.
+inline constexpr std::string_view kAnyReference = "object";
+
+// The normalised text of one type, as below.
+std::string type_text(const bytecode::Module& module, const bytecode::ValueType& type);
 
 // The normalised text of `signature`, as NativeRegistry compares it: "(str, i64) -> [u8]". A type that natives cannot
 // name gets a text that matches no definition: `class "Node"`.

@@ -139,6 +139,19 @@ bool give_failure(Context& context, const LinkedImport& import, std::uint64_t* p
   return poll_after_bulk(context, kNativeBytes);
 }
 
+namespace {
+
+// The verifier takes the types of imports for granted.
+bool check_result(Context& context, const LinkedImport& import, gc::Ref result, gc::TypeId type) {
+  if (result == nullptr || context.linked->is_instance(result->header.type, type)) return true;
+  const std::vector<bytecode::Type>& types = context.linked->module().types;
+  raise(context, error(ErrorCode::kBadCast, "'{}' gave an object of type {}, and should give one of type {}",
+                       import.source->name, types[result->header.type].name, types[type].name));
+  return false;
+}
+
+}  // namespace
+
 bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p, gc::Ref* r) {
   NativeCall call{*context.isolate, p, r};
   for (const std::uint16_t index : import.not_null) {
@@ -153,6 +166,9 @@ bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p,
     context.profiler->check(context, Profiler::Part::kNative, index);
   }
   if (status.ok()) [[likely]] {
+    for (const auto& [slot, type] : import.checked_results) {
+      if (!check_result(context, import, r[slot], type)) return false;
+    }
     if (import.fallible) r[import.failure_message] = nullptr;
     return poll_after_bulk(context, kNativeBytes);
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instances of functions and methods, and the natives behind `extern` declarations.
+#include <algorithm>
+
 #include "compiler/check/analysis.h"
 #include "compiler/check/body.h"
 
@@ -7,14 +9,23 @@ namespace dhpvm::compiler {
 
 namespace {
 
-// Natives may take and give what a host can hold.
-bool crosses_to_host(const Type* type) {
+// Natives may take and give what a host can hold. A struct is its fields, and a nullable number also whether it is
+// there.
+bool crosses_to_host(Analysis& analysis, const Type* type) {
   switch (type->kind) {
     case TypeKind::kError:
     case TypeKind::kStr:
-    case TypeKind::kResource: return true;
-    case TypeKind::kArray: return true;
-    case TypeKind::kNullable: return type->element->is_reference() && crosses_to_host(type->element);
+    case TypeKind::kResource:
+    case TypeKind::kArray:
+    case TypeKind::kClass:
+    case TypeKind::kInterface:
+    case TypeKind::kFunction: return true;
+    case TypeKind::kNullable: return crosses_to_host(analysis, type->element);
+    case TypeKind::kStruct:
+      analysis.complete(*analysis.nominal(type));
+      return !type->is_enum && std::ranges::all_of(type->fields, [&](const FieldInfo& field) {
+        return crosses_to_host(analysis, field.type);
+      });
     default: return type->is_primitive();
   }
 }
@@ -142,24 +153,18 @@ hir::Native* Analysis::native(const std::string& name, std::vector<const Type*> 
 hir::Native* Analysis::native(FunctionInstance& instance) {
   const ast::Function& declaration = *instance.symbol->declaration;
   for (std::size_t i = 0; i < instance.parameters.size(); ++i) {
-    if (!crosses_to_host(instance.parameters[i])) {
+    if (!crosses_to_host(*this, instance.parameters[i])) {
       error(declaration.parameters[i].range, "a native function cannot take a '{}'",
             instance.parameters[i]->name)
-          .help("pass numbers, bool, str, arrays or resources");
+          .help("pass numbers, bool, str, arrays, objects, functions, or structs of these");
     }
   }
   const Type* result = instance.result;
   const Type* const given = errors_.value_in(result);
   if (given != nullptr) result = given;
-  bool fits = result->is(TypeKind::kVoid) || crosses_to_host(result);
-  if (result->is(TypeKind::kStruct)) {
-    complete(*nominal(result));
-    fits = true;
-    for (const FieldInfo& field : result->fields) fits = fits && crosses_to_host(field.type);
-  }
-  if (!fits) {
+  if (!result->is(TypeKind::kVoid) && !crosses_to_host(*this, result)) {
     error(declaration.result->range, "a native function cannot give a '{}'", result->name)
-        .help("give a number, bool, str, array, resource, or a struct of these");
+        .help("give a number, bool, str, array, object, function, or a struct of these");
   }
   if (!declaration.type_parameters.empty()) {
     error(declaration.name.range, "a native function cannot be generic");
