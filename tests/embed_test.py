@@ -10,8 +10,10 @@ EXPECTED = {
 script says: scaled 10000 samples by 3.200
 factor 3.200, sample 31 is now 0.800
 range -0.800 to 0.800
+mixed to 0.600
 a Meter measured a level of 0.177
 and 44000 samples
+intro; theme; finale; Tones has 3 titles
 the limiter turns 0.25 into 0.25, 0 changed so far
 the limiter turns 2.00 into 0.50, 1 changed so far
 index out of range

@@ -5,6 +5,7 @@
 #include "dhpvm/device.h"         // IWYU pragma: export
 #include "dhpvm/engine.h"         // IWYU pragma: export
 #include "dhpvm/function.h"       // IWYU pragma: export
+#include "dhpvm/host_class.h"     // IWYU pragma: export
 #include "dhpvm/isolate.h"        // IWYU pragma: export
 #include "dhpvm/language.h"       // IWYU pragma: export
 #include "dhpvm/limits.h"         // IWYU pragma: export
@@ -14,5 +15,6 @@
 #include "dhpvm/result.h"         // IWYU pragma: export
 #include "dhpvm/stats.h"          // IWYU pragma: export
 #include "dhpvm/types.h"          // IWYU pragma: export
+#include "dhpvm/value.h"          // IWYU pragma: export
 #include "dhpvm/version.h"        // IWYU pragma: export
 #include "dhpvm/worker_status.h"  // IWYU pragma: export

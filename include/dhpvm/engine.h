@@ -24,6 +24,7 @@
 #include "dhpvm/detail/host_function.h"
 #include "dhpvm/device.h"
 #include "dhpvm/export.h"
+#include "dhpvm/host_class.h"
 #include "dhpvm/limits.h"
 #include "dhpvm/remote.h"
 #include "dhpvm/result.h"
@@ -107,6 +108,13 @@ class DHPVM_API Engine {
     return define_function(name, Host::signature(), std::make_shared<F>(std::move(function)), &Host::call);
   }
 
+  // Makes a class of the host's known to programs that are compiled from now on, as dhpvm/host_class.h says. Replaces
+  // an earlier class of this name. kInvalidArgument for a name that is none, or of a module of the standard library.
+  template <typename T>
+  Status define(const HostClass<T>& host_class) {
+    return define_class(host_class.parts());
+  }
+
   // Writes the events collected so far as a Chrome trace (for ui.perfetto.dev). kInvalidArgument if the engine
   // was made without `trace`; kIo with the system's reason. An existing file is replaced atomically.
   Status write_trace(const std::string& path) const;
@@ -134,6 +142,7 @@ class DHPVM_API Engine {
  private:
   Status define_function(std::string_view name, const detail::HostSignature& signature,
                          std::shared_ptr<void> function, detail::HostThunk thunk);
+  Status define_class(const detail::HostClassParts& parts);
 
   std::shared_ptr<detail::EngineState> state_;
 };

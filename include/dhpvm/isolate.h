@@ -18,6 +18,7 @@
 #include "dhpvm/object.h"
 #include "dhpvm/result.h"
 #include "dhpvm/stats.h"
+#include "dhpvm/value.h"
 
 namespace dhpvm {
 
@@ -54,11 +55,27 @@ class DHPVM_API Isolate {
   // Finds an exported function and checks once that Signature fits, as dhpvm/types.h says:
   //   auto dot = isolate.function<double(std::span<const double>, std::span<const double>)>("dot");
   // kNotFound, with the nearest name; kInvalidArgument with both signatures.
-  template <typename Signature>
+  template <CallSignature Signature>
   Result<Function<Signature>> function(std::string_view name) const {
     auto target = find(name, Function<Signature>::signature());
     if (!target.ok()) return std::move(target).error();
     return Function<Signature>(std::move(target).value());
+  }
+
+  // Calls an exported function with values whose types are known at run time only, as Object::call does with a method.
+  // Looks the function up each time, and costs some hundred nanoseconds: `call("scale", {image, 0.5})`.
+  Result<std::vector<Value>> call(std::string_view name, std::span<const Value> arguments) const;
+  Result<std::vector<Value>> call(std::string_view name, std::initializer_list<Value> arguments = {}) const {
+    return call(name, std::span(arguments.begin(), arguments.size()));
+  }
+
+  // A new object of a class, made as the program makes it: `make("Node", {7, "leaf"})` is `Node(7, "leaf")` there, with
+  // all arguments that it can have, and `make("List<f64>", {0})` an empty list. For modules that were compiled with
+  // CompileOptions::host_objects; where the types are known, it is the function `new Node`, as any other. kNotFound if
+  // there is no such constructor, and the errors of `call`.
+  Result<Object> make(std::string_view type, std::span<const Value> arguments) const;
+  Result<Object> make(std::string_view type, std::initializer_list<Value> arguments = {}) const {
+    return make(type, std::span(arguments.begin(), arguments.size()));
   }
 
   // Runs the module's main function with `arguments` (without the program's name) and returns its result, or

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "dhpvm/export.h"
@@ -18,6 +19,7 @@
 namespace dhpvm {
 
 class Object;
+class Value;
 template <typename Signature>
 class Function;
 
@@ -30,7 +32,8 @@ class Call;
 
 // The types that a field of an object can be read and written as.
 template <typename T>
-concept FieldValue = Primitive<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Object>;
+concept FieldValue =
+    Primitive<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Object> || std::is_same_v<T, Value>;
 
 // A field of a class: "next", "Node".
 struct FieldEntry {
@@ -64,14 +67,16 @@ class DHPVM_API Object {
   std::vector<FieldEntry> fields() const;
 
   // The value of a field: `node.get<std::int64_t>("value")`. T is the exact type of a number or bool, std::string for a
-  // str, Object for any reference. kNotFound with the nearest name; kBadCast if the field is of another type, or the
-  // object is no instance of a class; kNullReference if the object is null, or a field read as std::string is null.
+  // str, Object for any reference, Value for whatever it is. kNotFound with the nearest name; kBadCast if the field is
+  // of another type, or the object is no instance of a class; kNullReference if the object is null, or a field read as
+  // std::string is null.
   template <FieldValue T>
   Result<T> get(std::string_view field) const;
 
-  // Stores a field. A std::string becomes a new str; an Object has to be null, or an instance of the field's type from
-  // the same isolate. Errors as above, and kInvalidArgument for an object of another isolate. The program may rely on
-  // invariants of its fields, such as a `let` field, or one that is never null: do not break them.
+  // Stores a field. A Value is converted to the field's type if that can hold the same. A std::string becomes a new
+  // str; an Object has to be null, or an instance of the field's type from the same isolate. Errors as above, and
+  // kInvalidArgument for an object of another isolate. The program may rely on invariants of its fields, such as a
+  // `let` field, or one that is never null: do not break them.
   template <FieldValue T>
   Status set(std::string_view field, const T& value) const;
 
@@ -87,6 +92,20 @@ class DHPVM_API Object {
   // The same for a closure or another value of the program's type `fn(A) -> R`. kBadCast if it is none.
   template <typename Signature>
   Result<Function<Signature>> closure() const;
+
+  // A method, or with the name `invoke` a closure, called with values whose types are known at run time only: numbers
+  // are converted to the parameters' types if those can hold the same. A struct among the parameters or results is a
+  // value for each field. Errors as of `method`, and those of the call; kInvalidArgument for another number of
+  // arguments, kBadCast for one that does not fit. `call("move", {1.5, "fast"})` is defined in dhpvm/value.h.
+  Result<std::vector<Value>> call(std::string_view method, std::span<const Value> arguments) const;
+  Result<std::vector<Value>> call(std::string_view method, std::initializer_list<Value> arguments = {}) const;
+
+  // The elements of an array of one dimension, a List or a Set, and the entries of a Map, in the program's order: as
+  // they are now, for `for (const Value& value : *list.values())`. Numbers of an array are there without a copy in
+  // elements(). kBadCast for another object, kNullReference; kUnsupported where the elements, keys or values are
+  // structs.
+  Result<std::vector<Value>> values() const;
+  Result<std::vector<std::pair<Value, Value>>> entries() const;
 
   // The number of elements in each dimension of an array, outermost first. Empty if the object is not an array.
   std::vector<std::int64_t> sizes() const;
@@ -124,37 +143,13 @@ class DHPVM_API Object {
   Status set_reference(std::string_view field, const Object& value) const;
   Result<std::string> get_text(std::string_view field) const;
   Status set_text(std::string_view field, std::string_view text) const;
+  Result<Value> get_value(std::string_view field) const;
+  Status set_value(std::string_view field, const Value& value) const;
 
   std::shared_ptr<detail::ObjectState> state_;
 };
 
-template <FieldValue T>
-Result<T> Object::get(std::string_view field) const {
-  if constexpr (std::is_same_v<T, Object>) {
-    return get_reference(field);
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return get_text(field);
-  } else {
-    const Result<std::span<std::byte>> bytes = field_of(field, detail::kind_of<T>());
-    if (!bytes.ok()) return bytes.error();
-    T value{};
-    std::memcpy(&value, bytes->data(), sizeof value);
-    return value;
-  }
-}
-
-template <FieldValue T>
-Status Object::set(std::string_view field, const T& value) const {
-  if constexpr (std::is_same_v<T, Object>) {
-    return set_reference(field, value);
-  } else if constexpr (std::is_same_v<T, std::string>) {
-    return set_text(field, value);
-  } else {
-    const Result<std::span<std::byte>> bytes = field_of(field, detail::kind_of<T>());
-    if (!bytes.ok()) return bytes.error();
-    std::memcpy(bytes->data(), &value, sizeof value);
-    return {};
-  }
-}
-
 }  // namespace dhpvm
+
+// Defines the templates above, which need it.
+#include "dhpvm/value.h"  // IWYU pragma: export

@@ -9,14 +9,14 @@
 //   NdSpan<const T, 2>, NdSpan<T, 3>     [T, 2], [T, 3]  row-major, without gaps
 //   std::vector<T>                       [T]             a copy, T a primitive
 //   std::vector<std::string>             [str]           a copy
-//   std::optional<T>                     T?              a text, vector, number; of host functions: result, no number
+//   std::optional<T>                     T?              a text, vector, number, std::shared_ptr
 //   std::chrono::duration<...>           f64             seconds, as in the library's `time`
 //   std::shared_ptr<T>                   resource        any class of the host's; the program passes it on
-//   Object                               any reference   a class, interface, closure, array, str, resource, or
-//                                                        T?; in calls from the host only
-//   std::tuple<A, B, ...>                a struct        as a result only: one C++ value per field, in order
+//   Object                               any reference   a class, interface, closure, array, str, resource, or T?
+//   struct of the host's (an aggregate)  a struct        its members, of these types, are the fields, in order
+//   std::tuple<A, B, ...>                a struct        the same, as a result
 //
-// A struct as a parameter is passed field by field: `fn area(r: Rect)` with two f64 fields is a
+// A struct may also be passed field by field: `fn area(r: Rect)` with two f64 fields is a
 // function of two doubles. A nullable number (`i64?`), where it is not a std::optional, is two values: a
 // bool that says whether it is there, and the number.
 //
@@ -91,6 +91,7 @@ struct HostType {
   Kind kind = Kind::kI64;  // of the value, or of the array's elements
   std::uint8_t rank = 1;
   bool read_only = false;  // an array of const elements
+  bool nullable = false;   // a reference of the host's that may be null: a std::optional
   constexpr bool is_reference() const { return shape != Shape::kPrimitive; }
 };
 

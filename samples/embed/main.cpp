@@ -5,6 +5,7 @@
 // usage: embed_sample [SCRIPT]
 #include <dhpvm/dhpvm.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -36,18 +37,48 @@ std::vector<float> tone(int count) {
 
 const std::map<std::string, double, std::less<>> kSettings = {{"level", 0.8}};
 
+// A class of the application whose objects scripts make and use as their own.
+class Mixer {
+ public:
+  explicit Mixer(double volume) : volume(volume) {}
+  void add(std::span<const float> track) {
+    if (mix_.size() < track.size()) mix_.resize(track.size());
+    for (std::size_t i = 0; i < track.size(); ++i) mix_[i] += static_cast<float>(volume) * track[i];
+  }
+  double peak() const {
+    float most = 0;
+    for (const float sample : mix_) most = std::max(most, std::abs(sample));
+    return static_cast<double>(most);
+  }
+  double volume;
+
+ private:
+  std::vector<float> mix_;
+};
+
 // The functions that scripts may call. Everything else (except the file system, through the standard library) is out
 // of their reach.
 dhpvm::Status define_host_functions(dhpvm::Engine& engine) {
   DHPVM_TRY(engine.define("host.log", [](std::string_view text) {
     std::printf("script says: %.*s\n", static_cast<int>(text.size()), text.data());
   }));
+  dhpvm::HostClass<Mixer> mixer("studio.Mixer");
+  mixer.constructor<double>("new_mixer")
+      .method("add", &Mixer::add)
+      .method("peak", &Mixer::peak)
+      .property("volume", &Mixer::volume);
+  DHPVM_TRY(engine.define(mixer));
   return engine.define("host.setting", [](std::string_view name) -> dhpvm::Result<double> {
     const auto found = kSettings.find(name);
     if (found != kSettings.end()) return found->second;
     return dhpvm::Error(dhpvm::ErrorCode::kUserTrap, "there is no setting '" + std::string(name) + "'");
   });
 }
+
+struct Range {
+  float low;
+  float high;
+};
 
 void call_functions(const dhpvm::Isolate& isolate) {
   // The signature is compared with the script's here, once; calls check nothing.
@@ -56,10 +87,12 @@ void call_functions(const dhpvm::Isolate& isolate) {
   const double factor = need(normalize(samples));  // works on `samples` itself
   std::printf("factor %.3f, sample 31 is now %.3f\n", factor, samples[31]);
 
-  // A struct comes back as a tuple of its fields. Const samples cannot be written to.
-  const auto range = need(isolate.function<std::tuple<float, float>(std::span<const float>)>("range"));
-  const auto [low, high] = need(range(samples));
-  std::printf("range %.3f to %.3f\n", low, high);
+  // The members of a struct are those of the script's struct. Const samples cannot be written to.
+  const auto range_of = need(isolate.function<Range(std::span<const float>)>("range"));
+  const Range range = need(range_of(samples));
+  std::printf("range %.3f to %.3f\n", range.low, range.high);
+  std::printf("mixed to %.3f\n",
+              need(need(isolate.function<double(std::span<const float>)>("mix"))(samples)));
 }
 
 void keep_an_object(const dhpvm::Isolate& isolate) {
@@ -75,6 +108,16 @@ void keep_an_object(const dhpvm::Isolate& isolate) {
   const auto add = need(meter.method<void(std::span<const float>)>("add"));  // bound to the meter
   if (add(tone(4'000)).ok())
     std::printf("and %d samples\n", static_cast<int>(need(meter.get<std::int64_t>("count"))));
+}
+
+// Objects of the script's classes, by names that only the script knows.
+void make_objects(const dhpvm::Isolate& isolate) {
+  const dhpvm::Object titles = need(isolate.make("List<str>", {0}));
+  for (const char* title : {"intro", "theme", "finale"}) (void)need(titles.call("push", {title}));
+  const dhpvm::Object album = need(isolate.make("Album", {"Tones", titles}));
+  for (const dhpvm::Value& title : need(need(album.get<dhpvm::Object>("titles")).values()))
+    std::printf("%s; ", need(title.as<std::string>()).c_str());
+  std::printf("%s\n", need(need(album.call("describe")).front().as<std::string>()).c_str());
 }
 
 void keep_a_closure(const dhpvm::Isolate& isolate) {
@@ -118,12 +161,14 @@ int main(int count, char** words) {
   dhpvm::Engine engine({.system_access = false});  // scripts may be anybody's
   if (const dhpvm::Status defined = define_host_functions(engine); !defined.ok()) return 1;
 
-  const dhpvm::Module module = need(dhpvm::Module::open(engine, count > 1 ? words[1] : EMBED_SAMPLE_SCRIPT));
+  const dhpvm::Module module =
+      need(dhpvm::Module::open(engine, count > 1 ? words[1] : EMBED_SAMPLE_SCRIPT, {.host_objects = true}));
   const dhpvm::Isolate isolate =
       need(dhpvm::Isolate::create(module, {.limits = {.heap_bytes = 64 << 20, .deadline = 500ms}}));
 
   call_functions(isolate);
   keep_an_object(isolate);
+  make_objects(isolate);
   keep_a_closure(isolate);
   survive_mistakes(isolate);
   run_on_threads(module);

@@ -73,10 +73,6 @@ Status Call::put_object(unsigned slot, const Object& object) {
   return {};
 }
 
-Object Call::get_object(unsigned slot) const {
-  return ObjectState::wrap(target_.isolate, static_cast<gc::Ref>(r[slot]));
-}
-
 Status Call::run() {
   IsolateState& state = *target_.isolate;
   if (target_.receiver && has_windows()) [[unlikely]]

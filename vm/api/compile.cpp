@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Source text to modules.
+#include <map>
+#include <string>
+#include <vector>
+
 #include "bytecode/verifier.h"
 #include "compiler/compiler.h"
 #include "dhpvm/module.h"
@@ -7,6 +11,19 @@
 #include "vm/api/state.h"
 
 namespace dhpvm {
+namespace {
+
+// Those of host classes, by name.
+std::map<std::string, std::string> modules_of(detail::EngineState& engine) {
+  std::map<std::string, std::string> modules;
+  const std::lock_guard lock(engine.mutex);
+  for (const auto& [module, classes] : engine.host_classes) {
+    for (const auto& [name, text] : classes) modules[module] += text;
+  }
+  return modules;
+}
+
+}  // namespace
 
 Result<Module> Module::compile(const Engine& engine, std::string_view source, const CompileOptions& options) {
   compiler::CompileOptions wanted;
@@ -17,7 +34,10 @@ Result<Module> Module::compile(const Engine& engine, std::string_view source, co
   wanted.warnings = options.warnings;
   wanted.all_lines = options.all_lines;
   wanted.host_objects = options.host_objects;
-  wanted.builtin_modules = stdlib::modules();
+  const std::map<std::string, std::string> host_modules = modules_of(*engine.state());
+  std::vector<compiler::BuiltinModule> modules(stdlib::modules().begin(), stdlib::modules().end());
+  for (const auto& [name, text] : host_modules) modules.push_back({name, text});
+  wanted.builtin_modules = modules;
   DHPVM_ASSIGN(bytecode::Module module, compiler::compile(source, wanted));
   // The compiler's output should pass the verifier; it is checked all the same, as any module is.
   if (Status status = bytecode::verify(module); !status.ok())

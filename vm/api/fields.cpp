@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/spelling.h"
 #include "dhpvm/object.h"
+#include "dhpvm/value.h"
+#include "vm/api/dynamic.h"
 #include "vm/api/fields.h"
 #include "vm/api/state.h"
 #include "vm/native.h"
@@ -110,6 +112,24 @@ Status Object::set_reference(std::string_view field, const Object& value) const 
     return wrong_type(*state_, *found, value.type_name());
   store(*state_, *found, ref);
   return {};
+}
+
+Result<Value> Object::get_value(std::string_view field) const {
+  DHPVM_ASSIGN(const bytecode::Field* const found, find_field(state_.get(), field));
+  return detail::value_in(state_->isolate, found->type, address_of(*state_, *found));
+}
+
+Status Object::set_value(std::string_view field, const Value& value) const {
+  DHPVM_ASSIGN(const bytecode::Field* const found, find_field(state_.get(), field));
+  if (found->type.is_ref()) {
+    if (const auto* const text = std::get_if<std::string>(&value.content())) return set_text(field, *text);
+    DHPVM_ASSIGN(const Object object, value.as<Object>());
+    return set_reference(field, object);
+  }
+  return detail::with_primitive(found->type.kind, [&](auto zero) -> Status {
+    DHPVM_ASSIGN(const auto number, value.as<decltype(zero)>());
+    return set(field, number);
+  });
 }
 
 Status Object::set_text(std::string_view field, std::string_view text) const {

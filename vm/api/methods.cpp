@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/spelling.h"
 #include "dhpvm/object.h"
+#include "vm/api/methods.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 #include "vm/api/target.h"
@@ -65,8 +66,7 @@ Result<std::shared_ptr<const detail::Target>> bind(const Object& receiver, std::
                                                    const detail::HostSignature& signature) {
   const ObjectState& state = *ObjectState::of(receiver);
   const bytecode::Module& module = state.isolate->machine->module();
-  bytecode::Signature program = module.functions[function].signature;
-  program.parameters.erase(std::ranges::find_if(program.parameters, &bytecode::ValueType::is_ref));
+  const bytecode::Signature program = detail::bound_signature(module, function);
   if (!detail::matches(module, program, signature)) {
     return error(
         ErrorCode::kInvalidArgument, "method '{}' of {} is {} in the program, and the host asks for {}", name,
@@ -82,26 +82,42 @@ Status need_object(const Object& object, std::string_view wanted) {
 
 }  // namespace
 
-Object::Found Object::find_method(std::string_view name, const detail::HostSignature& signature) const {
-  DHPVM_TRY(need_object(*this, fmt::format("one with a method '{}'", name)));
-  const bytecode::Module& module = state_->isolate->machine->module();
-  const std::uint32_t type = state_->root->header.type;
+bytecode::Signature detail::bound_signature(const bytecode::Module& module, std::uint32_t function) {
+  bytecode::Signature signature = module.functions[function].signature;
+  signature.parameters.erase(std::ranges::find_if(signature.parameters, &bytecode::ValueType::is_ref));
+  return signature;
+}
+
+Result<std::uint32_t> detail::find_method_function(const Object& object, std::string_view name) {
+  DHPVM_TRY(need_object(object, fmt::format("one with a method '{}'", name)));
+  const ObjectState& state = *ObjectState::of(object);
+  const bytecode::Module& module = state.isolate->machine->module();
+  const std::uint32_t type = state.root->header.type;
   if (module.types[type].kind != bytecode::TypeKind::kClass)
-    return error(ErrorCode::kBadCast, "the object is of type {}, which has no methods", type_name());
-  DHPVM_ASSIGN(const std::uint32_t function, method_named(module, type, name));
+    return error(ErrorCode::kBadCast, "the object is of type {}, which has no methods", object.type_name());
+  return method_named(module, type, name);
+}
+
+Result<std::uint32_t> detail::find_closure_function(const Object& object) {
+  DHPVM_TRY(need_object(object, "a closure"));
+  const ObjectState& state = *ObjectState::of(object);
+  const bytecode::Module& module = state.isolate->machine->module();
+  for (const bytecode::Implementation& implementation :
+       module.types[state.root->header.type].implementations) {
+    const std::vector<bytecode::Method>& methods = module.types[implementation.interface].methods;
+    if (methods.size() == 1 && methods[0].name == kInvoke) return implementation.functions[0];
+  }
+  return error(ErrorCode::kBadCast, "the object is of type {}, which is no closure", object.type_name());
+}
+
+Object::Found Object::find_method(std::string_view name, const detail::HostSignature& signature) const {
+  DHPVM_ASSIGN(const std::uint32_t function, detail::find_method_function(*this, name));
   return bind(*this, function, name, signature);
 }
 
 Object::Found Object::find_closure(const detail::HostSignature& signature) const {
-  DHPVM_TRY(need_object(*this, "a closure"));
-  const bytecode::Module& module = state_->isolate->machine->module();
-  for (const bytecode::Implementation& implementation :
-       module.types[state_->root->header.type].implementations) {
-    const std::vector<bytecode::Method>& methods = module.types[implementation.interface].methods;
-    if (methods.size() == 1 && methods[0].name == kInvoke)
-      return bind(*this, implementation.functions[0], kInvoke, signature);
-  }
-  return error(ErrorCode::kBadCast, "the object is of type {}, which is no closure", type_name());
+  DHPVM_ASSIGN(const std::uint32_t function, detail::find_closure_function(*this));
+  return bind(*this, function, kInvoke, signature);
 }
 
 }  // namespace dhpvm

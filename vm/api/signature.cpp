@@ -16,20 +16,6 @@ static_assert(static_cast<unsigned>(Kind::kRef) == static_cast<unsigned>(bytecod
 constexpr std::string_view kKindNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
                                            "u32",  "i64", "u64", "f32", "f64", "object"};
 
-std::string type_text(const HostType& type) {
-  // The only references in an array of the host's are texts.
-  const bool has_texts = type.shape == Shape::kArray && type.kind == Kind::kRef;
-  std::string kind(has_texts ? "str" : kKindNames[static_cast<unsigned>(type.kind)]);
-  switch (type.shape) {
-    case Shape::kPrimitive: return kind;
-    case Shape::kString: return "str";
-    case Shape::kResource: return "resource";
-    case Shape::kObject: return "object";
-    case Shape::kArray: break;
-  }
-  return type.rank == 1 ? "[" + kind + "]" : "[" + kind + ", " + std::to_string(type.rank) + "]";
-}
-
 std::string list_text(std::span<const HostType> types) {
   std::string text;
   for (const HostType& type : types) text += (text.empty() ? "" : ", ") + type_text(type);
@@ -58,6 +44,26 @@ bool match_all(const bytecode::Module& module, const std::vector<bytecode::Value
 }
 
 }  // namespace
+
+std::string type_text(const HostType& type) {
+  // An object may be null in any case.
+  if (type.nullable && type.shape != Shape::kPrimitive) {
+    HostType present = type;
+    present.nullable = false;
+    return type_text(present) + "?";
+  }
+  // The only references in an array of the host's are texts.
+  const bool has_texts = type.shape == Shape::kArray && type.kind == Kind::kRef;
+  std::string kind(has_texts ? "str" : kKindNames[static_cast<unsigned>(type.kind)]);
+  switch (type.shape) {
+    case Shape::kPrimitive: return kind;
+    case Shape::kString: return "str";
+    case Shape::kResource: return "resource";
+    case Shape::kObject: return "object";
+    case Shape::kArray: break;
+  }
+  return type.rank == 1 ? "[" + kind + "]" : "[" + kind + ", " + std::to_string(type.rank) + "]";
+}
 
 std::string signature_text(const HostSignature& signature) {
   std::string text = "(" + list_text(signature.parameters) + ")";

@@ -14,6 +14,9 @@ namespace dhpvm::detail {
 // "(f64, [f32, 2]) -> str". An Object is written `object`, for it stands for any reference.
 std::string signature_text(const HostSignature& signature);
 
+// The same for one type.
+std::string type_text(const HostType& type);
+
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host);
 
 }  // namespace dhpvm::detail

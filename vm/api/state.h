@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "base/reservation_pool.h"
@@ -32,8 +34,10 @@ namespace dhpvm::detail {
 struct EngineState {
   EngineOptions options;
   std::unique_ptr<Tracer> tracer;  // null when off
-  std::mutex mutex;                // guards natives
+  std::mutex mutex;                // guards natives and host_classes
   vm::NativeRegistry natives;
+  // The source of each class, by module and name.
+  std::map<std::string, std::map<std::string, std::string>> host_classes;
   std::shared_ptr<const stdlib::Rights> rights;  // null: all
   std::shared_ptr<vm::CompileService> compile_service;
   std::shared_ptr<vm::CodeMap> profiled_code;  // null: no profiles are made
@@ -53,7 +57,7 @@ struct ModuleState {
 
 // The natives of the standard library find their console here: the machine's host data points
 // at the NativeState.
-struct IsolateState : stdlib::NativeState {
+struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateState> {
   IsolateState(std::shared_ptr<ModuleState> from, stdlib::Console streams)
       : NativeState{std::move(streams), {}}, module(std::move(from)) {}
 

@@ -21,6 +21,15 @@ Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view 
   return error(ErrorCode::kNotFound, "the module exports no function '{}'; did you mean '{}'?", name, near);
 }
 
+Result<std::uint32_t> find_constructor(const IsolateState& isolate, std::string_view type) {
+  Result<std::uint32_t> found = find_export(isolate, fmt::format("new {}", type));
+  if (found.ok()) return found;
+  return std::move(found).error().with_context(fmt::format(
+      "no '{}' can be made: a module that is compiled with host_objects has constructors of the classes "
+      "that its source declares, and of those that its functions name",
+      type));
+}
+
 std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function,
                                           const Object& receiver) {
   auto target = std::make_shared<Target>(Target{std::move(isolate), function, {}, receiver});

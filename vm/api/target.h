@@ -15,6 +15,9 @@ namespace dhpvm::detail {
 // The index of an exported function. kNotFound with the nearest name.
 Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view name);
 
+// The same for the constructor of a class, which modules have that were compiled with host_objects.
+Result<std::uint32_t> find_constructor(const IsolateState& isolate, std::string_view type);
+
 // With a receiver, the first reference parameter is the receiver, and not among those that calls give.
 std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function,
                                           const Object& receiver = {});

@@ -70,6 +70,19 @@ Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& 
   return {};
 }
 
+Object get_object(const Window& window, unsigned slot) {
+  return ObjectState::wrap(IsolateState::of(machine_of(window)).shared_from_this(),
+                           static_cast<gc::Ref>(window.r[slot]));
+}
+
+Status put_object(Window& window, unsigned slot, const Object& object) {
+  const ObjectState* const state = ObjectState::of(object);
+  if (state != nullptr && state->isolate->machine.get() != &machine_of(window))
+    return Error(ErrorCode::kInvalidArgument, "the result is an object of another isolate; copy its content");
+  window.r[slot] = state == nullptr ? nullptr : state->root.get();
+  return {};
+}
+
 Status put_texts(Window& window, unsigned slot, std::span<const std::string> texts) {
   vm::Isolate& machine = machine_of(window);
   const auto type = machine.linked().find_array_type({bytecode::Kind::kRef, bytecode::kStringType});

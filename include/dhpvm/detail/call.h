@@ -28,7 +28,6 @@ class DHPVM_API Call : public Window {
   Status lend(unsigned slot, HostType type, void* data, const std::int64_t* sizes);
   // kBadCast if the object is not of the parameter's type, kInvalidArgument if it is from another isolate.
   Status put_object(unsigned slot, const Object& object);
-  Object get_object(unsigned slot) const;
 
   Status run();
 
@@ -59,6 +58,17 @@ inline bool put_argument(Call& call, unsigned slot, const Object& value, Status&
   return succeeded(status, call.put_object(slot, value));
 }
 
+template <typename T>
+bool put_argument_at(Call& call, Place place, const T& value, Status& status) {
+  if constexpr (Aggregate<T>) {
+    return each_member(value, place, [&](const auto& member, Place at) {
+      return put_argument_at(call, at, member, status);
+    });
+  } else {
+    return put_argument(call, TypesOf<T>::kTypes[0].is_reference() ? place.r : place.p, value, status);
+  }
+}
+
 // ---- Results.
 
 template <typename T>
@@ -68,16 +78,8 @@ struct ResultOf {
                   "the text would be gone after the call: ask for a std::string");
     T value{};
     Status status;
-    if (!take_one(call, 0, value, status)) return status;
+    if (!get_at(call, Place{}, value, status)) return status;
     return value;
-  }
-  template <typename U>
-  static bool take_one(const Call& call, unsigned slot, U& value, Status& status) {
-    return get(call, slot, value, status);
-  }
-  static bool take_one(const Call& call, unsigned slot, Object& value, Status&) {
-    value = call.get_object(slot);
-    return true;
   }
 };
 template <>
@@ -95,8 +97,7 @@ struct ResultOf<std::tuple<Ts...>> {
   static Result<std::tuple<Ts...>> take(const Call& call, std::index_sequence<I...>) {
     std::tuple<Ts...> values{};
     Status status;
-    if (!(ResultOf<Ts>::take_one(call, Layout<Ts...>::slot(I), std::get<I>(values), status) && ...))
-      return status;
+    if (!(get_at(call, Layout<Ts...>::place(I), std::get<I>(values), status) && ...)) return status;
     return values;
   }
 };

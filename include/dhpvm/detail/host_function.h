@@ -61,13 +61,13 @@ struct Returned<Status> {
 template <typename T, std::size_t... I>
 Status put_results(Window& window, const T& value, std::index_sequence<I...>) {
   Status status;
-  (void)(put(window, ResultLayout<T>::slot(I), std::get<I>(value), status) && ...);
+  (void)(put_at(window, ResultLayout<T>::place(I), std::get<I>(value), status) && ...);
   return status;
 }
 template <typename T>
 Status put_result(Window& window, const T& value) {
   Status status;
-  put(window, 0, value, status);
+  put_at(window, {}, value, status);
   return status;
 }
 template <typename... Ts>
@@ -82,6 +82,9 @@ class HostFunction {
   using Values = typename Traits::Values;
   using Parameters = typename Traits::Parameters;
   using Results = ResultLayout<typename Returned<Return>::Value>;
+
+  static_assert(Parameters::kKnown, DHPVM_UNKNOWN_TYPE);
+  static_assert(Results::kKnown, DHPVM_UNKNOWN_TYPE);
 
  public:
   static HostSignature signature() { return {Parameters::kTypes, Results::kTypes}; }
@@ -107,7 +110,7 @@ class HostFunction {
  private:
   template <std::size_t... I>
   static bool get_all(const HostCall& window, Values& values, Status& status, std::index_sequence<I...>) {
-    return (get(window, Parameters::slot(I), std::get<I>(values), status) && ...);
+    return (get_at(window, Parameters::place(I), std::get<I>(values), status) && ...);
   }
 
   static Status run(F& function, HostCall& window, Values& values) {

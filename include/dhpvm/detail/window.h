@@ -21,6 +21,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "dhpvm/detail/aggregate.h"
 #include "dhpvm/export.h"
 #include "dhpvm/object.h"
 #include "dhpvm/result.h"
@@ -32,6 +33,9 @@ struct EngineState;
 struct ModuleState;
 struct IsolateState;
 struct Target;  // a function of an isolate, with everything a call of it needs
+
+#define DHPVM_UNKNOWN_TYPE \
+  "a type of this signature stands for none of the language: dhpvm/types.h lists those that do"
 
 struct HostSignature {
   std::span<const HostType> parameters;
@@ -62,6 +66,10 @@ DHPVM_API Status get_array(const Window& window, unsigned slot, HostType type, A
 DHPVM_API Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_ptr<void> object);
 DHPVM_API Status get_resource(const Window& window, unsigned slot, const void* tag,
                               std::shared_ptr<void>& object);
+
+// The object in a host function's window, and one of the isolate that called it as a result.
+DHPVM_API Object get_object(const Window& window, unsigned slot);
+DHPVM_API Status put_object(Window& window, unsigned slot, const Object& object);
 
 // A new [str] with copies of the texts, and copies of its texts.
 DHPVM_API Status put_texts(Window& window, unsigned slot, std::span<const std::string> texts);
@@ -139,12 +147,6 @@ struct TypeOf<std::vector<std::string>> {
 };
 template <Primitive Rep, typename Period>
 struct TypeOf<std::chrono::duration<Rep, Period>> : TypeOf<double> {};
-template <typename T>
-  requires(TypeOf<T>::kType.shape == HostType::Shape::kPrimitive || std::is_same_v<T, std::string> ||
-           std::is_same_v<T, std::string_view>)
-struct TypeOf<std::optional<T>> : TypeOf<T> {};
-template <typename T>
-struct TypeOf<std::optional<std::vector<T>>> : TypeOf<std::vector<T>> {};
 template <>
 struct TypeOf<Object> {
   static constexpr bool kKnown = true;
@@ -155,23 +157,53 @@ struct TypeOf<std::shared_ptr<T>> {
   static constexpr bool kKnown = true;
   static constexpr HostType kType{HostType::Shape::kResource, Kind::kRef};
 };
+constexpr HostType nullable(HostType type) {
+  type.nullable = true;
+  return type;
+}
+// Views have no copy of their own, and objects are nullable as they are.
+template <typename T>
+  requires(TypeOf<T>::kKnown && !std::is_same_v<T, Object> && std::is_default_constructible_v<T> &&
+           (TypeOf<T>::kType.shape != HostType::Shape::kArray || requires(T& value) { value.clear(); }))
+struct TypeOf<std::optional<T>> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType = nullable(TypeOf<T>::kType);
+};
 
-// The values that stand for one C++ type: one, but two for a number that may be null.
+// A struct of the host's that stands for one of the language.
+template <typename T>
+concept Aggregate = std::is_class_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> && !TypeOf<T>::kKnown;
+
+// The values that stand for one C++ type: one, but two for a number that may be null, and for a struct those of its
+// members. None for a type that stands for nothing.
 template <typename T>
 struct TypesOf {
-  static constexpr std::array<HostType, 1> kTypes{TypeOf<T>::kType};
+  static constexpr bool kKnown = TypeOf<T>::kKnown;
+  static constexpr auto kTypes = [] {
+    if constexpr (kKnown) {
+      return std::array<HostType, 1>{TypeOf<T>::kType};
+    } else {
+      return std::array<HostType, 0>{};
+    }
+  }();
 };
 template <typename T>
-  requires(!TypeOf<T>::kType.is_reference())
+  requires(TypeOf<T>::kKnown && !TypeOf<T>::kType.is_reference())
 struct TypesOf<std::optional<T>> {
+  static constexpr bool kKnown = true;
   static constexpr std::array<HostType, 2> kTypes{TypeOf<bool>::kType, TypeOf<T>::kType};
 };
 
-// The types of a parameter list, and the first slot of each C++ type in its window.
+// Positions in both windows.
+struct Place {
+  unsigned p = 0;
+  unsigned r = 0;
+};
+
+// The types of a parameter list, and where each C++ type begins in the windows.
 template <typename... Ts>
 struct Layout {
-  static_assert((TypeOf<Ts>::kKnown && ...),
-                "a type of this signature does not stand for one of the language: see dhpvm/types.h");
+  static constexpr bool kKnown = (TypesOf<Ts>::kKnown && ...);
   static constexpr std::array<std::size_t, sizeof...(Ts)> kCounts{TypesOf<Ts>::kTypes.size()...};
   static constexpr auto kTypes = [] {
     std::array<HostType, (0 + ... + TypesOf<Ts>::kTypes.size())> types{};
@@ -182,15 +214,38 @@ struct Layout {
     (append(TypesOf<Ts>::kTypes), ...);
     return types;
   }();
-  static constexpr unsigned slot(std::size_t index) {
+  static constexpr Place place(std::size_t index) {
     std::size_t first = 0;
     for (std::size_t i = 0; i < index; ++i) first += kCounts[i];
-    unsigned before = 0;
-    for (std::size_t i = 0; i < first; ++i)
-      before += kTypes[i].is_reference() == kTypes[first].is_reference() ? 1u : 0u;
-    return before;
+    Place place;
+    for (std::size_t i = 0; i < first; ++i) ++(kTypes[i].is_reference() ? place.r : place.p);
+    return place;
   }
 };
+template <typename Tuple>
+struct LayoutOfTuple;
+template <typename... Ts>
+struct LayoutOfTuple<std::tuple<Ts...>> : Layout<Ts...> {};
+template <Aggregate T>
+struct TypesOf<T> {
+  using Members = LayoutOfTuple<MembersOf<T>>;
+  static constexpr bool kKnown = Members::kKnown;
+  static constexpr auto kTypes = Members::kTypes;
+};
+// Calls `visit` with each member of the aggregate and its place, until one call gives false.
+template <typename T, typename F>
+bool each_member(T& value, Place begin, F&& visit) {
+  return std::apply(
+      [&](auto&... members) {
+        std::size_t index = 0;
+        const auto next = [&] {
+          const Place place = TypesOf<std::remove_const_t<T>>::Members::place(index++);
+          return Place{begin.p + place.p, begin.r + place.r};
+        };
+        return (visit(members, next()) && ...);
+      },
+      members_of(value));
+}
 // The layout of results: none, one, or the elements of a tuple.
 template <typename T>
 struct ResultLayout : Layout<T> {};
@@ -244,6 +299,10 @@ bool get(const Window& window, unsigned slot, std::vector<T>& value, Status& sta
   value.assign(elements.begin(), elements.end());
   return true;
 }
+inline bool get(const Window& window, unsigned slot, Object& value, Status&) {
+  value = get_object(window, slot);
+  return true;
+}
 template <typename T>
 bool get(const Window& window, unsigned slot, std::shared_ptr<T>& value, Status& status) {
   std::shared_ptr<void> object;
@@ -282,6 +341,16 @@ bool get(const Window& window, unsigned slot, std::optional<T>& value, Status& s
   }
 }
 
+template <typename T>
+bool get_at(const Window& window, Place place, T& value, Status& status) {
+  if constexpr (Aggregate<T>) {
+    return each_member(value, place,
+                       [&](auto& member, Place at) { return get_at(window, at, member, status); });
+  } else {
+    return get(window, TypesOf<T>::kTypes[0].is_reference() ? place.r : place.p, value, status);
+  }
+}
+
 // ---- Values into a window, as copies.
 
 template <Primitive T>
@@ -300,6 +369,9 @@ bool put(Window& window, unsigned slot, std::span<T> value, Status& status) {
 template <typename T>
 bool put(Window& window, unsigned slot, const std::vector<T>& value, Status& status) {
   return put(window, slot, std::span<const T>(value), status);
+}
+inline bool put(Window& window, unsigned slot, const Object& value, Status& status) {
+  return succeeded(status, put_object(window, slot, value));
 }
 template <typename T>
 bool put(Window& window, unsigned slot, const std::shared_ptr<T>& value, Status& status) {
@@ -324,6 +396,16 @@ bool put(Window& window, unsigned slot, const std::optional<T>& value, Status& s
     if (value) return put(window, slot + 1, *value, status);
   }
   return true;
+}
+
+template <typename T>
+bool put_at(Window& window, Place place, const T& value, Status& status) {
+  if constexpr (Aggregate<T>) {
+    return each_member(value, place,
+                       [&](const auto& member, Place at) { return put_at(window, at, member, status); });
+  } else {
+    return put(window, TypesOf<T>::kTypes[0].is_reference() ? place.r : place.p, value, status);
+  }
 }
 
 }  // namespace dhpvm::detail

@@ -146,7 +146,7 @@ class DynamicCall {
       return {};
     }
     DHPVM_TRY(
-        give(std::make_unique<ObjectHandle>(ObjectHandle{call_.get_object(result.slot)}), &value.of.object));
+        give(std::make_unique<ObjectHandle>(ObjectHandle{detail::get_object(call_, result.slot)}), &value.of.object));
     value.kind = DHPVM_OBJECT;
     return {};
   }
