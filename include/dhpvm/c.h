@@ -92,7 +92,9 @@ DHPVM_C_API void dhpvm_engine_free(dhpvm_engine* engine);
 
 /* Makes `function` callable from programs that declare it: `extern fn log(text: str);` finds "host.log". `signature` is
  * written as in the language: "(str)", "(f64, [const f32, 2]) -> i64", "() -> (f64, str)". It may name numbers, bool,
- * str, arrays of numbers, and resource; `const` says that the function only reads the elements. Replaces an earlier
+ * str, arrays of numbers, resource, and `object`, which is any reference, such as a class or a closure; `const` says
+ * that the function only reads the elements. A `?` behind str, an array or resource lets null through, as DHPVM_NULL;
+ * without it, null is a trap. An object may be null; `i64?` is two values, a bool and the number. Replaces an earlier
  * definition of the name, for modules that have no isolate yet.
  *
  * The engine calls `function` with `user` from every thread that runs an isolate, possibly at the same time, and calls
@@ -237,6 +239,23 @@ DHPVM_C_API dhpvm_code dhpvm_object_new_resource(dhpvm_isolate* isolate, void* p
                                                  dhpvm_error** error);
 /* The pointer behind a resource that was made by the function above; DHPVM_BAD_CAST for another object. */
 DHPVM_C_API dhpvm_code dhpvm_object_resource(const dhpvm_object* object, void** pointer, dhpvm_error** error);
+/* A new object of a class, made as the program makes it: type "Node", or "List<f64>", and a value for each parameter of
+ * the constructor. For modules compiled with dhpvm_compile_options.host_objects: DHPVM_NOT_FOUND if there is no such
+ * constructor, and the errors of dhpvm_call. It is the function "new Node", which dhpvm_isolate_function finds, too. */
+DHPVM_C_API dhpvm_code dhpvm_object_new(dhpvm_isolate* isolate, const char* type,
+                                        const dhpvm_value* arguments, size_t argument_count,
+                                        dhpvm_object** object, dhpvm_error** error);
+/* A method of an object as a function that is bound to it and keeps it alive, and a closure by the name "invoke". Its
+ * parameters are those behind the object; otherwise as dhpvm_isolate_function. There are the methods of interfaces that
+ * the class implements, those that the program itself calls, and with dhpvm_compile_options.host_objects all. */
+DHPVM_C_API dhpvm_code dhpvm_object_method(const dhpvm_object* object, const char* name,
+                                           const char* signature, dhpvm_function** function,
+                                           dhpvm_error** error);
+/* Calls `visit` for each element of an array of one dimension, a List or a Set, and for each entry of a Map, in the
+ * program's order, as they are when this is called. DHPVM_BAD_CAST for another object; DHPVM_UNSUPPORTED where
+ * elements, keys or values are structs. */
+DHPVM_C_API dhpvm_code dhpvm_object_elements(const dhpvm_object* object, dhpvm_element_visitor visit,
+                                             void* user, dhpvm_error** error);
 /* Another handle to the same object. */
 DHPVM_C_API dhpvm_code dhpvm_object_copy(const dhpvm_object* object, dhpvm_object** copy,
                                          dhpvm_error** error);
@@ -277,6 +296,11 @@ DHPVM_C_API dhpvm_code dhpvm_worker_start(dhpvm_engine* engine, const dhpvm_work
 /* The addresses it listens on, with the ports that the system chose, one a line. */
 DHPVM_C_API dhpvm_code dhpvm_worker_addresses(const dhpvm_worker* worker, dhpvm_bytes* text,
                                               dhpvm_error** error);
+/* The address where metrics are served, with the port that the system chose; empty: none. */
+DHPVM_C_API dhpvm_code dhpvm_worker_metrics(const dhpvm_worker* worker, dhpvm_bytes* address,
+                                            dhpvm_error** error);
+/* Reads the file of clients anew. Sessions whose key is no longer there end. */
+DHPVM_C_API dhpvm_code dhpvm_worker_reload_clients(dhpvm_worker* worker, dhpvm_error** error);
 /* 1 while work can still arrive. */
 DHPVM_C_API int dhpvm_worker_is_needed(const dhpvm_worker* worker);
 /* Accepts no new sessions, and waits for current ones to end. DHPVM_DEADLINE if some go on. */

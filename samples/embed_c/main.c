@@ -71,25 +71,26 @@ static dhpvm_function* function_of(dhpvm_isolate* isolate, const char* name, con
 
 static void clip_columns(dhpvm_isolate* isolate, double* table) {
   dhpvm_function* const clip = function_of(isolate, "clip", "([f64]) -> i64");
-  dhpvm_function* const new_history = function_of(isolate, "new_history", NULL);
-  dhpvm_function* const add = function_of(isolate, "add", NULL);
   dhpvm_function* const report = function_of(isolate, "report", NULL);
+  dhpvm_function* add = NULL;
+  dhpvm_object* history = NULL;
   dhpvm_error* error = NULL;
-  dhpvm_value history, text, arguments[2];
-  need(dhpvm_call(new_history, NULL, 0, &history, 1, &error), error);
+  const dhpvm_value none = {DHPVM_I64, 0, {0}}; /* for the field `count` */
+  dhpvm_value text, clipped, argument;
+  need(dhpvm_object_new(isolate, "History", &none, 1, &history, &error), error);
+  need(dhpvm_object_method(history, "add", "(i64)", &add, &error), error);
   for (int which = 0; which < 2; ++which) {
     const dhpvm_array values = column(table, which);
-    const dhpvm_value argument = array_of(&values);
-    arguments[0] = object_of(history.of.object);
-    need(dhpvm_call(clip, &argument, 1, &arguments[1], 1, &error), error);
-    need(dhpvm_call(add, arguments, 2, NULL, 0, &error), error);
+    argument = array_of(&values);
+    need(dhpvm_call(clip, &argument, 1, &clipped, 1, &error), error);
+    need(dhpvm_call(add, &clipped, 1, NULL, 0, &error), error);
   }
-  need(dhpvm_call(report, &history, 1, &text, 1, &error), error);
+  argument = object_of(history);
+  need(dhpvm_call(report, &argument, 1, &text, 1, &error), error);
   printf("%.*s\n", (int)text.of.text.size, text.of.text.data);
-  dhpvm_object_free(history.of.object);
+  dhpvm_object_free(history);
   dhpvm_function_free(report);
   dhpvm_function_free(add);
-  dhpvm_function_free(new_history);
   dhpvm_function_free(clip);
 }
 
@@ -115,6 +116,7 @@ int main(int count, char** words) {
   static double table[2 * COUNT];
   double deviations = 2;
   dhpvm_engine_options engine_options;
+  dhpvm_compile_options compile_options;
   dhpvm_isolate_options isolate_options;
   dhpvm_engine* engine = NULL;
   dhpvm_module* module = NULL;
@@ -128,7 +130,11 @@ int main(int count, char** words) {
   need(dhpvm_engine_define(engine, "host.limit", "(str) -> f64", host_limit, &deviations, NULL, &error),
        error);
 
-  need(dhpvm_module_open(engine, count > 1 ? words[1] : EMBED_C_SAMPLE_RULES, NULL, &module, &error), error);
+  dhpvm_compile_options_init(&compile_options, sizeof compile_options);
+  compile_options.host_objects = 1;
+  need(dhpvm_module_open(engine, count > 1 ? words[1] : EMBED_C_SAMPLE_RULES, &compile_options, &module,
+                         &error),
+       error);
   dhpvm_isolate_options_init(&isolate_options, sizeof isolate_options);
   isolate_options.heap_bytes = 64u << 20;
   isolate_options.deadline_ns = 500000000;

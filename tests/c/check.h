@@ -63,6 +63,7 @@ void test_modules(void);
 void test_calls(void);
 void test_arrays(void);
 void test_objects(void);
+void test_made_objects(void);
 void test_dlpack(void);
 void test_host_functions(void);
 void test_errors(void);

@@ -264,6 +264,7 @@ int main(void) {
   test_calls();
   test_arrays();
   test_objects();
+  test_made_objects();
   test_dlpack();
   test_host_functions();
   test_errors();

@@ -491,12 +491,27 @@ static dhpvm_code start_worker(dhpvm_engine* engine, const dhpvm_worker_options*
 /* The members that were appended to the options of a worker. */
 static void test_later_members(dhpvm_engine* engine, dhpvm_worker_options options) {
   CHECK(options.waiting == 16 && options.total_memory_bytes == DHPVM_UNLIMITED);
-  CHECK(options.idle_ns == 0 && options.clients_file == NULL);
+  CHECK(options.idle_ns == 0 && options.clients_file == NULL && options.metrics == NULL);
   options.idle_ns = 1000000000;
   options.waiting = 0;
   CHECK_CODE(DHPVM_OK, start_worker(engine, &options));
   options.clients_file = "no-such-file-of-clients";
   CHECK_CODE(DHPVM_INVALID_ARGUMENT, start_worker(engine, &options));
+  options.metrics = "127.0.0.1:0";
+  options.size = offsetof(dhpvm_worker_options, metrics);
+  options.clients_file = NULL;
+  CHECK_CODE(DHPVM_OK, start_worker(engine, &options));
+  options.size = sizeof options;
+  {
+    dhpvm_worker* worker = NULL;
+    dhpvm_bytes address = {NULL, 0};
+    CHECK_CODE(DHPVM_OK, dhpvm_worker_start(engine, &options, &worker, NULL));
+    CHECK_CODE(DHPVM_OK, dhpvm_worker_metrics(worker, &address, NULL));
+    CHECK(strncmp(address.data, "127.0.0.1:", 10) == 0);
+    CHECK_CODE(DHPVM_OK, dhpvm_worker_reload_clients(worker, NULL));
+    dhpvm_bytes_free(&address);
+    dhpvm_worker_free(worker);
+  }
   /* A caller whose header lacks them: what lies behind its structure is not read. */
   options.size = offsetof(dhpvm_worker_options, total_memory_bytes);
   CHECK_CODE(DHPVM_OK, start_worker(engine, &options));

@@ -84,6 +84,9 @@ typedef struct dhpvm_compile_options {
   const char* file_name; /* of the source, in messages: "program.dhp" */
   const char* const* import_paths;
   size_t import_path_count;
+  /* The members below came with version 2: a `size` that ends here leaves them at their defaults. */
+  uint8_t host_objects; /* 1: constructors and all methods of classes, for dhpvm_object_new */
+  uint8_t reserved[7];
 } dhpvm_compile_options;
 
 /* ---- Isolate. */
@@ -165,6 +168,8 @@ typedef struct dhpvm_worker_options {
   const char* clients_file;    /* instead of a key file: the clients that may come in, with keys and limits */
   uint32_t waiting;            /* sessions in the queue of a full worker: 16 */
   uint32_t reserved_later;
+  /* And these with version 2. */
+  const char* metrics; /* where /metrics and /healthz are served: "127.0.0.1:9471"; empty: nowhere */
 } dhpvm_worker_options;
 
 #endif /* DHPVM_C_OPTIONS_H */

@@ -14,8 +14,10 @@
  *
  * Results of functions: a str is DHPVM_TEXT, which lives until the next call through the same function handle, every
  * other reference DHPVM_OBJECT, a handle that the caller frees. Arguments of host functions: a str is DHPVM_TEXT, an
- * array DHPVM_ARRAY, both valid until the function returns, a resource DHPVM_RESOURCE. Results of host functions: texts
- * and arrays are copied when the function returns, so they must outlive it.
+ * array DHPVM_ARRAY, both valid until the function returns, a resource DHPVM_RESOURCE, any other reference
+ * DHPVM_OBJECT, a handle that the library frees when the function returns: dhpvm_object_copy keeps it. Results of host
+ * functions: texts and arrays are copied when the function returns, so they must outlive it; objects remain the host's
+ * to free.
  */
 #ifndef DHPVM_C_VALUES_H
 #define DHPVM_C_VALUES_H
@@ -93,6 +95,10 @@ typedef struct dhpvm_value {
     void* resource; /* the pointer of dhpvm_object_new_resource */
   } of;
 } dhpvm_value;
+
+/* An element of an array, List or Set, for which `key` is NULL, or an entry of a Map. Texts live during the visit;
+ * objects are handles, which the visitor frees. */
+typedef void (*dhpvm_element_visitor)(void* user, const dhpvm_value* key, const dhpvm_value* value);
 
 /* One call of a host function, which fills in `results`: all of them are zero at first, of the kinds of the signature.
  * The numbers of arguments and results are those of the signature that the function was defined with. */

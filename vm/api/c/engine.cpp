@@ -200,6 +200,20 @@ dhpvm_code dhpvm_worker_addresses(const dhpvm_worker* worker, dhpvm_bytes* text,
   });
 }
 
+dhpvm_code dhpvm_worker_metrics(const dhpvm_worker* worker, dhpvm_bytes* address, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, worker);
+    return dhpvm::c::give_bytes(found->metrics_address(), address);
+  });
+}
+
+dhpvm_code dhpvm_worker_reload_clients(dhpvm_worker* worker, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, worker);
+    return found->reload_clients();
+  });
+}
+
 int dhpvm_worker_is_needed(const dhpvm_worker* worker) {
   return dhpvm::c::guarded_value(0, [&] {
     const auto* const found = dhpvm::c::find(worker);

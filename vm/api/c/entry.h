@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <string>
@@ -113,15 +114,16 @@ T guarded_value(T fallback, F&& body) noexcept {
 // The bytes by which a structure of a later version's caller may be longer; only zeros are accepted there.
 inline constexpr std::size_t kMostAppended = 4096;
 
-// The caller's structure over the defaults in `known`. Null: the defaults. `earlier` is the size that the structure had
-// before members were appended: a caller with that size gets the defaults of those members.
+// The caller's structure over the defaults in `known`. Null: the defaults. `earlier` are the sizes that the structure
+// had before members were appended: a caller with one of them gets the defaults of those members.
 template <typename T>
-Status take_structure(const T* given, T& known, std::string_view name, std::size_t earlier = sizeof(T)) {
+Status take_structure(const T* given, T& known, std::string_view name,
+                      std::initializer_list<std::size_t> earlier = {}) {
   static_assert(std::is_trivially_copyable_v<T>);
   if (given == nullptr) return {};
   const std::size_t size = given->size;
-  if (size == earlier) {
-    std::memcpy(&known, given, earlier);
+  if (std::ranges::find(earlier, size) != earlier.end()) {
+    std::memcpy(&known, given, size);
     return {};
   }
   if (size < sizeof(T) || size > sizeof(T) + kMostAppended) {

@@ -7,6 +7,46 @@
 namespace dhpvm::c {
 namespace {
 
+// As the visitor gets it: its texts are those of `value`.
+Status give_value(const dhpvm::Value& value, dhpvm_value& given) {
+  given = {};
+  return std::visit(
+      [&](const auto& held) -> Status {
+        using Held = std::remove_cvref_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::string>) {
+          given.kind = DHPVM_TEXT;
+          given.of.text = {held.data(), held.size()};
+        } else if constexpr (std::is_same_v<Held, dhpvm::Object>) {
+          given.kind = DHPVM_OBJECT;
+          return give_object(held, nullptr, &given.of.object);
+        } else if constexpr (!std::is_same_v<Held, std::monostate>) {
+          given = value_of(kind_of(detail::kind_of<Held>()), detail::to_register(held));
+        }
+        return {};
+      },
+      value.content());
+}
+
+Status visit_elements(const dhpvm::Object& object, dhpvm_element_visitor visit, void* user) {
+  dhpvm_value key;
+  dhpvm_value value;
+  if (object && object.type_name().starts_with("Map<")) {
+    DHPVM_ASSIGN(const auto entries, object.entries());
+    for (const auto& [name, content] : entries) {
+      DHPVM_TRY(give_value(name, key));
+      DHPVM_TRY(give_value(content, value));
+      visit(user, &key, &value);
+    }
+    return {};
+  }
+  DHPVM_ASSIGN(const auto elements, object.values());
+  for (const dhpvm::Value& element : elements) {
+    DHPVM_TRY(give_value(element, value));
+    visit(user, nullptr, &value);
+  }
+  return {};
+}
+
 // The type of the field as the C++ API asks for it.
 template <typename F>
 Status with_number_type(dhpvm_kind kind, F&& act) {
@@ -80,6 +120,15 @@ dhpvm_code dhpvm_object_fields(const dhpvm_object* object, dhpvm_field_visitor v
     for (const dhpvm::FieldEntry& field : found->object.fields())
       visit(user, field.name.c_str(), field.type.c_str());
     return {};
+  });
+}
+
+dhpvm_code dhpvm_object_elements(const dhpvm_object* object, dhpvm_element_visitor visit, void* user,
+                                 dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, object);
+    DHPVM_TRY(check_pointer(visit, "visit"));
+    return dhpvm::c::visit_elements(found->object, visit, user);
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "dhpvm/detail/call.h"
 #include "vm/api/c/values.h"
+#include "vm/api/methods.h"
 #include "vm/api/target.h"
 #include "vm/native.h"
 
@@ -145,8 +146,8 @@ class DynamicCall {
       value.of.text = {kept.data(), kept.size()};
       return {};
     }
-    DHPVM_TRY(
-        give(std::make_unique<ObjectHandle>(ObjectHandle{detail::get_object(call_, result.slot)}), &value.of.object));
+    DHPVM_TRY(give(std::make_unique<ObjectHandle>(ObjectHandle{detail::get_object(call_, result.slot)}),
+                   &value.of.object));
     value.kind = DHPVM_OBJECT;
     return {};
   }
@@ -171,24 +172,59 @@ Status call_function(FunctionHandle& function, const dhpvm_value* arguments, std
   return result_count == 0 ? Status() : call.take(results);
 }
 
+FunctionHandle make_handle(std::shared_ptr<const detail::Target> target,
+                           const bytecode::Signature& signature) {
+  const bytecode::Module& module = target->isolate->machine->module();
+  FunctionHandle handle;
+  handle.target = std::move(target);
+  handle.signature = vm::signature_text(module, signature);
+  handle.parameters = describe(module, signature.parameters);
+  handle.results = describe(module, signature.results);
+  handle.texts.resize(signature.results.size());
+  return handle;
+}
+
+Status check_signature(const bytecode::Module& module, const bytecode::Signature& signature,
+                       std::string_view name, const char* wanted) {
+  const std::string text = vm::signature_text(module, signature);
+  if (wanted == nullptr || normalised(wanted) == normalised(text)) return {};
+  return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}",
+               name, text, wanted);
+}
+
 Status find_function(const Isolate& isolate, std::string_view name, const char* wanted,
                      dhpvm_function** function) {
   const auto& state = isolate.state();
   const bytecode::Module& module = state->machine->module();
   DHPVM_ASSIGN(const std::uint32_t index, detail::find_export(*state, name));
   const bytecode::Signature& signature = module.functions[index].signature;
-  std::string text = vm::signature_text(module, signature);
-  if (wanted != nullptr && normalised(wanted) != normalised(text)) {
-    return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}",
-                 name, text, wanted);
-  }
-  auto handle = std::make_unique<FunctionHandle>();
-  handle->target = detail::make_target(state, index);
-  handle->signature = std::move(text);
-  handle->parameters = describe(module, signature.parameters);
-  handle->results = describe(module, signature.results);
-  handle->texts.resize(signature.results.size());
-  return give(std::move(handle), function);
+  DHPVM_TRY(check_signature(module, signature, name, wanted));
+  return give(std::make_unique<FunctionHandle>(make_handle(detail::make_target(state, index), signature)),
+              function);
+}
+
+Status find_method(const dhpvm::Object& object, std::string_view name, const char* wanted,
+                   dhpvm_function** function) {
+  DHPVM_ASSIGN(const std::uint32_t index, detail::find_method_function(object, name));
+  const auto& state = detail::ObjectState::of(object)->isolate;
+  const bytecode::Module& module = state->machine->module();
+  const bytecode::Signature signature = detail::bound_signature(module, index);
+  DHPVM_TRY(check_signature(module, signature, name, wanted));
+  return give(
+      std::make_unique<FunctionHandle>(make_handle(detail::make_target(state, index, object), signature)),
+      function);
+}
+
+Status make_object(const Isolate& isolate, std::string_view type, const dhpvm_value* arguments,
+                   std::size_t argument_count, dhpvm_object** object) {
+  const auto& state = isolate.state();
+  DHPVM_ASSIGN(const std::uint32_t index, detail::find_constructor(*state, type));
+  FunctionHandle constructor =
+      make_handle(detail::make_target(state, index), state->machine->module().functions[index].signature);
+  dhpvm_value made{};
+  DHPVM_TRY(call_function(constructor, arguments, argument_count, &made, 1));
+  *object = made.of.object;
+  return {};
 }
 
 dhpvm_kind kind_at(const std::vector<SignatureValue>& values, std::size_t index) {
@@ -211,6 +247,27 @@ dhpvm_code dhpvm_isolate_function(dhpvm_isolate* isolate, const char* name, cons
     DHPVM_TRY(check_pointer(function, "function"));
     found->returned->let_go();
     return dhpvm::c::find_function(*found->isolate, name, signature, function);
+  });
+}
+
+dhpvm_code dhpvm_object_method(const dhpvm_object* object, const char* name, const char* signature,
+                               dhpvm_function** function, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, object);
+    DHPVM_TRY(check_pointer(name, "name"));
+    DHPVM_TRY(check_pointer(function, "function"));
+    return dhpvm::c::find_method(found->object, name, signature, function);
+  });
+}
+
+dhpvm_code dhpvm_object_new(dhpvm_isolate* isolate, const char* type, const dhpvm_value* arguments,
+                            size_t argument_count, dhpvm_object** object, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, isolate);
+    DHPVM_TRY(check_pointer(type, "type"));
+    DHPVM_TRY(check_pointer(object, "object"));
+    found->returned->let_go();
+    return dhpvm::c::make_object(*found->isolate, type, arguments, argument_count, object);
   });
 }
 

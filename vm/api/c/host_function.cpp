@@ -3,6 +3,7 @@
 #include <cctype>
 #include <optional>
 
+#include "vm/api/c/objects.h"
 #include "vm/api/c/resource.h"
 #include "vm/api/c/values.h"
 #include "vm/api/host_definitions.h"
@@ -52,10 +53,17 @@ class HostSignatureParser {
         type = {HostType::Shape::kString, detail::Kind::kRef};
       } else if (word == "resource") {
         type = {HostType::Shape::kResource, detail::Kind::kRef};
+      } else if (word == "object") {
+        type = {HostType::Shape::kObject, detail::Kind::kRef};
       } else if (!parse_number(word, type)) {
         return false;
       }
     }
+    const bool is_nullable = accept("?");
+    // A number that may be null is two values.
+    if (is_nullable && !type.is_reference())
+      types.push_back({HostType::Shape::kPrimitive, detail::Kind::kBool});
+    type.nullable = is_nullable && type.is_reference();
     types.push_back(type);
     return true;
   }
@@ -127,15 +135,25 @@ class HostArguments {
       } else {
         DHPVM_TRY(take_reference(parameter, i));
       }
+      ++taken_;
     }
     return {};
   }
   const dhpvm_value* values() { return values_.data(); }
+  ~HostArguments() {
+    for (std::size_t i = 0; i < taken_; ++i) {
+      if (values_[i].kind == DHPVM_OBJECT) dhpvm_object_free(values_[i].of.object);
+    }
+  }
+  HostArguments(const HostArguments&) = delete;
+  HostArguments& operator=(const HostArguments&) = delete;
 
  private:
   Status take_reference(const SignatureValue& parameter, std::size_t index) {
     dhpvm_value& value = values_[index];
     value = {};
+    if (window_.r[parameter.slot] == nullptr && (parameter.type.nullable || parameter.kind == DHPVM_OBJECT))
+      return {};
     value.kind = parameter.kind;
     if (parameter.kind == DHPVM_TEXT) {
       std::string_view text;
@@ -148,6 +166,8 @@ class HostArguments {
       fill_array(detail::machine_of(window_), array, parameter.type.kind, parameter.type.rank,
                  parameter.type.read_only ? DHPVM_READ : DHPVM_READ_WRITE, arrays_[index]);
       value.of.array = &arrays_[index];
+    } else if (parameter.kind == DHPVM_OBJECT) {
+      return give_object(detail::get_object(window_, parameter.slot), nullptr, &value.of.object);
     } else {
       DHPVM_ASSIGN(value.of.resource, resource_pointer(window_, parameter.slot));
     }
@@ -158,6 +178,7 @@ class HostArguments {
   const detail::HostCall& window_;
   Scratch<dhpvm_value, 6> values_;
   Scratch<dhpvm_array, 4> arrays_;
+  std::size_t taken_ = 0;
 };
 
 // A new array of the program with the elements of the host.
@@ -189,6 +210,10 @@ Status put_object(detail::HostCall& window, const SignatureValue& result, const 
   if (state->isolate->machine.get() != &machine)
     return Error(ErrorCode::kInvalidArgument, "the object is one of another isolate");
   const gc::TypeId type = state->root->header.type;
+  if (result.kind == DHPVM_OBJECT) {
+    window.r[result.slot] = state->root.get();  // the machine compares its type
+    return {};
+  }
   const auto wanted = result.kind == DHPVM_TEXT ? std::optional<gc::TypeId>(bytecode::kStringType)
                       : result.kind == DHPVM_RESOURCE
                           ? std::optional<gc::TypeId>(bytecode::kResourceType)
@@ -268,7 +293,7 @@ Status define(const Engine& engine, std::string_view name, std::string_view sign
     return error(
         ErrorCode::kInvalidArgument,
         "the signature '{}' of host function '{}' does not parse; write it like \"(str, [const f64]) -> "
-        "i64\", with numbers, bool, str, arrays of numbers, and resource",
+        "i64\", with numbers, bool, str, arrays of numbers, resource and object",
         signature, name);
   }
   definition->parameters = describe(parameters);

@@ -150,9 +150,11 @@ Result<EngineOptions> engine_options(const dhpvm_engine_options* given) {
 Result<CompileOptions> compile_options(const dhpvm_compile_options* given) {
   dhpvm_compile_options known{};
   dhpvm_compile_options_init(&known, sizeof known);
-  DHPVM_TRY(take_structure(given, known, "dhpvm_compile_options"));
+  DHPVM_TRY(
+      take_structure(given, known, "dhpvm_compile_options", {offsetof(dhpvm_compile_options, host_objects)}));
   CompileOptions options;
   options.file_name = text_or_empty(known.file_name);
+  options.host_objects = known.host_objects != 0;
   DHPVM_TRY(take_texts(known.import_paths, known.import_path_count, "dhpvm_compile_options.import_paths",
                        options.import_paths));
   return options;
@@ -184,8 +186,9 @@ Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
 Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
   dhpvm_worker_options known{};
   dhpvm_worker_options_init(&known, sizeof known);
-  DHPVM_TRY(take_structure(given, known, "dhpvm_worker_options",
-                           offsetof(dhpvm_worker_options, total_memory_bytes)));
+  DHPVM_TRY(take_structure(
+      given, known, "dhpvm_worker_options",
+      {offsetof(dhpvm_worker_options, total_memory_bytes), offsetof(dhpvm_worker_options, metrics)}));
   WorkerOptions options;
   DHPVM_TRY(take_texts(known.devices, known.device_count, "dhpvm_worker_options.devices", options.devices));
   DHPVM_TRY(take_texts(known.listen, known.listen_count, "dhpvm_worker_options.listen", options.listen));
@@ -201,6 +204,7 @@ Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
   options.total_memory_bytes = known.total_memory_bytes;
   options.idle = duration_cast<milliseconds>(nanoseconds(known.idle_ns));
   options.clients_file = text_or_empty(known.clients_file);
+  options.metrics = text_or_empty(known.metrics);
   if (known.log != nullptr) {
     options.log = [log = known.log, user = known.log_user](const WorkerLogEntry& entry) {
       log(user, entry.to_line().c_str());

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Objects that the host makes, and what hosts and programs pass each other beyond numbers and texts. */
+#include "check.h"
+
+static const char kSource[] =
+    "import list; import map;\n"
+    "extern fn each(visit: fn(i64), count: i64);\n"
+    "extern fn value_of(node: Node?) -> i64;\n"
+    "extern fn same(node: Node) -> Node;\n"
+    "extern fn length(text: str?) -> i64?;\n"
+    "class Node {\n"
+    "    value: i64; next: Node?;\n"
+    "    fn twice() -> i64 => 2 * value;\n"
+    "}\n"
+    "class Other { value: i64; }\n"
+    "fn total(numbers: List<f64>) -> f64 { var sum = 0.0; for x in numbers { sum += x; } return sum; }\n"
+    "fn prices() -> Map<str, i64> { let m = Map<str, i64>(); m.set(\"tea\", 2); m.set(\"milk\", 1); return "
+    "m; }\n"
+    "fn nodes() -> [Node] => [Node(4, null), Node(5, null)];\n"
+    "fn adder(n: i64) -> fn(i64) -> i64 => fn(x: i64) -> i64 => x + n;\n"
+    "fn count_up(n: i64) -> i64 { var sum = 0; each(fn(i: i64) { sum += i; }, n); return sum; }\n"
+    "fn through_host() -> i64 => value_of(Node(7, null)) * 100 + value_of(null) * 10 + same(Node(3, "
+    "null)).value;\n"
+    "fn lengths() -> i64 => (length(\"four\") ?? -1) * 10 + (length(null) ?? -1);\n";
+
+/* Calls the closure that it is given. */
+static dhpvm_code host_each(dhpvm_host_call* call) {
+  dhpvm_function* visit = NULL;
+  CHECK(call->arguments[0].kind == DHPVM_OBJECT);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_method(call->arguments[0].of.object, "invoke", "(i64)", &visit, NULL));
+  for (int64_t i = 0; i < call->arguments[1].of.i64; ++i) {
+    const dhpvm_value index = i64_value(i);
+    CHECK_CODE(DHPVM_OK, dhpvm_call(visit, &index, 1, NULL, 0, NULL));
+  }
+  dhpvm_function_free(visit);
+  return DHPVM_OK;
+}
+
+static dhpvm_code host_value_of(dhpvm_host_call* call) {
+  if (call->arguments[0].kind == DHPVM_NULL) return DHPVM_OK; /* with the zero that is there */
+  return dhpvm_object_get(call->arguments[0].of.object, "value", &call->results[0], NULL);
+}
+
+static dhpvm_code host_same(dhpvm_host_call* call) {
+  call->results[0] = call->user == NULL ? call->arguments[0] : object_value(call->user);
+  return DHPVM_OK;
+}
+
+static dhpvm_code host_length(dhpvm_host_call* call) {
+  CHECK(call->result_count == 2 && call->results[0].kind == DHPVM_BOOL && call->results[1].kind == DHPVM_I64);
+  if (call->arguments[0].kind == DHPVM_NULL) return DHPVM_OK;
+  call->results[0].of.boolean = 1;
+  call->results[1].of.i64 = (int64_t)call->arguments[0].of.text.size;
+  return DHPVM_OK;
+}
+
+static dhpvm_value number_from(const host* state, const char* name, const dhpvm_value* argument) {
+  dhpvm_value result = {DHPVM_NULL, 0, {0}};
+  CHECK_CODE(DHPVM_OK, call_by_name(state, name, argument, argument == NULL ? 0 : 1, &result, 1, NULL));
+  return result;
+}
+
+static void test_construction(const host* state) {
+  dhpvm_value values[2] = {i64_value(21), {DHPVM_NULL, 0, {0}}};
+  dhpvm_object* node = NULL;
+  dhpvm_object* list = NULL;
+  dhpvm_object* none = NULL;
+  dhpvm_function* function = NULL;
+  dhpvm_error* error = NULL;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_new(state->isolate, "Node", values, 2, &node, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_method(node, "twice", "() -> i64", &function, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_call(function, NULL, 0, values, 1, NULL));
+  CHECK(values[0].of.i64 == 42);
+  dhpvm_function_free(function);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_method(node, "twice", "(i64)", &function, NULL));
+  CHECK_CODE(DHPVM_NOT_FOUND, dhpvm_object_method(node, "twise", NULL, &function, &error));
+  CHECK(strstr(dhpvm_error_message(error), "did you mean 'twice'") != NULL);
+  dhpvm_error_free(error);
+
+  values[0] = i64_value(0);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_new(state->isolate, "List<f64>", values, 1, &list, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_method(list, "push", "(f64)", &function, NULL));
+  values[0] = f64_value(1.5);
+  CHECK_CODE(DHPVM_OK, dhpvm_call(function, values, 1, NULL, 0, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_call(function, values, 1, NULL, 0, NULL));
+  dhpvm_function_free(function);
+  values[0] = object_value(list);
+  CHECK(number_from(state, "total", values).of.f64 == 3.0);
+
+  CHECK_CODE(DHPVM_NOT_FOUND, dhpvm_object_new(state->isolate, "Nodes", values, 1, &none, &error));
+  CHECK(strstr(dhpvm_error_text(error), "host_objects") != NULL);
+  dhpvm_error_free(error);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_new(state->isolate, "Node", values, 1, &none, NULL));
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_new(state->isolate, NULL, values, 1, &none, NULL));
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_new(NULL, "Node", values, 1, &none, NULL));
+  CHECK(none == NULL);
+  dhpvm_object_free(list);
+  dhpvm_object_free(node);
+}
+
+static void add_element(void* user, const dhpvm_value* key, const dhpvm_value* value) {
+  int64_t* const sum = user;
+  dhpvm_value number = *value;
+  if (key != NULL) *sum += 1000 * (int64_t)key->of.text.size;
+  if (value->kind == DHPVM_OBJECT) {
+    CHECK_CODE(DHPVM_OK, dhpvm_object_get(value->of.object, "value", &number, NULL));
+    dhpvm_object_free(value->of.object);
+  }
+  *sum = 10 * *sum + number.of.i64;
+}
+
+static void test_elements(const host* state) {
+  dhpvm_value result;
+  int64_t sum = 0;
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "nodes", NULL, 0, &result, 1, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_elements(result.of.object, add_element, &sum, NULL));
+  CHECK(sum == 45);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_elements(result.of.object, NULL, &sum, NULL));
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_elements(NULL, add_element, &sum, NULL));
+  dhpvm_object_free(result.of.object);
+  sum = 0;
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "prices", NULL, 0, &result, 1, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_elements(result.of.object, add_element, &sum, NULL));
+  CHECK(sum == ((3000 * 10 + 2) + 4000) * 10 + 1);
+  dhpvm_object_free(result.of.object);
+  result = i64_value(3);
+  result = number_from(state, "adder", &result);
+  CHECK_CODE(DHPVM_BAD_CAST, dhpvm_object_elements(result.of.object, add_element, &sum, NULL));
+  dhpvm_object_free(result.of.object);
+}
+
+void test_made_objects(void) {
+  host state;
+  dhpvm_engine_options engine_options;
+  dhpvm_compile_options options;
+  dhpvm_object* other = NULL;
+  dhpvm_isolate* second = NULL;
+  dhpvm_value value = i64_value(1);
+  dhpvm_error* error = NULL;
+  memset(&state, 0, sizeof state);
+  dhpvm_engine_options_init(&engine_options, sizeof engine_options);
+  engine_options.code_cache = 0;
+  CHECK_CODE(DHPVM_OK, dhpvm_engine_new(&engine_options, &state.engine, NULL));
+  CHECK_CODE(DHPVM_OK,
+             dhpvm_engine_define(state.engine, "host.each", "(object, i64)", host_each, NULL, NULL, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_engine_define(state.engine, "host.value_of", "(object) -> i64", host_value_of,
+                                           NULL, NULL, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_engine_define(state.engine, "host.same", "(object) -> object", host_same, NULL,
+                                           NULL, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_engine_define(state.engine, "host.length", "(str?) -> i64?", host_length, NULL,
+                                           NULL, NULL));
+  dhpvm_compile_options_init(&options, sizeof options);
+  CHECK(options.host_objects == 0);
+  options.host_objects = 1;
+  CHECK_CODE(DHPVM_OK,
+             dhpvm_module_compile(state.engine, kSource, strlen(kSource), &options, &state.module, &error));
+  if (error != NULL) {
+    printf("%s\n", dhpvm_error_text(error));
+    exit(1);
+  }
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_new(state.module, NULL, &state.isolate, NULL));
+  test_construction(&state);
+  test_elements(&state);
+  value = i64_value(5);
+  CHECK(number_from(&state, "count_up", &value).of.i64 == 10);
+  CHECK(number_from(&state, "through_host", NULL).of.i64 == 703);
+  CHECK(number_from(&state, "lengths", NULL).of.i64 == 39);
+  /* What the program does not expect never reaches it. */
+  value = i64_value(1);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_new(state.isolate, "Other", &value, 1, &other, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_engine_define(state.engine, "host.same", "(object) -> object", host_same, other,
+                                           NULL, NULL));
+  dhpvm_module_free(state.module);
+  CHECK_CODE(DHPVM_OK,
+             dhpvm_module_compile(state.engine, kSource, strlen(kSource), &options, &state.module, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_new(state.module, NULL, &second, NULL));
+  {
+    dhpvm_function* function = NULL;
+    CHECK_CODE(DHPVM_OK, dhpvm_isolate_function(second, "through_host", NULL, &function, NULL));
+    CHECK(dhpvm_call(function, NULL, 0, &value, 1, NULL) != DHPVM_OK);
+    dhpvm_function_free(function);
+  }
+  dhpvm_object_free(other);
+  dhpvm_isolate_free(second);
+  dhpvm_isolate_free(state.isolate);
+  dhpvm_module_free(state.module);
+  dhpvm_engine_free(state.engine);
+  CHECK(dhpvm_live_handles() == 0);
+}
