@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unsupported code is an error at its line that says what to write instead; so are arguments that do not fit."""
 
+import ast
+import graphlib
+import pathlib
 import pickle
 import re
 import threading
@@ -500,6 +503,15 @@ class Errors(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+    def test_imports_of_the_translator_run_one_way(self):
+        imports = {}
+        for path in (pathlib.Path(dhpvm.__file__).parent / "translate").glob("*.py"):
+            nodes = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                     if isinstance(node, ast.ImportFrom) and node.level == 1]
+            imports[path.stem] = {name for node in nodes
+                                  for name in ([node.module] if node.module else [each.name for each in node.names])}
+        graphlib.TopologicalSorter(imports).prepare()  # raises for a circle, and names it
 
     def test_pickles(self):
         self.assertIs(pickle.loads(pickle.dumps(doubled)), doubled)

@@ -1,33 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls: conversions, functions of math and NumPy on numbers, and other compiled functions."""
+"""Calls: conversions, functions of math and NumPy on numbers, and the modules that have the others."""
 
 from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import math
 
-from . import creation, lists, parameters, records, views
+from . import creation, functions, lists, products, records, reductions, selections, sequences, views, whole
+from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, List, Scalar, promote
-from .values import NOTHING, Value, constant, tuple_of
-
-# By their name in NumPy, what the language's module math calls them.
-UNARY = {"sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
-         "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin",
-         "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "cbrt": "cbrt",
-         "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
-BINARY = {"arctan2": "atan2", "hypot": "hypot", "power": "pow"}
-# The same of Python's math, whose results are Python's floats.
-MATH_UNARY = ("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
-              "atan", "sinh", "cosh", "tanh", "cbrt", "erf")
-MATH_BINARY = ("atan2", "pow")
-MATH_TO_INTEGER = ("floor", "ceil", "trunc")
-OPERATORS = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "divide": ast.Div, "true_divide": ast.Div,
-             "floor_divide": ast.FloorDiv, "mod": ast.Mod, "remainder": ast.Mod, "bitwise_and": ast.BitAnd,
-             "bitwise_or": ast.BitOr, "bitwise_xor": ast.BitXor, "left_shift": ast.LShift, "right_shift": ast.RShift}
-COMPARISONS = {"greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
-HELPERS = {"minimum": "minimum", "maximum": "maximum", "fmod": "remainder", "copysign": "copysign"}
+from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 
 def is_min_or_max(source, local_names):
@@ -54,7 +37,7 @@ def _modules():
 
 def call(expressions, node):
     """The value of a call."""
-    from . import library, products, sequences, whole  # which know the functions of this module
+    from . import library  # which needs NumPy
 
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
@@ -62,7 +45,7 @@ def call(expressions, node):
         return _method(expressions, node)
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
-    for handle in (_conversion, _builtin, creation.create, sequences.of_call, library.of_call, whole.of_call,
+    for handle in (_conversion, _builtin, creation.create, sequences.of_call, library.of_call, reductions.of_call,
                    products.of_call, _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
@@ -84,7 +67,7 @@ def _advice(function):
 
 
 def _method(expressions, node):
-    from . import library, products, selections, whole
+    from . import library  # which needs NumPy
 
     if not isinstance(node.func, ast.Attribute):
         expressions.fail(node, f"'{ast.unparse(node.func)}' is not defined")
@@ -111,8 +94,8 @@ def _method(expressions, node):
             return whole.new_array(expressions, node, base)
         if name in ("sort", "fill") and isinstance(node.func.value, (ast.Name, ast.Subscript)):
             return library.in_place(expressions, node, base)
-        if name in whole.REDUCTIONS:
-            return whole.of_method(expressions, node, base)
+        if name in reductions.NAMES:
+            return reductions.of_method(expressions, node, base)
         if name == "dot" and len(node.args) == 1:
             return products.product(expressions, node, base, expressions.value(node.args[0]))
         known = library.of_method(expressions, node)
@@ -155,8 +138,6 @@ def _conversion(expressions, node, function):
 
 
 def _builtin(expressions, node, function):
-    from . import whole
-
     if function is builtins.len:
         if len(node.args) != 1:
             expressions.fail(node, "len takes one argument")
@@ -235,7 +216,7 @@ def _round(expressions, node):
     """To an integer; half of the way to the even one."""
     if len(node.args) == 2 and isinstance(expressions.scalar(node.args[0]).type, Scalar) and \
             not expressions.scalar(node.args[0]).type.is_weak:
-        from . import library  # which knows the functions of this module
+        from . import library  # which needs NumPy
 
         return library.of_call(expressions, node, _numpy("round"))
     if len(node.args) != 1 or node.keywords:
@@ -273,13 +254,6 @@ def _float_of(value):
     if kind.is_weak:
         return FLOAT
     return Scalar("f32" if int(kind.name[1:]) <= 16 else "f64")
-
-
-def as_numpys(value):
-    """The value as a number of NumPy, as its functions return them."""
-    if value.type in (UNKNOWN, BOOL):
-        return value
-    return Value(value.as_type(value.type), Scalar(value.type.name))
 
 
 def _of_numpy(expressions, node, function):
@@ -404,53 +378,4 @@ def _of_user(expressions, node, function):
     function = getattr(function, "__wrapped__", function)
     if not hasattr(function, "__code__") or function.__module__.partition(".")[0] == "numpy":
         return None
-    return of_function(expressions, node, function, *arguments(expressions, node, function))
-
-
-def arguments(expressions, node, function, evaluate=None):
-    """The arguments of a call of a function: what each parameter is given, a node or a default, and its value, that
-    `evaluate` gives for a node."""
-    evaluate = evaluate or expressions.value
-    if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
-        expressions.fail(node, f"write each argument of {function.__name__} by itself: * and ** cannot be compiled")
-    signature = inspect.signature(function)
-    try:
-        bound = signature.bind(*node.args, **{each.arg: each.value for each in node.keywords if each.arg[0] != "'"})
-    except TypeError as error:
-        expressions.fail(node, f"{function.__name__}: {error}")
-    nodes = []
-    for name, parameter in signature.parameters.items():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            expressions.fail(node, f"{function.__name__} has *args or **kwargs, which cannot be compiled: write each "
-                                   "parameter")
-        given = bound.arguments.get(name)
-        if given is None:
-            given = constant(parameter.default)
-        if given is None:
-            expressions.fail(node, f"the default of '{name}' is of type {type(parameter.default).__name__}: pass the "
-                                   "argument")
-        nodes.append(given)
-    nodes += [each.value for each in node.keywords if each.arg[0] == "'"]  # captured variables
-    return nodes, [evaluate(each) if isinstance(each, ast.expr) else each for each in nodes]
-
-
-def of_function(expressions, node, function, nodes, values):
-    """A call with these values; `nodes` are what they come from."""
-    types, texts = [], []
-    for argument, value in zip(nodes, values):
-        if UNKNOWN in (value.type, *(item.type for item in value.items)):
-            return Value("0", UNKNOWN)
-        kind, given = parameters.passed(expressions, argument, value)
-        types.append(kind)
-        texts += given
-    version = expressions.unit.version(function, tuple(types), node, expressions)
-    for position in version.written_parameters():
-        base = views.base_of(nodes[position])
-        if base is None:
-            base = expressions.copied_view_of(nodes[position])
-            if base is not None:
-                expressions.scope.copied_view(nodes[position], base.id)
-        if base is not None:
-            expressions.scope.written(base.id, node)
-    expressions.version.called.add(version)
-    return Value(version.call(texts), version.result)
+    return functions.of_function(expressions, node, function, *functions.arguments(expressions, node, function))

@@ -6,12 +6,12 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import calls
+from .function_names import BINARY, COMPARISONS, HELPERS, OPERATORS, UNARY
 from .types import UNKNOWN, Array, Scalar
 from .values import NOTHING, Elementwise, Value
 
-FUNCTIONS = {*calls.UNARY, *calls.OPERATORS, *calls.COMPARISONS, *calls.BINARY, *calls.HELPERS, "abs", "absolute",
-             "fabs", "rint", "isnan", "isinf", "isfinite", "where", "clip", "square"}
+FUNCTIONS = {*UNARY, *OPERATORS, *COMPARISONS, *BINARY, *HELPERS, "abs", "absolute", "fabs", "rint", "isnan", "isinf",
+             "isfinite", "where", "clip", "square"}
 
 
 def operands(expressions, node):
@@ -32,7 +32,7 @@ def operands(expressions, node):
 
 
 def _is_function(expressions, node):
-    from . import library  # which is made of these
+    from . import library  # which needs NumPy
 
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())

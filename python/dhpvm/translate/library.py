@@ -11,7 +11,7 @@ import os
 import numpy as np
 
 from ..errors import TranslationError
-from . import calls, views, whole
+from . import functions, views, whole
 from .array_functions import (concatenate, count_nonzero, diag, diff, eye, flatnonzero, flip, fliplr, flipud,
                               meshgrid_x, meshgrid_y, outer, place, put, put_one, ravel, repeat, reshape, roll, select,
                               select_2, take, take_along, tile, trace, tril, triu)
@@ -25,7 +25,7 @@ from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross
                                histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval, round_to, sinc,
                                solve)
 from .types import UNKNOWN, Array, Scalar, Tuple
-from .values import NOTHING, constant, tuple_of
+from .values import NOTHING, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
 _FUNCTIONS = {
@@ -69,7 +69,7 @@ def is_of_elements(function):
 def call(expressions, node, own, nodes, values):
     """Calls one of these functions. An error in it is one of the call."""
     try:
-        return calls.of_function(expressions, node, own, nodes, values)
+        return functions.of_function(expressions, node, own, nodes, values)
     except TranslationError as error:
         if os.path.dirname(getattr(error, "file", "")) != _FOLDER:
             raise
@@ -81,9 +81,9 @@ def of_call(expressions, node, function):
     if not callable(function) or getattr(function, "__hash__", None) is None:
         return None
     if function in ELEMENTS:
-        nodes, values = calls.arguments(expressions, node, ELEMENTS[function])
+        nodes, values = functions.arguments(expressions, node, ELEMENTS[function])
         value = call(expressions, node, ELEMENTS[function], nodes, values)
-        return calls.as_numpys(value)
+        return as_numpys(value)
     if function is math.log and len(node.args) == 2:
         return call(expressions, node, log, node.args, [expressions.scalar(each) for each in node.args])
     if function in (np.nonzero, np.where) and len(node.args) == 1 and not node.keywords:
@@ -96,12 +96,12 @@ def of_call(expressions, node, function):
         return next(filter(None, failed), None) or tuple_of(
             call(expressions, node, own, node.args, values) for own in (meshgrid_x, meshgrid_y))
     if function is np.interp:
-        nodes, values = calls.arguments(expressions, node, interp)
+        nodes, values = functions.arguments(expressions, node, interp)
         own = interp if isinstance(values[0].type, Array) else interp_one
         return call(expressions, node, own, nodes, values)
     if function in (np.quantile, np.percentile):
         own = _FUNCTIONS[function][0]
-        nodes, values = calls.arguments(expressions, node, own, expressions.index)
+        nodes, values = functions.arguments(expressions, node, own, expressions.index)
         if isinstance(values[1].type, Array):
             own = quantiles if own is quantile else percentiles
         return call(expressions, node, own, nodes, values)
@@ -126,7 +126,7 @@ def of_call(expressions, node, function):
     if own is unique and [each.arg for each in node.keywords] == ["return_counts"] and expressions.known_test(
             node.keywords[0].value):
         own, node = unique_counts, ast.copy_location(ast.Call(node.func, node.args, []), node)
-    nodes, values = calls.arguments(expressions, node, own, expressions.index)
+    nodes, values = functions.arguments(expressions, node, own, expressions.index)
     if own is histogram and isinstance(values[1].type, Array):
         own = histogram_of_edges
     if not rank:

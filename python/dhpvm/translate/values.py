@@ -83,3 +83,10 @@ def quoted(text):
     """Text as the language writes it."""
     escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
     return '"' + "".join(escapes.get(character, character) for character in text) + '"'
+
+
+def as_numpys(value):
+    """The value as a number of NumPy, as its functions return them."""
+    if value.type in (UNKNOWN, BOOL):
+        return value
+    return Value(value.as_type(value.type), Scalar(value.type.name))

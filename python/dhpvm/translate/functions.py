@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of compiled functions: the arguments by the signature, and the version for their types."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from . import parameters, views
+from .types import UNKNOWN
+from .values import Value, constant
+
+
+def arguments(expressions, node, function, evaluate=None):
+    """The arguments of a call of a function: what each parameter is given, a node or a default, and its value, that
+    `evaluate` gives for a node."""
+    evaluate = evaluate or expressions.value
+    if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+        expressions.fail(node, f"write each argument of {function.__name__} by itself: * and ** cannot be compiled")
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*node.args, **{each.arg: each.value for each in node.keywords if each.arg[0] != "'"})
+    except TypeError as error:
+        expressions.fail(node, f"{function.__name__}: {error}")
+    nodes = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            expressions.fail(node, f"{function.__name__} has *args or **kwargs, which cannot be compiled: write each "
+                                   "parameter")
+        given = bound.arguments.get(name)
+        if given is None:
+            given = constant(parameter.default)
+        if given is None:
+            expressions.fail(node, f"the default of '{name}' is of type {type(parameter.default).__name__}: pass the "
+                                   "argument")
+        nodes.append(given)
+    nodes += [each.value for each in node.keywords if each.arg[0] == "'"]  # captured variables
+    return nodes, [evaluate(each) if isinstance(each, ast.expr) else each for each in nodes]
+
+
+def of_function(expressions, node, function, nodes, values):
+    """A call with these values; `nodes` are what they come from."""
+    types, texts = [], []
+    for argument, value in zip(nodes, values):
+        if UNKNOWN in (value.type, *(item.type for item in value.items)):
+            return Value("0", UNKNOWN)
+        kind, given = parameters.passed(expressions, argument, value)
+        types.append(kind)
+        texts += given
+    version = expressions.unit.version(function, tuple(types), node, expressions)
+    for position in version.written_parameters():
+        base = views.base_of(nodes[position])
+        if base is None:
+            base = expressions.copied_view_of(nodes[position])
+            if base is not None:
+                expressions.scope.copied_view(nodes[position], base.id)
+        if base is not None:
+            expressions.scope.written(base.id, node)
+    expressions.version.called.add(version)
+    return Value(version.call(texts), version.result)
