@@ -14,9 +14,10 @@ namespace dhpvm {
 // Thread-safe.
 class ReservationPool {
  public:
-  // One of this size that was given back, or a new one. All its bytes are zero. Empty when the system refuses.
+  // A reservation of this size in bytes that was given back, or a new one. All bytes are zero. Empty if the system
+  // refuses.
   Reservation take(std::size_t bytes, std::size_t alignment);
-  // The caller has made all bytes zero again, and keeps few pages resident: the pool holds on to them.
+  // The caller has zeroed all bytes again, and left few pages resident: those stay resident in the pool.
   void give_back(Reservation reservation);
 
  private:

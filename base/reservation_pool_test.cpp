@@ -2,6 +2,7 @@
 #include "base/reservation_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <thread>
@@ -29,7 +30,7 @@ TEST(ReservationPool, GivesBackWhatFits) {
 TEST(ReservationPool, KeepsTheAlignment) {
   ReservationPool pool;
   std::vector<Reservation> small;
-  // Of these, at most one in 512 is aligned to 2 MiB by chance.
+  // At most one in 512 of these is aligned to 2 MiB by chance.
   for (int i = 0; i < 8; ++i) small.push_back(pool.take(kPage, kPage));
   for (Reservation& reservation : small) pool.give_back(std::move(reservation));
   const Reservation aligned = pool.take(kPage, kHugePage);
@@ -55,6 +56,18 @@ TEST(ReservationPool, RefusesWhatTheSystemRefuses) {
   EXPECT_EQ(pool.take(SIZE_MAX / kPage * kPage - kPage, kPage).data(), nullptr);
   pool.give_back({});
   EXPECT_EQ(take_reservation(nullptr, kPage, kPage).size(), kPage);
+}
+
+// As in a process that locks all its memory, whose pages the system does not take back.
+TEST(Reservation, DiscardsLockedPages) {
+  const Reservation pages(2 * kPage, kPage);
+  ASSERT_NE(pages.data(), nullptr);
+  if (mlock(pages.data(), kPage) != 0) GTEST_SKIP() << "this process may lock no memory";
+  pages.data()[0] = std::byte{1};
+  pages.data()[kPage] = std::byte{2};
+  pages.discard(0, 2 * kPage);
+  EXPECT_EQ(pages.data()[0], std::byte{0});
+  EXPECT_EQ(pages.data()[kPage], std::byte{0});
 }
 
 TEST(ReservationPool, IsForSeveralThreads) {

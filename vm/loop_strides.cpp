@@ -17,7 +17,7 @@ using offload::Access;
 using offload::AccessKind;
 using offload::AtomKind;
 
-// That of the processors and GPUs that loops run on.
+// In bytes, on x86 and most Arm cores; a GPU fetches sectors of 32 of them.
 constexpr std::uint64_t kCacheLine = 64;
 
 // The elements between those of neighbouring iterations; 0: as many as a variable says. Nothing where they lie side by

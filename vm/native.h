@@ -70,7 +70,7 @@ class NativeRegistry {
   std::unordered_map<std::string, Entry> entries_;
 };
 
-// What NativeRegistry calls any reference.
+// The name of any reference in signatures of a NativeRegistry.
 inline constexpr std::string_view kAnyReference = "object";
 
 // The normalised text of one type, as below.

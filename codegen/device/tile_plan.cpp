@@ -157,7 +157,7 @@ const SCEV* Planner::turns_of(const llvm::Loop& loop, TiledLoop& tiled, const ll
   return evolution_.getAddExpr(turns, evolution_.getOne(turns->getType()));
 }
 
-// What the loop accesses element by element in every turn, by address.
+// The addresses that the loop accesses element by element in every turn, as operands.
 std::vector<Planner::Operand> Planner::operands_of(const llvm::Loop& loop) {
   llvm::MapVector<const SCEV*, Operand> operands;
   for (BasicBlock* const block : loop.blocks()) {

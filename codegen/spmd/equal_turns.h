@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner loops of blocks, of which the last is shorter: `for k in 0..min(left, length)`. From lane to lane the number of
-// turns may do anything, so that masks say which lanes go on, and nothing can be staged. But mostly it is `length` in
-// all of them.
+// Inner loops over blocks, the last of which is shorter: `for k in 0..min(left, length)`. The number of turns varies, so
+// masks say which lanes go on, and nothing can be staged. But nearly always it is `length` in all lanes: then a second
+// body, where it is uniform, runs.
 #pragma once
 
 #include <vector>

@@ -42,7 +42,7 @@ Shape transfer_binary(const llvm::BinaryOperator& instruction, Shape a, Shape b)
       }
       return Shape::varying();
     case llvm::Instruction::Xor: {
-      // What is left of `n - i - 1`, which counts backwards: all bits the other way round, -i - 1.
+      // LLVM makes this of `n - i - 1`, which counts backwards: inverting all bits of i gives -i - 1.
       const auto* right = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
       return right != nullptr && right->isMinusOne() ? affine(-stride(a), type) : Shape::varying();
     }

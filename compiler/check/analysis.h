@@ -26,7 +26,7 @@
 
 namespace dhpvm::compiler {
 
-// What must be constant, for messages.
+// Messages about sizes that must be constant name them so.
 inline constexpr std::string_view kFixedArraySize = "the size of a fixed array";
 
 class Analysis {

@@ -14,7 +14,7 @@ class ArrayChecker : public BodyPart {
   E new_array(const ast::Expr& expr);
   bool has_zero(const Type* type);
   E index_expr(const ast::Expr& expr);
-  // Of a fixed array, or of the array that a parallel loop has captured in its place.
+  // An element of a fixed array, or of the array that a parallel loop has captured in its place.
   E fixed_element(hir::Local* array, E index, Range range);
   E index_of(E array, const ast::Expr& expr);
   E index_value(const ast::Expr& expr);

@@ -13,8 +13,8 @@
 
 namespace dhpvm::compiler {
 
-// What the checked program has for its host, beyond the functions of the root.
-enum class HostReach : std::uint8_t { kFunctions, kObjects /* see host_objects.h */ };
+// The exports of the checked program: the functions of the root, or also objects (see host_objects.h).
+enum class HostReach : std::uint8_t { kFunctions, kObjects };
 
 // Null when the program is wrong; the diagnostics say why. `diagnostics.sources()` names the files.
 std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host needs to make the objects of a program and to use them: for modules that are compiled for it.
+// Exports by which a host makes and uses the objects of a program (CompileOptions::host_objects).
 #pragma once
 
 #include <deque>

@@ -50,8 +50,8 @@ struct EngineOptions {
   // programs. Without it, a program that uses such a function is refused when its first isolate is made (kLink);
   // the console, time and everything else stay. Set it to false for untrusted programs.
   bool system_access = true;
-  // With system access: only these parts of the system. What else a program asks for is an error that it can handle
-  // (kPermissionDenied), or traps where a function gives no result. Nothing stands for everything.
+  // With system access: only these parts of the system; std::nullopt permits all of it. Asking for anything else is an
+  // error that the program can handle (kPermissionDenied), or a trap where the function returns no error.
   std::optional<SystemRights> rights = {};
 
   // The number of threads that work on a parallel loop, the calling one included; 0 is one for each core.
@@ -109,7 +109,7 @@ class DHPVM_API Engine {
   }
 
   // Makes a class of the host's known to programs that are compiled from now on, as dhpvm/host_class.h says. Replaces
-  // an earlier class of this name. kInvalidArgument for a name that is none, or of a module of the standard library.
+  // an earlier class of this name. kInvalidArgument for an invalid name, and for a module of the standard library.
   template <typename T>
   Status define(const HostClass<T>& host_class) {
     return define_class(host_class.parts());

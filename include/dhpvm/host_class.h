@@ -29,7 +29,7 @@
 namespace dhpvm {
 namespace detail {
 
-// What a HostClass has collected: functions of the host, and the module's source.
+// The functions of the host that a HostClass has collected, and the source of its module.
 struct HostMember {
   std::string name;  // "studio.Camera.move"
   HostSignature signature;

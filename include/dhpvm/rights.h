@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the system programs may reach, finer than EngineOptions::system_access.
+// The parts of the system that programs may reach, for EngineOptions::rights.
 #pragma once
 
 #include <string>
@@ -11,13 +11,14 @@ namespace dhpvm {
 // followed, lies in one of the folders. They are looked up when the engine is made; one that does not exist then
 // permits what is made at its path later.
 //
-// Programs cannot get around this; another process that puts a link in the place of a file in the very moment between
-// the check and the use can.
+// Programs cannot get around this. Another process can, if it puts a link in the place of a file between the check and
+// the use.
 struct SystemRights {
   // Folders whose files may be read, listed and described.
   std::vector<std::string> read = {};
-  // Folders in which files may be made, changed, renamed and removed; reading them is another right. Replacing a file
-  // makes a temporary one beside it.
+  // Folders in which files may be made, changed, renamed and removed, but not the folders themselves; reading them is
+  // another right. Replacing a file makes a temporary one beside it. Links may be made to what lies in these folders; a
+  // target without `..` stays there when the link is moved with its folder.
   std::vector<std::string> write = {};
   // Whether environment variables may be read.
   bool environment = false;

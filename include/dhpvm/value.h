@@ -44,11 +44,11 @@ class Value {
 
   bool is_null() const { return content_.index() == 0; }
 
-  // What it is, for std::visit and std::get_if.
+  // The value as a variant, for std::visit and std::get_if.
   const Content& content() const { return content_; }
 
-  // A number as another type of numbers, if that has this number: 3.0 is an i32, 0.1 no f32. A text as std::string, an
-  // object as Object, null as a null Object. kBadCast for anything else.
+  // A number converts to every type that holds it exactly: 3.0 to an i32, but 0.1 not to an f32. A text is a
+  // std::string, an object an Object, null a null Object. kBadCast for anything else.
   template <typename T>
     requires(Primitive<T> || std::same_as<T, std::string> || std::same_as<T, Object>)
   Result<T> as() const {

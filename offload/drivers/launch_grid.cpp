@@ -86,8 +86,8 @@ LaunchGrid cover(const IterationSpace& space, const GridNeeds& needs, const Grid
   return grid;
 }
 
-// Each run of work-items has a block, and a group as many runs as leave a group for every processor. Where that are
-// fewer than a group can have, all of the largest group share a block if the kernel can do that.
+// Each run of work-items has a block, and a group has as many runs as leave a group for every processor. If a group
+// could have more, all work-items of the largest group share a block, provided that the kernel can do that.
 LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
   LaunchGrid grid;
   const std::uint64_t blocks = reduction_blocks(space);

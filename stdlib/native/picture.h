@@ -19,13 +19,13 @@ struct PictureShape {
   std::int64_t samples() const { return width * height * channels; }
 };
 
-// What PNG or JPEG data says of its picture; the first bytes tell which it is. kMalformed if it is damaged, or too
-// short for so many pixels, so that whoever makes room for them makes it in proportion to the data; kUnsupported for
-// colours that are not read; kNotFound if the library is not installed.
+// The shape of the picture in PNG or JPEG data; the first bytes tell which it is. kMalformed if the data is damaged, or
+// too short for so many pixels: memory for the pixels is in proportion to the data. kUnsupported for colours that are
+// not read; kNotFound if the library is not installed.
 Result<PictureShape> picture_shape(std::string_view data);
 
-// Decodes into shape.samples() bytes, row by row, as sRGB. The same errors; the bytes are of no use then. Data that is
-// cut off, or damaged inside, is an error: half a picture is none.
+// Decodes into shape.samples() bytes, row by row, as sRGB. The same errors, after which the bytes mean nothing. Data
+// that is cut off or damaged inside is kMalformed: no part of the picture is returned.
 Status decode_picture(std::string_view data, const PictureShape& shape, std::span<std::uint8_t> pixels);
 
 // PNG of 1 to 4 channels, and JPEG of 1 or 3 with a quality of 1 to 100. kNotFound if the library is not installed,

@@ -11,7 +11,7 @@
 
 namespace dhpvm::stdlib {
 
-// What a call does to a path; kReplace also changes a link itself, as removing does, and follows only those above it.
+// The use that a call makes of a path. kReplace acts on a link itself, as removing does, and follows only links above it.
 enum class PathUse : std::uint8_t { kRead, kReadLink, kWrite, kReplace };
 
 // The path without links, `.` and `..`, as the system would walk it; what does not exist stays as it is, behind the
@@ -25,7 +25,8 @@ class Rights {
   explicit Rights(const SystemRights& given);
 
   // The physical path, for the system's calls: between the check and the call, only other processes can put another
-  // link in its place. kPermissionDenied outside of the folders, whether there is such a file or not.
+  // link in its place. kPermissionDenied outside of the folders, whether there is such a file or not, and for kReplace
+  // also for the folders themselves.
   Result<std::string> permitted(const std::string& path, PathUse use) const;
   Status check_environment() const;
   Status check_run() const;

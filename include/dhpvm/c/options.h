@@ -168,7 +168,7 @@ typedef struct dhpvm_worker_options {
   const char* clients_file;    /* instead of a key file: the clients that may come in, with keys and limits */
   uint32_t waiting;            /* sessions in the queue of a full worker: 16 */
   uint32_t reserved_later;
-  /* And these with version 2. */
+  /* The last one came with version 2. */
   const char* metrics; /* where /metrics and /healthz are served: "127.0.0.1:9471"; empty: nowhere */
 } dhpvm_worker_options;
 

@@ -15,7 +15,7 @@ struct AnyMember {
   operator T() const;  // NOLINT: implicit by design, and never defined
 };
 
-inline constexpr std::size_t kMostMembers = 12;
+inline constexpr std::size_t kMostMembers = 12;  // a bound: members_of() has a case for each number
 
 template <typename T, std::size_t... I>
 constexpr bool is_made_of(std::index_sequence<I...>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small results come in frames, and others as runs on the connection for bulk data, which keep no order between them: a
-// run may have brought what belongs to a later operation. Where it goes, the data of a frame that comes first in the
-// queue is out of date.
+// Small results come in frames, others as runs on the connection for bulk data. There is no order between the two: a run
+// may have brought the result of a later operation already. Bytes that it has written are newer than those in the frame
+// of an earlier operation, which are dropped.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class FrameResults {
   // A download's data goes to its place as it comes, from here until the operation has ended.
   void begin_run(const std::shared_ptr<RemoteOperation>& download) { runs_.push_back(download); }
   void end_run(const std::shared_ptr<RemoteOperation>& download) { std::erase(runs_, download); }
-  // When everything that comes before the operation is done: what has come for it in frames.
+  // Writes the operation's results that have come in frames. Everything before the operation has to be done.
   void put_in_place(const RemoteOperation& operation);
 
  private:

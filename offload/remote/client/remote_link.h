@@ -83,8 +83,8 @@ class RemoteLink final : public FrameHandler,
   // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
   Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, ConstBytes code = {});
 
-  // For RemoteOperations. A record of so many operations, with so many bytes of results in frames, waits while the
-  // worker has as many as it takes, or as many bytes may be on their way.
+  // For RemoteOperations. A record of `count` operations whose results in frames have `answer_bytes` waits while the
+  // worker has as many operations as it takes, or as many bytes of results are on their way as may be.
   void post_operation(const wire::FromClient& record, std::uint64_t count, std::uint64_t answer_bytes) {
     post(record, count, answer_bytes);
   }

@@ -18,12 +18,12 @@ bool may_be_deferred(const RunPlan& plan);
 bool may_be_told_with_others(const RunPlan& plan);
 
 // Whether the same can be told without a plan, which costs as much as the rest of deferring the loop: all arrays are in
-// buffers, and small whatever the loop does with them. `loop` neither traps nor has a result.
+// buffers of their own, and small whatever the loop does with them. `loop` neither traps nor has a result.
 bool may_surely_wait(const PipelineDevice& device, const Loop& loop);
 
 // Whether a loop with this plan may run with loops that wait for others, as their last, though the program waits for
-// its result: its arrays can stay where they are when the waiting is interrupted, and it moves
-// too little to begin before them.
+// its result: its arrays can stay where they are when the waiting is interrupted, and it moves too little to begin
+// before them.
 bool may_come_last(const RunPlan& plan);
 
 // The most loops that run as wholes together: their results come back when the last one has ended.

@@ -53,10 +53,10 @@ class LoopChain final : public DeferredLoops {
   Way way() const { return way_; }
   std::size_t size() const { return links_.size(); }
 
-  // Takes a loop in that may_be_deferred(), or may_be_told_with_others(), behind those that it has. Otherwise says why
-  // it cannot run together with them, for people. `part` has the loop's plan, if
-  // that is needed to know that it may_be_deferred(). `host` runs the loop if the device
-  // cannot; everything that `loop` refers to except its footprint is copied.
+  // Appends a loop that may_be_deferred() or may_be_told_with_others(). If it cannot run together with those before it,
+  // returns the reason for people; empty otherwise. `part` has the loop's plan, if that was needed to know that it may
+  // be deferred. `host` runs the loop if the device cannot; everything that `loop` refers to except its footprint is
+  // copied.
   std::string add(const Loop& loop, const Part& part, HostPart host);
 
   // Runs the loops: afterwards they are in flight, or done, and the chain is empty. An interrupted
