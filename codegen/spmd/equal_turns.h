@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inner loops over blocks, the last of which is shorter: `for k in 0..min(left, length)`. The number of turns varies, so
+// Inner loops over blocks, the last of which is shorter: `for k in 0..min(left, length)`. The number of turns varies:
 // masks say which lanes go on, and nothing can be staged. But nearly always it is `length` in all lanes: then a second
 // body, where it is uniform, runs.
 #pragma once

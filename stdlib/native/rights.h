@@ -11,7 +11,7 @@
 
 namespace dhpvm::stdlib {
 
-// The use that a call makes of a path. kReplace acts on a link itself, as removing does, and follows only links above it.
+// The use that a call makes of a path. kReplace acts on a link itself, as removing does, and follows only those above.
 enum class PathUse : std::uint8_t { kRead, kReadLink, kWrite, kReplace };
 
 // The path without links, `.` and `..`, as the system would walk it; what does not exist stays as it is, behind the

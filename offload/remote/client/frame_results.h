@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small results come in frames, others as runs on the connection for bulk data. There is no order between the two: a run
-// may have brought the result of a later operation already. Bytes that it has written are newer than those in the frame
-// of an earlier operation, which are dropped.
+// Small results come in frames, others as runs on the connection for bulk data. The two keep no order: a run may have
+// brought the result of a later operation already. Bytes that it has written are newer than those in the frame of an
+// earlier operation, which are dropped.
 #pragma once
 
 #include <cstdint>
