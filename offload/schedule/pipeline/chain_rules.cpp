@@ -42,6 +42,10 @@ bool may_surely_wait(const PipelineDevice& device, const Loop& loop) {
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
     const LoopArray array = loop.array(n);
     if (array.buffer == nullptr) return false;
+    // Whether the device can run it with two names of an array, its plan says.
+    for (std::size_t other = 0; other < n; ++other) {
+      if (array.overlaps(loop.array(other))) return false;
+    }
     bytes += array.bytes();
   }
   // They go there and back at most, and many such loops fit the device.

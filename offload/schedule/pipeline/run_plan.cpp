@@ -2,6 +2,7 @@
 #include "offload/schedule/pipeline/run_plan.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -30,6 +31,23 @@ Status check_overlaps(const RunPlan& plan) {
         return error(ErrorCode::kUnsupported,
                      "two of its arrays overlap in memory, and the loop writes at least one of them");
       }
+    }
+  }
+  return {};
+}
+
+// Kernels in PTX take an array that they write for distinct from all others: two names of it are too many.
+Status check_names(const PipelineDevice& device, Loops loops, const Captures& captures) {
+  if (device.info().target.language != "ptx") return {};
+  std::size_t first = 0;
+  for (const Loop& loop : loops) {
+    const std::span names = std::span(captures.array_of).subspan(first, loop.arrays.size());
+    first += names.size();
+    for (std::size_t n = 0; n < names.size(); ++n) {
+      const ArrayUse& use = loop.footprint->arrays[n];
+      const bool may_change = !loop.footprint->complete || use.is_written || use.is_updated;
+      if (may_change && std::ranges::count(names, names[n]) > 1)
+        return error(ErrorCode::kUnsupported, "an array that the loop writes has two names in it");
     }
   }
   return {};
@@ -108,6 +126,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   RunPlan plan;
   follow(device, loops, plan);
   DHPVM_TRY(check_overlaps(plan));
+  DHPVM_TRY(check_names(device, loops, plan.captures));
 
   for (const Loop& loop : loops) {
     plan.may_trap = plan.may_trap || loop.can_trap;
