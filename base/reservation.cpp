@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 
 namespace dhpvm {
 
@@ -59,7 +60,11 @@ bool Reservation::populate(std::size_t offset, std::size_t bytes) const {
 }
 
 void Reservation::discard(std::size_t offset, std::size_t bytes) const {
-  madvise(data_ + offset, bytes, MADV_DONTNEED);
+  if (madvise(data_ + offset, bytes, MADV_DONTNEED) == 0) return;
+  // The system keeps the pages of a process that locks its memory (mlockall), but a new mapping takes their place.
+  if (mmap(data_ + offset, bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+    std::memset(data_ + offset, 0, bytes);
 }
 
 }  // namespace dhpvm
