@@ -35,6 +35,16 @@ Result<std::string> temporary_name(vm::NativeCall& call) {
   return fmt::format("{}/{}XXXXXX", place, prefix);
 }
 
+// Whether a link at the path may have the target: one to elsewhere would send others there who write into the program's
+// folder.
+Status check_target(vm::NativeCall& call, const std::string& target, const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  DHPVM_TRY(permitted_path(call, target.starts_with('/') ? target : folder + target, PathUse::kWrite));
+  return {};
+}
+
+bool has_parent_part(const fs::path& path) { return std::ranges::find(path, "..") != path.end(); }
+
 }  // namespace
 
 Status os_env(vm::NativeCall& call) {
@@ -129,6 +139,9 @@ Status os_rename(vm::NativeCall& call) {
   DHPVM_ASSIGN(const std::string from, path_argument(call, 0, PathUse::kReplace));
   DHPVM_ASSIGN(const std::string to, path_argument(call, 1, PathUse::kReplace));
   std::error_code problem;
+  // A link that counts from its folder leads elsewhere in another one.
+  if (const fs::path target = fs::read_symlink(from, problem); !problem && target.is_relative())
+    DHPVM_TRY(check_target(call, target.native(), to));
   fs::rename(from, to, problem);
   return problem ? Status(io_error("rename", from, problem)) : Status();
 }
@@ -174,9 +187,12 @@ Status os_link(vm::NativeCall& call) {
   DHPVM_ASSIGN(const std::string path, path_argument(call, 1, PathUse::kReplace));
   if (target.empty() || target.find('\0') != target.npos)
     return error(ErrorCode::kIoTrap, "'{}' cannot be the target of a link", target);
-  // A link to elsewhere would send others there who write into the program's folder.
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  DHPVM_TRY(permitted_path(call, target.starts_with('/') ? target : folder + target, PathUse::kWrite));
+  DHPVM_TRY(check_target(call, target, path));
+  // Otherwise it would lead out when a folder above it is moved.
+  if (NativeState::of(call).rights != nullptr && has_parent_part(target))
+    return error(ErrorCode::kPermissionDenied,
+                 "the program may not make a link to '{}': with limited rights, a target has no '..'",
+                 target);
   if (::symlink(target.c_str(), path.c_str()) != 0) return io_error("make the link", path);
   return {};
 }

@@ -110,7 +110,10 @@ Result<std::string> Rights::permitted(const std::string& path, PathUse use) cons
   DHPVM_ASSIGN(std::string found, physical_path(path, use));
   const bool reads = use == PathUse::kRead || use == PathUse::kReadLink;
   const std::vector<std::string>& folders = reads ? read_ : write_;
-  const auto holds = [&](const std::string& folder) { return is_within(found, folder); };
+  // A link in the place of the folder itself would be what the next program with this right finds there.
+  const auto holds = [&](const std::string& folder) {
+    return is_within(found, folder) && (use != PathUse::kReplace || found != folder);
+  };
   if (std::any_of(folders.begin(), folders.end(), holds)) return found;
   return error(ErrorCode::kPermissionDenied, "the program may not {} '{}'; --allow={}:FOLDER permits it",
                reads ? "read" : "write", path, reads ? "read" : "write");

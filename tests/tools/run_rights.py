@@ -129,6 +129,14 @@ class Rights(unittest.TestCase):
         lines = self.outcomes(calls, "--allow=read:out,write:out")
         self.assertEqual(lines, ["link done", "dangling not found"])
 
+    def test_what_is_moved_is_no_way_out(self):
+        (self.folder / "out/deep").mkdir()
+        (self.folder / "out/deep/up").symlink_to("../old")
+        calls = ['done("parent", os.link("../old", "out/deep/l"));', 'done("moved", os.rename("out/deep/up", "out/up"));',
+                 'tell("all", os.remove_all("out"));', 'done("whole", os.rename("in", "out/in"));', 'done("back", os.rename("out/deep", "in"));']  # fmt: skip
+        self.assert_all(self.outcomes(calls, "--allow=read:/,write:in,write:out"), " permission denied")
+        self.assert_all(self.outcomes(['done("inside", os.rename("out/deep/up", "out/deep/new"));'], "--allow=write:out"), " done")
+
     def test_temporary_files_need_the_right_to_write_there(self):
         calls = ['tell("file", os.make_temp_file());', 'tell("folder", os.make_temp_dir());']
         self.assert_all(self.outcomes(calls, "--allow=read:/,write:out", environment={"TMPDIR": str(self.folder / "secret")}), " permission denied")
