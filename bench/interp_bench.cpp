@@ -213,7 +213,8 @@ void build_kernels(ModuleBuilder& m) {
   f.emit(Op::kStoreF64, 1, 0, 2);
   f.emit(Op::kReturn);
   require(f.finish());
-  const std::uint32_t saxpy = m.add_kernel({.function = body, .reductions = {}, .device_hint = {}});
+  const std::uint32_t saxpy =
+      m.add_kernel({.function = body, .reductions = {}, .device_hint = {}, .source = {}});
   FunctionBuilder g(m, m.declare_function("saxpy", {{kI64, kI64, kF64, array, array}, {}}, true));
   g.emit(Op::kParallelFor, 0, 0, static_cast<std::uint16_t>(saxpy));
   g.emit(Op::kReturn);
@@ -227,8 +228,10 @@ void build_kernels(ModuleBuilder& m) {
   t.emit(Op::kAddF64, 0, 1, 2);
   t.emit(Op::kReturn);
   require(t.finish());
-  const std::uint32_t dot = m.add_kernel(
-      {.function = term, .reductions = {{bytecode::ReductionOp::kAdd, Kind::kF64}}, .device_hint = {}});
+  const std::uint32_t dot = m.add_kernel({.function = term,
+                                          .reductions = {{bytecode::ReductionOp::kAdd, Kind::kF64}},
+                                          .device_hint = {},
+                                          .source = {}});
   FunctionBuilder d(m, m.declare_function("dot", {{kI64, kI64, kF64, array, array}, {kF64}}, true));
   d.emit(Op::kParallelFor, 0, 0, static_cast<std::uint16_t>(dot));
   d.emit(Op::kReturn);
