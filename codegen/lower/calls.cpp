@@ -209,13 +209,14 @@ void FunctionLowering::lower_call_native(const Instruction& i) {
 
 void FunctionLowering::lower_parallel_for(const Instruction& i) {
   BasicBlock* const over = ir_.new_block("loop.over");
+  frame_.mirror_ahead(i);
   if (std::optional<LoopInPlace> in_place = LoopInPlace::find(unit_, *this, frame_, i)) {
     BasicBlock* const otherwise = ir_.new_block("loop");
     in_place->emit(otherwise);
     b_.CreateBr(over);
     b_.SetInsertPoint(otherwise);
   }
-  Value* const r = frame_.mirror(i);
+  Value* const r = frame_.mirror_in_slow_path(i);
   const bytecode::KernelRecord& kernel = module_.kernels[i.c];
   const bytecode::Signature& signature = module_.functions[kernel.function].signature;
   // The window has both bounds of each dimension where the kernel has an index.

@@ -184,8 +184,9 @@ void LoopInPlace::emit(BasicBlock* otherwise) {
   };
   Value* const first = low;
   Value* const last = b_.CreateSub(high, ir_.constant(1));
-  // No more than there may be, and at least one; what is negative counts as many.
-  go_on_if(b_.CreateICmpULT(b_.CreateSub(iterations, ir_.constant(1)), most), "few");
+  // No more than there may be, and at least one. The difference alone does not say so: it wraps.
+  Value* const few = b_.CreateICmpULT(b_.CreateSub(iterations, ir_.constant(1)), most);
+  go_on_if(b_.CreateAnd(few, b_.CreateICmpSLT(low, high)), "few");
   Value* const arrays = describe_arrays(otherwise);
   go_on_if(all_inside(first, last), "in.place");
   count(iterations);

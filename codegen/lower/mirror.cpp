@@ -71,9 +71,12 @@ void MirrorSearch::find_sites() {
       if (!i.has(bytecode::kCollects)) return;
       const std::vector<std::uint32_t> needed = flow_.live_after(number, i.pc);
       for (const std::uint32_t reg : needed) sites_of[reg].push_back(i.pc);
-      const bool allocates = i.row->family == Family::kNew || i.row->family == Family::kNewArray;
-      sites_[i.pc].mirror.when = allocates && needed.size() <= kFewReferences ? MirrorSite::When::kInSlowPath
-                                                                              : MirrorSite::When::kAlways;
+      // Allocations find room, and short loops run in place.
+      const bool seldom_calls = i.row->family == Family::kNew || i.row->family == Family::kNewArray ||
+                                i.row->family == Family::kParallelFor;
+      sites_[i.pc].mirror.when = seldom_calls && needed.size() <= kFewReferences
+                                     ? MirrorSite::When::kInSlowPath
+                                     : MirrorSite::When::kAlways;
     });
   }
   choose_places(sites_of);

@@ -18,7 +18,7 @@ struct MirrorSite {
     std::uint32_t reg = 0;  // kNoIndex: null, in a place below one that is used
   };
   // Whether the registers are stored on every way through the instruction, or only where it calls the virtual machine:
-  // an allocation that finds room calls nothing.
+  // an allocation that finds room calls nothing, and neither does a loop that runs in place.
   enum class When : std::uint8_t { kAlways, kInSlowPath };
 
   std::vector<Store> stores;
