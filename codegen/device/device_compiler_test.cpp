@@ -9,6 +9,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
 
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
@@ -193,6 +194,30 @@ TEST(DeviceCode, MovesRowsByTiles) {
     EXPECT_EQ(other.group, 0U);
     EXPECT_THAT(other.text, Not(HasSubstr("bar.sync")));
   }
+}
+
+// Adds up rows of four arrays of f64, and then of four of f32.
+TEST(DeviceCode, TakesNoMoreMemoryForTilesThanGroupsHave) {
+  std::string code = "mul.i64 p3, p0, p1\n";
+  for (const auto& [type, first] : {std::pair("f64", 0), std::pair("f32", 4)}) {
+    code += "imm p2, 0\nimm p4, 0\nnext_" + std::string(type) + ":\nadd.i64 p5, p3, p2\n";
+    for (int n = first; n < first + 4; ++n)
+      code += fmt::format("load.{0} p6, r{1}, p5\nadd.{0} p4, p4, p6\n", type, n);
+    code += fmt::format("for.i64 p2, p1, next_{0}\nstore.{0} r{1}, p0, p4\n", type, 8 + first / 4);
+  }
+  const bytecode::Module module = module_of(
+      "(i64, i64, [f64], [f64], [f64], [f64], [f32], [f32], [f32], [f32], [f64], [f32]) registers 7 10",
+      code + "return");
+  std::set<CallPath> proven;
+  for (std::uint32_t at = 0; at < 100; ++at) proven.insert({{0, at}});
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  const std::string text =
+      compiler.compile({.module = &module, .kernel = 0, .proven = proven}, ptx()).value().text;
+  const std::regex tile(R"(\.shared [^\n]*\[(\d+)\];)");
+  std::uint64_t bytes = 0;
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), tile); it != std::sregex_iterator(); ++it)
+    bytes += std::stoull((*it)[1]);
+  EXPECT_LE(bytes, 48U << 10);
 }
 
 TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "codegen/device/builtins.h"
 #include "codegen/device/tile_copies.h"
@@ -31,14 +32,20 @@ constexpr std::uint32_t kSmallestGroup = 32;
 constexpr std::uint64_t kUsualMemory = 20 << 10;
 constexpr std::uint64_t kMostMemory = 40 << 10;
 
+// The number of an operand in its loop, and its bytes: loops use the same memory one after the other.
+using Place = std::pair<std::size_t, unsigned>;
+
 std::uint64_t memory_of(const TilePlan& plan, std::uint32_t rows) {
-  std::uint64_t most = 0;
+  std::map<Place, std::uint64_t> tiles;
   for (const TiledLoop& loop : plan.loops) {
-    std::uint64_t bytes = 0;
-    for (const TiledOperand& operand : loop.operands) bytes += bytes_of_tile(operand, rows);
-    most = std::max(most, bytes);
+    for (std::size_t n = 0; n < loop.operands.size(); ++n) {
+      const TiledOperand& operand = loop.operands[n];
+      tiles[{n, operand.bytes}] = bytes_of_tile(operand, rows);
+    }
   }
-  return most;
+  std::uint64_t bytes = 0;
+  for (const auto& [place, size] : tiles) bytes += size;
+  return bytes;
 }
 
 // 0: the tiles are too large for every group.
@@ -68,8 +75,7 @@ class TileWriter {
   const TilePlan& plan_;
   llvm::IRBuilder<> b_;
   const std::uint32_t group_;
-  // By the number of an operand in its loop, and its bytes: loops use the same memory one after the other.
-  std::map<std::pair<std::size_t, unsigned>, llvm::GlobalVariable*> memory_;
+  std::map<Place, llvm::GlobalVariable*> memory_;
 };
 
 // Blocks are to be entered from elsewhere, too: values go from one to the next by memory until that is done.
