@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "stdlib/native/compression_library.h"
+#include "stdlib/native/loaded_library.h"
 
 namespace dhpvm::stdlib {
 namespace {
@@ -15,16 +16,12 @@ namespace {
 // The bytes of input or output of one call of a library: some milliseconds of work.
 constexpr std::size_t kPart = std::size_t{1} << 20;
 
-Error no_library(const char* name) {
-  return error(ErrorCode::kNotFound,
-               "the library {} is not installed, or has not all functions that are needed", name);
-}
 Error cut_off() { return Error(ErrorCode::kMalformed, "the data is cut off"); }
 Error too_large(std::size_t most) {
   return error(ErrorCode::kUnsupported, "there are more than {} bytes in the data", most);
 }
 
-// 15 bits of window are the most that the format has; 16 more say gzip, and a negative number neither head nor sum.
+// 15 bits are the largest window of the format. 16 more mean gzip; a negative number means neither header nor checksum.
 int window_bits(Compression format) {
   if (format == Compression::kDeflate) return -MAX_WBITS;
   return format == Compression::kGzip ? MAX_WBITS + 16 : MAX_WBITS;

@@ -2,7 +2,8 @@
 #include "stdlib/native/loaded_library.h"
 
 #include <cstdlib>
-#include <string_view>
+
+#include "base/error.h"
 
 namespace dhpvm::stdlib {
 
@@ -11,6 +12,11 @@ std::vector<std::string> library_names(const char* variable, std::vector<std::st
   if (chosen == nullptr || *chosen == 0) return usual;
   if (std::string_view(chosen) == "none") return {};
   return {chosen};
+}
+
+Error no_library(std::string_view name) {
+  return error(ErrorCode::kNotFound,
+               "the library {} is not installed, or has not all functions that are needed", name);
 }
 
 }  // namespace dhpvm::stdlib

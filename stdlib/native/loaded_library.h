@@ -5,12 +5,18 @@
 #include <dlfcn.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "dhpvm/result.h"
 
 namespace dhpvm::stdlib {
 
 // The names to try for a library: `usual`, or what the environment variable says; none if that is "none".
 std::vector<std::string> library_names(const char* variable, std::vector<std::string> usual);
+
+// kNotFound, for a module that calls a library which cannot be loaded: "zlib (libz.so.1)".
+Error no_library(std::string_view name);
 
 // False if the library lacks the function.
 template <typename Function>

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "stdlib/native/loaded_library.h"
 #include "stdlib/native/picture_library.h"
 
 namespace dhpvm::stdlib {
@@ -14,10 +15,6 @@ namespace {
 
 constexpr std::string_view kPngSignature = "\x89PNG\r\n\x1a\n";
 
-Error no_library(const char* name) {
-  return error(ErrorCode::kNotFound,
-               "the library {} is not installed, or has not all functions that are needed", name);
-}
 Error malformed(std::string_view reason) {
   return error(ErrorCode::kMalformed, "the picture is damaged: {}", reason);
 }
