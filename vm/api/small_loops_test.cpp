@@ -42,6 +42,16 @@ class SmallLoops : public ::testing::Test {
   static Result<std::int64_t> run(const Isolate& isolate, std::int64_t n) {
     return need(isolate.function<std::int64_t(std::int64_t)>("run"))(n);
   }
+  // From the second run on the arrays are in buffers, and stay on the device between the loops.
+  static void expect_same_results(const Isolate& device, const Isolate& interpreter) {
+    for (const std::int64_t n : {100, 1000, 5, 5000, 9001}) {
+      const auto expected = run(interpreter, n);
+      const auto computed = run(device, n);
+      ASSERT_TRUE(expected.ok()) << expected.error().to_string();
+      ASSERT_TRUE(computed.ok()) << computed.error().to_string();
+      ASSERT_EQ(*computed, *expected) << "n " << n << "\n" << device.explain_loops();
+    }
+  }
   // An isolate that has run the program on a worker, with the result of the interpreter.
   static Isolate ran_as_interpreted(const Worker& worker, std::string_view program, std::int64_t n) {
     const Engine engine = client(worker);
@@ -63,15 +73,8 @@ TEST_F(SmallLoops, ComputeWhatTheInterpreterComputes) {
     const Module module = need(Module::compile(seed % 2 == 0 ? engine : lazy_engine, program));
     const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
     const Isolate device = on_worker(module, worker, seed % 3 == 0 ? 3 : 0);
-    // From the second time on the arrays are in buffers, and stay on the worker between the loops.
-    for (const std::int64_t n : {100, 1000, 5, 5000, 9001}) {
-      const auto expected = run(interpreter, n);
-      const auto computed = run(device, n);
-      ASSERT_TRUE(expected.ok()) << expected.error().to_string() << program;
-      ASSERT_TRUE(computed.ok()) << computed.error().to_string() << program;
-      ASSERT_EQ(*computed, *expected) << "seed " << seed << ", n " << n << "\n"
-                                      << program << device.explain_loops();
-    }
+    SCOPED_TRACE(program);
+    ASSERT_NO_FATAL_FAILURE(expect_same_results(device, interpreter));
     chained += device.statistics().device_chained;
   }
   EXPECT_GT(chained, test_effort(120)) << "or nothing has been tested";
@@ -121,14 +124,8 @@ TEST_F(SmallLoops, JoinOnDevicesHere) {
     options.device = seed % 2 == 0 ? "sim" : "sim?lost=" + std::to_string(20 + 17 * (seed % 4));
     options.gc_stress = seed % 3 == 0 ? 3 : 0;
     const Isolate device = need(Isolate::create(module, options));
-    for (const std::int64_t n : {100, 1000, 5, 5000, 9001}) {
-      const auto expected = run(interpreter, n);
-      const auto computed = run(device, n);
-      ASSERT_TRUE(expected.ok()) << expected.error().to_string() << program;
-      ASSERT_TRUE(computed.ok()) << computed.error().to_string() << program;
-      ASSERT_EQ(*computed, *expected) << "seed " << seed << ", n " << n << "\n"
-                                      << program << device.explain_loops();
-    }
+    SCOPED_TRACE(program);
+    ASSERT_NO_FATAL_FAILURE(expect_same_results(device, interpreter));
     chained += device.statistics().device_chained;
   }
   EXPECT_GT(chained, test_effort(20)) << "or nothing has been tested";
