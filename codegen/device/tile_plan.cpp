@@ -28,14 +28,14 @@ using llvm::Instruction;
 using llvm::SCEV;
 using llvm::Value;
 
-constexpr unsigned kLeastTurns = 32;
-constexpr unsigned kLeastBytes = 128;
+constexpr unsigned kLeastTurns = 32;   // a warp loads as many at a time
+constexpr unsigned kLeastBytes = 128;  // of a row: see turns_of_tile()
 // Loops of fewer turns are unrolled, and tiles would be mostly empty. It is a bound, and not tuned.
 constexpr unsigned kShortLoop = 16;
-// Neighbours whose elements are as close share sectors well enough.
+// In elements: neighbours that access what lies as close as this share sectors well enough. A bound, not tuned.
 constexpr std::uint64_t kTogether = 2;
 
-// Loads of fields of descriptors, each once and at the function's begin, where everything may use them.
+// Moves loads of the descriptors' fields to the function's begin, each field once, where everything may use them.
 void hoist_descriptors(llvm::Function& body, llvm::Argument& arrays) {
   const llvm::DataLayout& layout = body.getParent()->getDataLayout();
   llvm::MapVector<std::pair<std::int64_t, llvm::Type*>, llvm::SmallVector<llvm::LoadInst*>> fields;

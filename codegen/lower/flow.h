@@ -43,7 +43,7 @@ struct SteppedAccess {
   bool grows = false;
 };
 
-// An innermost loop that calls nothing, or nothing with a loop in kernels.
+// An innermost loop that calls nothing; in kernels, nothing that has a loop.
 struct InnerLoop {
   std::uint32_t header = 0;    // block number
   std::vector<bool> contains;  // by block

@@ -103,7 +103,7 @@ const Instruction* LoopInPlace::definition(std::uint32_t pc, std::uint32_t reg) 
   return found;
 }
 
-// What the register grows by from one iteration to the next, as seen at `pc`, if that is 0 or 1.
+// The growth of the register from one iteration to the next, as seen at `pc`, if it is 0 or 1.
 std::optional<unsigned> LoopInPlace::growth(std::uint32_t pc, std::uint32_t reg, unsigned depth) const {
   const Instruction* const i = definition(pc, reg);
   if (i == nullptr) {
@@ -193,7 +193,7 @@ void LoopInPlace::emit(BasicBlock* otherwise) {
   emit_iterations(low, high, arrays);
 }
 
-// What the body expects of the arrays. Only fields that it looks at remain of that.
+// Descriptors of the arrays, as the body expects them. Only fields that it reads remain.
 Value* LoopInPlace::describe_arrays(BasicBlock* otherwise) {
   llvm::Type* const bytes = llvm::ArrayType::get(b_.getInt8Ty(), sizeof(KernelArray));
   llvm::AllocaInst* const made = ir_.entry_alloca(

@@ -115,7 +115,7 @@ void MirrorSearch::step(const Instruction& i, Contents& contents) const {
   if (i.has(bytecode::kCollects)) {
     const Site& site = sites_.at(i.pc);
     for (std::size_t place = 0; place < contents.size(); ++place) {
-      // Whatever is called has the places behind those in use.
+      // A callee may use the places behind those in use.
       const std::uint32_t stored = place < site.wanted.size() ? site.wanted[place] : kUnknown;
       if (contents[place] == stored) continue;
       contents[place] = site.mirror.when == MirrorSite::When::kAlways ? stored : kUnknown;

@@ -39,8 +39,8 @@ class Unit {
   // share a frame, if the function is small enough for that.
   bool has_copy(std::uint32_t function) const;
   llvm::Function* copy(std::uint32_t function);
-  // Whether a call of the function need not look if the machine's stack has room: neither it nor what it calls needs
-  // much, and none of them calls itself.
+  // Whether a call of the function need not check the machine's stack for room: it and what it calls take little, and
+  // none of them calls itself.
   bool takes_little_stack(std::uint32_t function);
   // The same interface, but runs the function in the interpreter.
   llvm::Function* interpreted(std::uint32_t function);
