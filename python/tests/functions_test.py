@@ -5,6 +5,8 @@
 import numpy as np
 import support
 
+import dhpvm
+
 RANDOM = np.random.default_rng(3)
 X, Y, A = RANDOM.random(50), RANDOM.random(7), RANDOM.random((5, 8))
 K = RANDOM.integers(0, 10, 50)
@@ -35,7 +37,8 @@ def exact(a, k, c, nan, image):
 
 def rounded(x, k):
     return np.round(x, 2), np.round(x * 1000, -1), x.round(3), np.around(x), round(x[0], 2), np.round(k, 1), \
-        np.gradient(x), np.gradient(k, 0.5), np.nan_to_num(x / (x - x[3]))
+        np.gradient(x), np.gradient(k, 0.5), np.nan_to_num(x / (x - x[3])), np.nan_to_num(k), \
+        np.round(k * 35, -1), np.round(k * -150, -2), np.round(1250, -2)
 
 
 def counted(x, k):
@@ -64,6 +67,23 @@ def singular(m):
     return np.linalg.inv(m)
 
 
+def scaled(m, b):
+    return np.linalg.solve(m, b), np.linalg.inv(m)
+
+
+def samples_of_rows(m):
+    return np.cov(m, m)
+
+
+def descending(x):
+    counts, _ = np.histogram(x, [5.0, 1.0, 9.0])
+    return counts
+
+
+def widths_of_rows(x):
+    return np.pad(x, ((1, 1), (2, 2)))
+
+
 class Functions(support.Comparisons):
     def test_equal_bits(self):
         self.compare(exact, A, K, C, NAN, IMAGE)
@@ -75,10 +95,17 @@ class Functions(support.Comparisons):
         self.compare(near, X, Y, A, C, SQUARE, fit=are_near)
 
     def test_errors(self):
-        import dhpvm
-
         with self.assertRaisesRegex(ValueError, "singular"):
             dhpvm.jit(singular)(np.ones((3, 3)))
+        for wrong, argument in ((samples_of_rows, A), (descending, X), (widths_of_rows, X)):
+            with self.assertRaises(ValueError):
+                dhpvm.jit(wrong)(argument)
+
+    def test_equations_have_the_arrays_types_and_any_scale(self):
+        self.compare(scaled, np.eye(3) * 2.0**-600, np.ones(3))
+        single = SQUARE.astype(np.float32)
+        for x in dhpvm.jit(scaled)(single, single[0]):
+            self.assertEqual(x.dtype, np.float32)
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ def pad(array, pad_width, mode="constant", constant_values=0):
     elif isinstance(pad_width[0], int):
         return pad_sides(array, pad_width[0], pad_width[1], pad_width[0], pad_width[1], mode, constant_values)
     else:
+        assert array.ndim == 2, "pairs of widths are for each dimension of an array"
         top, left = pad_width
         return pad_sides(array, top[0], top[1], left[0], left[1], mode, constant_values)
 
@@ -134,6 +135,8 @@ def histogram(a, bins=10, range=None):
 def histogram_of_edges(a, bins, range=None):
     counts = np.zeros(len(bins) - 1, np.int64)
     last = len(bins) - 1
+    for i in builtins.range(last):
+        assert bins[i] <= bins[i + 1], "the edges of a histogram ascend"
     for x in ravel(a):
         if x >= bins[0] and x <= bins[last]:
             low, high = 0, last
@@ -149,7 +152,7 @@ def histogram_of_edges(a, bins, range=None):
 
 def cov(m, y=None):
     if y is not None:
-        assert len(m) == len(y), "samples of one size are needed"
+        assert m.ndim == 1 and y.ndim == 1 and len(m) == len(y), "two samples are arrays of one dimension and one size here"
         c = np.empty((2, 2))
         dx, dy = m - m.mean(), y - y.mean()
         c[0, 0] = (dx * dx).sum() / (len(m) - 1)
@@ -183,8 +186,8 @@ def polyval(p, x):
             r[i] = s
         return r
     else:
-        t = p[0] * 0 * x
-        for k in range(len(p)):
+        t = 0 * x + p[0]
+        for k in range(1, len(p)):
             t = t * x + p[k]
         return t
 
@@ -241,13 +244,16 @@ def add_at(a, index, value):
 # ---- Elements.
 
 def nan_to_num(x, nan=0.0):
-    if isinstance(x, np.float32):
-        largest = np.float32(3.4028235e38)
+    if isinstance(x, (builtins.int, np.integer)):
+        return x
     else:
-        largest = 1.7976931348623157e308
-    if x != x:
-        return nan
-    return min(max(x, -largest), largest)
+        if isinstance(x, np.float32):
+            largest = np.float32(3.4028235e38)
+        else:
+            largest = 1.7976931348623157e308
+        if x != x:
+            return nan
+        return min(max(x, -largest), largest)
 
 
 def sinc(x):
@@ -257,7 +263,17 @@ def sinc(x):
 
 def round_to(x, decimals=0):
     if isinstance(x, (builtins.int, np.integer)):
-        return x
+        # To the nearest multiple of a power of ten, and from the middle to the even one.
+        r = x
+        if decimals < 0:
+            unit = 1
+            for _ in range(min(-decimals, 18)):
+                unit *= 10
+            below = x % unit
+            r = x - below
+            if below > unit - below or (below == unit - below and r // unit % 2 == 1):
+                r += unit
+        return r
     else:
         scale = 1.0  # exact up to 10 ** 22
         for _ in range(abs(decimals)):
@@ -301,23 +317,33 @@ def eliminate(m, b):
     return determinant
 
 
+def check_pivots(m):
+    # The determinant of a matrix of small numbers may be 0 as well.
+    for k in range(len(m)):
+        if m[k, k] == 0:
+            raise ValueError("the matrix is singular")
+
+
 def solve(a, b):
-    m = a * 1.0
+    m = np.empty(a.shape, (1.0 * a.ravel()[:0] * b.ravel()[:0]).dtype)
+    m[:] = a
     if b.ndim == 1:
-        x = np.empty((len(b), 1))
+        x = np.empty((len(b), 1), m.dtype)
         x[:, 0] = b
         if eliminate(m, x) == 0.0:
-            raise ValueError("the matrix is singular")
+            check_pivots(m)
         return x[:, 0].copy()
     if b.ndim == 2:
-        y = b * 1.0
+        y = np.empty(b.shape, m.dtype)
+        y[:] = b
         if eliminate(m, y) == 0.0:
-            raise ValueError("the matrix is singular")
+            check_pivots(m)
         return y
 
 
 def inv(a):
-    return solve(a, np.eye(len(a)))
+    m = a * 1.0
+    return solve(m, np.eye(len(a)).astype(m.dtype))
 
 
 def det(a):
