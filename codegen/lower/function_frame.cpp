@@ -16,8 +16,9 @@ llvm::Value* FunctionFrame::stack_has_room() {
   llvm::Metadata* const reg = llvm::MDNode::get(context, llvm::MDString::get(context, name));
   llvm::Value* const sp = b_.CreateIntrinsic(llvm::Intrinsic::read_register, {b_.getInt64Ty()},
                                              {llvm::MetadataAsValue::get(context, reg)});
-  llvm::Value* const limit = ir_.load(
-      b_.getInt64Ty(), ir_.byte_offset(state, unit_.layout.state.native_limit), {Access::kContext, 1});
+  llvm::Value* const limit =
+      ir_.load(b_.getInt64Ty(), ir_.byte_offset(state, unit_.layout.state.native_limit),
+               {Access::kContext, Access::kNativeLimit});
   return b_.CreateICmpUGE(sp, limit);
 }
 
@@ -30,7 +31,8 @@ BasicBlock* FunctionFrame::callee_trapped() {
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);
   BasicBlock* const block = ir_.new_block("callee.trapped");
   b_.SetInsertPoint(block);
-  ir_.store(exact_ticks(), ir_.byte_offset(state, unit_.layout.state.ticks), {Access::kContext, 3});
+  ir_.store(exact_ticks(), ir_.byte_offset(state, unit_.layout.state.ticks),
+            {Access::kContext, Access::kTicks});
   leave();
   return block;
 }

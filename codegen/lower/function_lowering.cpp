@@ -126,7 +126,7 @@ void FunctionLowering::tick(const Instruction& i, BasicBlock* begin) {
   b_.SetInsertPoint(cold);
   llvm::CallInst* const refilled = call_runtime(b_, unit_.module, RuntimeCall::kTick,
                                                 {frame_.state, frame_.r, frame_.left, frame_.site(i)});
-  ir_.touches_only(*refilled, {Access::kContext, 3});
+  ir_.touches_only(*refilled, {Access::kContext, Access::kTicks});
   b_.CreateStore(refilled, frame_.ticks_slot);
   ir_.branch_cold(b_.CreateICmpSLT(refilled, ir_.constant(0)), frame_.trapped,
                   begin == nullptr ? go_on : begin);

@@ -176,7 +176,7 @@ void LoopInPlace::emit(BasicBlock* otherwise) {
   Value* const iterations = b_.CreateSub(high, low);
   Value* const most =
       ir_.load(b_.getInt64Ty(), ir_.byte_offset(frame_.state, unit_.layout.state.most_in_place),
-               {Access::kContext, 4});
+               {Access::kContext, Access::kMostInPlace});
   const auto go_on_if = [&](Value* condition, const char* name) {
     BasicBlock* const go_on = ir_.new_block(name);
     b_.CreateCondBr(condition, go_on, otherwise);
@@ -234,15 +234,15 @@ Value* LoopInPlace::all_inside(Value* first, Value* last) {
 
 // The account that the virtual machine keeps of loops.
 void LoopInPlace::count(Value* iterations) {
-  const auto add = [&](std::uint32_t offset, std::uint64_t part, Value* more) {
+  const auto add = [&](std::uint32_t offset, Access::ContextPart part, Value* more) {
     Value* const place = ir_.byte_offset(frame_.state, offset);
     const Access access{Access::kContext, part};
     ir_.store(b_.CreateAdd(ir_.load(b_.getInt64Ty(), place, access), more), place, access);
   };
   const StateLayout& state = unit_.layout.state;
-  add(state.parallel_loops, 5, ir_.constant(1));
-  add(state.parallel_iterations, 6, iterations);
-  add(state.fuel_batched, 7, iterations);
+  add(state.parallel_loops, Access::kParallelLoops, ir_.constant(1));
+  add(state.parallel_iterations, Access::kParallelIterations, iterations);
+  add(state.fuel_batched, Access::kFuelBatched, iterations);
 }
 
 void LoopInPlace::emit_iterations(Value* low, Value* high, Value* arrays) {

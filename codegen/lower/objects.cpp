@@ -195,7 +195,7 @@ void FunctionLowering::lower_const_string(const Instruction& i) {
   const auto number = static_cast<std::uint32_t>(i.bc);
   Value* const table = frame_.state_field(unit_.layout.state.strings, Access::kConstant);
   Value* const place = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), table, number);
-  Value* const known = ir_.load(b_.getPtrTy(), place, {Access::kContext, 2});
+  Value* const known = ir_.load(b_.getPtrTy(), place, {Access::kContext, Access::kStrings});
   BasicBlock* go_on = nullptr;
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const cold = ir_.likely(b_.CreateIsNotNull(known), go_on);

@@ -27,6 +27,17 @@ struct Access {
     kAllocator,  // cursor and limit of the allocation area
     kContext,    // the virtual machine's own state
   };
+  // Parts of kContext: fields that compiled code writes, or reads between its own writes.
+  enum ContextPart : std::uint64_t {
+    kPrimitives,
+    kNativeLimit,
+    kStrings,
+    kTicks,
+    kMostInPlace,
+    kParallelLoops,
+    kParallelIterations,
+    kFuelBatched,
+  };
   static constexpr std::uint64_t kAnyPart = ~std::uint64_t{0};  // of kHandle: overlaps with all of its parts
   Family family;
   std::uint64_t part = 0;
