@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs for random_nests.py with parallel loops that go by blocks: reductions into elements of arrays and of structs, by
-functions, and searches; with assertions and traps that the program catches, most of them in the last iterations."""
+"""Random programs for random_nests.py with parallel loops that go by blocks: reductions into elements of arrays and of
+structs, by functions, and searches; with assertions and traps that the program catches, most of them in the last
+iterations."""
 
 import random
 
