@@ -125,7 +125,29 @@ def said(v, how):
     print(f"{{{how}}} {v.mean():.3f} of {len(v)}: {len(v) > 2}", "is", how)
 
 
+@dhpvm.jit
+def raised(x):
+    x[0] += 1
+    return x.copy()
+
+
+def after_its_reads(x):
+    first = x[0] + raised(x)[0]
+    second = raised(x)[0] * x[0]
+    third = sum([len(raised(x)) for i in range(3)]) + x[0]
+    return first, second, third
+
+
+def before_its_reads(x):
+    return x[0] + sum([len(raised(x)) for i in range(3)])
+
+
 class Comprehensions(support.Comparisons):
+    def test_what_changes_arrays_stays_in_its_place(self):
+        self.compare(after_its_reads, X)
+        with self.assertRaisesRegex(dhpvm.TranslationError, "write a loop"):
+            dhpvm.jit(before_its_reads)(X.copy())
+
     def test_lists_and_comprehensions(self):
         self.compare(lists, X)
         self.compare(doubled_until, 6)

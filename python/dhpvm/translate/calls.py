@@ -376,6 +376,6 @@ def _of_package(expressions, node, function):
 def _of_user(expressions, node, function):
     """A compiled function, or one of Python's that can be."""
     function = getattr(function, "__wrapped__", function)
-    if not hasattr(function, "__code__") or function.__module__.partition(".")[0] == "numpy":
+    if not hasattr(function, "__code__") or (function.__module__ or "").partition(".")[0] == "numpy":
         return None
     return functions.of_function(expressions, node, function, *functions.arguments(expressions, node, function))

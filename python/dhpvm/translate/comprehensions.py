@@ -7,6 +7,7 @@ import ast
 
 STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp)
+READS = (ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp)
 
 
 class Spread:
@@ -32,7 +33,7 @@ class Spread:
 
     def _spread(self, statement, in_parallel):
         made = []
-        for node in self._movable(statement.value, in_parallel):
+        for node in self._movable(statement, in_parallel):
             made += self._called(node) if isinstance(node, ast.Subscript) else self._loops(statement, node)
         if len(made) == 2 and _is_the_list(statement, *made):
             for each in [node for part in made for node in ast.walk(part)]:
@@ -44,27 +45,36 @@ class Spread:
             ast.fix_missing_locations(ast.copy_location(each, statement))
         return made
 
-    def _movable(self, value, in_parallel):
-        """The comprehensions and elements of results of calls that are evaluated exactly once, and before any call that
-        could change what they read."""
+    def _movable(self, statement, in_parallel):
+        """The comprehensions and elements of results of calls that are evaluated exactly once, before any call that
+        could change what they read, and after nothing that they could change themselves."""
         found, calls = [], []
+        # An element that is assigned with += is read first.
+        is_read = isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name)
+
+        def may_move(node):
+            return not is_read or all(map(self._is_harmless, calls_in(node)))
 
         def visit(node):
+            nonlocal is_read
             if isinstance(node, COMPREHENSIONS):
-                if not calls and not any(isinstance(each, (*COMPREHENSIONS, ast.Lambda)) for each in ast.walk(node)
-                                         if each is not node):
+                if not calls and may_move(node) and not any(isinstance(each, (*COMPREHENSIONS, ast.Lambda))
+                                                            for each in ast.walk(node) if each is not node):
                     found.append(node)
+                    return
             elif not isinstance(node, (ast.Lambda, ast.IfExp, ast.BoolOp)) and len(getattr(node, "ops", ())) < 2:
+                before = is_read
                 for child in ast.iter_child_nodes(node):
                     visit(child)
                 if isinstance(node, ast.Call) and not self._is_harmless(node):
                     calls.append(node)
                 if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and not in_parallel and \
-                        all(each is node.value for each in calls):
+                        all(each is node.value for each in calls) and (not before or self._is_harmless(node.value)):
                     calls.clear()
                     found.append(node)
+            is_read = is_read or isinstance(node, READS)
 
-        visit(value)
+        visit(statement.value)
         return found
 
     def _is_harmless(self, call):
@@ -123,6 +133,10 @@ class Spread:
                 if isinstance(each, ast.Name):
                     each.id = names.get(each.id, each.id)
         return node.elt
+
+
+def calls_in(node):
+    return [each for each in ast.walk(node) if isinstance(each, ast.Call)]
 
 
 def _is_the_list(statement, first, loop):
