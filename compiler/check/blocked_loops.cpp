@@ -75,7 +75,10 @@ ReducedArray BlockedLoops::find_array(const ast::Reduction& reduction, Body& bef
   const Type* type = value->type;
   if (type->is(TypeKind::kError)) return {};
   ReducedArray array{name.text, ReductionChecker::operation(reduction.op)};
-  if (!type->is(TypeKind::kArray)) {
+  if (type->is(TypeKind::kFixedArray)) {
+    error(name.range, "a loop cannot reduce into '{}', a fixed array", name.text)
+        .help("use an array: `let {} = [{}]({});`", name.text, type->element->name, type->count);
+  } else if (!type->is(TypeKind::kArray)) {
     error(name.range, "'{}' is no array but a '{}'", name.text, type->name)
         .help("without brackets the variable itself is reduced: `reduce({}: {})`",
               ast::to_string(reduction.op), name.text);
