@@ -47,8 +47,8 @@ constexpr Option kOptions[] = {
     {kLimitsGroup, "--no-system", 0, Value::kNone, "",
      "refuse programs that use files, folders, the environment or other programs"},
     {kLimitsGroup, "--allow", 0, Value::kRequired, "LIST",
-     "of the system, only this: read:DIR,write:DIR,env,run; DIR with all that is below it, wherever\n"
-     "links lead"},
+     "permit only these parts of the system: read:DIR,write:DIR,env,run; a DIR stands for all\n"
+     "that lies below it, wherever links lead"},
 
     {"Machine code", "--jit", 0, Value::kRequired, "MODE",
      "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
@@ -275,6 +275,57 @@ Result<RunRequest::Stats> parse_stats(std::string_view text) {
                "--stats=" + std::string(text) + " is not known; write --stats or --stats=json");
 }
 
+// The options that have values; those without one are looked up by request_of.
+Status set_option(RunRequest& request, const Arguments::Given& given) {
+  const std::string_view name = given.option->name;
+  if (name == "--limits") {
+    DHPVM_TRY(set_limits(request.isolate.limits, given.value));
+  } else if (name == "--allow") {
+    if (!request.engine.rights) request.engine.rights.emplace();
+    DHPVM_TRY(add_rights(*request.engine.rights, given.value));
+  } else if (given.option->group == kLimitsGroup && given.option->value == Value::kRequired) {
+    DHPVM_TRY(set_limit(request.isolate.limits, name.substr(2), given.value));
+  } else if (name == "--gc-stress") {
+    DHPVM_ASSIGN(const std::uint64_t every, parse_count(given.value.empty() ? "1" : given.value));
+    if (every > UINT32_MAX)
+      return Error(ErrorCode::kInvalidArgument, "--gc-stress=" + given.value + " is too large");
+    request.isolate.gc_stress = static_cast<std::uint32_t>(every);
+  } else if (name == "--jit") {
+    DHPVM_ASSIGN(request.isolate.jit, parse_jit(given.value));
+  } else if (name == "--jit-threshold") {
+    DHPVM_ASSIGN(const std::uint64_t samples, parse_count(given.value));
+    request.isolate.jit_threshold = static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, UINT32_MAX));
+  } else if (name == "--threads") {
+    DHPVM_ASSIGN(const std::uint64_t threads, parse_number_of(name, given.value, "one for each core"));
+    request.engine.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, kMostThreads));
+  } else if (name == "--cache-dir") {
+    request.engine.code_cache_directory = given.value;
+  } else if (name == "--cache-limit") {
+    DHPVM_ASSIGN(request.engine.code_cache_limit, parse_size(given.value));
+  } else if (name == "--cpu") {
+    request.engine.processor = given.value;
+  } else if (name == "--print-kernel") {
+    set_kernel_listing(given.value, request.engine);
+  } else if (name == "--print-function") {
+    DHPVM_ASSIGN(request.engine.list_functions, parse_function_listing(given.value));
+  } else if (name == "--device") {
+    request.isolate.device = given.value;
+  } else if (name == "--policy") {
+    DHPVM_TRY(parse_policy(given.value, request.isolate));
+  } else if (name == "--batch") {
+    DHPVM_ASSIGN(request.isolate.batch, parse_number_of(name, given.value, "what measurements suggest"));
+  } else if (name == "--batching") {
+    DHPVM_ASSIGN(request.isolate.batching, parse_batching(given.value));
+  } else if (given.option->group == kRemoteGroup) {
+    DHPVM_TRY(set_remote(request.remote, name, given.value));
+  } else if (name == "--stats") {
+    DHPVM_ASSIGN(request.stats, parse_stats(given.value));
+  } else if (name == "--import-path") {
+    request.compile.import_paths.push_back(given.value);
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Option> run_options() { return kOptions; }
@@ -282,55 +333,7 @@ std::string run_help() { return help_text(kUsage, kOptions, kClosing); }
 
 Result<RunRequest> request_of(const Arguments& arguments) {
   RunRequest request;
-  for (const Arguments::Given& given : arguments.options) {
-    const std::string_view name = given.option->name;
-    if (name == "--limits") {
-      DHPVM_TRY(set_limits(request.isolate.limits, given.value));
-    } else if (name == "--allow") {
-      if (!request.engine.rights) request.engine.rights.emplace();
-      DHPVM_TRY(add_rights(*request.engine.rights, given.value));
-    } else if (given.option->group == kLimitsGroup && given.option->value == Value::kRequired) {
-      DHPVM_TRY(set_limit(request.isolate.limits, name.substr(2), given.value));
-    } else if (name == "--gc-stress") {
-      DHPVM_ASSIGN(const std::uint64_t every, parse_count(given.value.empty() ? "1" : given.value));
-      if (every > UINT32_MAX)
-        return Error(ErrorCode::kInvalidArgument, "--gc-stress=" + given.value + " is too large");
-      request.isolate.gc_stress = static_cast<std::uint32_t>(every);
-    } else if (name == "--jit") {
-      DHPVM_ASSIGN(request.isolate.jit, parse_jit(given.value));
-    } else if (name == "--jit-threshold") {
-      DHPVM_ASSIGN(const std::uint64_t samples, parse_count(given.value));
-      request.isolate.jit_threshold =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, UINT32_MAX));
-    } else if (name == "--threads") {
-      DHPVM_ASSIGN(const std::uint64_t threads, parse_number_of(name, given.value, "one for each core"));
-      request.engine.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, kMostThreads));
-    } else if (name == "--cache-dir") {
-      request.engine.code_cache_directory = given.value;
-    } else if (name == "--cache-limit") {
-      DHPVM_ASSIGN(request.engine.code_cache_limit, parse_size(given.value));
-    } else if (name == "--cpu") {
-      request.engine.processor = given.value;
-    } else if (name == "--print-kernel") {
-      set_kernel_listing(given.value, request.engine);
-    } else if (name == "--print-function") {
-      DHPVM_ASSIGN(request.engine.list_functions, parse_function_listing(given.value));
-    } else if (name == "--device") {
-      request.isolate.device = given.value;
-    } else if (name == "--policy") {
-      DHPVM_TRY(parse_policy(given.value, request.isolate));
-    } else if (name == "--batch") {
-      DHPVM_ASSIGN(request.isolate.batch, parse_number_of(name, given.value, "what measurements suggest"));
-    } else if (name == "--batching") {
-      DHPVM_ASSIGN(request.isolate.batching, parse_batching(given.value));
-    } else if (given.option->group == kRemoteGroup) {
-      DHPVM_TRY(set_remote(request.remote, name, given.value));
-    } else if (name == "--stats") {
-      DHPVM_ASSIGN(request.stats, parse_stats(given.value));
-    } else if (name == "--import-path") {
-      request.compile.import_paths.push_back(given.value);
-    }
-  }
+  for (const Arguments::Given& given : arguments.options) DHPVM_TRY(set_option(request, given));
   request.isolate.check_races = arguments.has("--check-races");
   request.engine.code_cache = !arguments.has("--no-cache");
   request.engine.code_for_profiler = arguments.has("--perf");
