@@ -24,11 +24,12 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-// Work-items of the largest and smallest groups. All of a group wait for each other at every tile, so that there are
-// few. It is a bound, and not tuned.
+// Work-items of the largest and smallest groups. Groups are small, because all of a group wait for each other at every
+// tile. The numbers are bounds, and not tuned.
 constexpr std::uint32_t kLargestGroup = 128;
 constexpr std::uint32_t kSmallestGroup = 32;
-// Less than half of the 48 KiB of CUDA's groups, so that two fit; and most of them.
+// Bytes, of the 48 KiB that a group of CUDA may have: less than half, so that two groups fit, unless the smallest group
+// needs more.
 constexpr std::uint64_t kUsualMemory = 20 << 10;
 constexpr std::uint64_t kMostMemory = 40 << 10;
 
@@ -55,7 +56,7 @@ std::uint32_t group_for(const TilePlan& plan) {
   return memory_of(plan, group) <= kMostMemory ? group : 0;
 }
 
-// Changes a function by a plan for it.
+// Carries out a plan for a function in it.
 class TileWriter {
  public:
   TileWriter(llvm::Function& function, const TilePlan& plan, std::uint32_t group)
@@ -78,7 +79,7 @@ class TileWriter {
   std::map<Place, llvm::GlobalVariable*> memory_;
 };
 
-// Blocks are to be entered from elsewhere, too: values go from one to the next by memory until that is done.
+// Blocks get new ways in, so that definitions no longer dominate their uses: values go through memory until then.
 void TileWriter::spill_registers() {
   BasicBlock& entry = function_.getEntryBlock();
   std::vector<Instruction*> escaping;
@@ -177,7 +178,7 @@ void TileWriter::write_loop(const TiledLoop& loop, TileCopier& copier, BasicBloc
   const TilePart part = {from, b_.CreateTrunc(left, i32)};
   b_.CreateStore(part.columns, columns);
   b_.CreateStore(b_.getInt32(0), column);
-  // Before it, others may still read the tile before.
+  // Other work-items may still read the tile before this one.
   call_builtin(b_, Builtin::kBarrier);
   for (const Tile& tile : tiles) {
     if (tile.operand->is_loaded) copier.fill(tile, part);
@@ -224,10 +225,10 @@ void TileWriter::replace_accesses(const Tile& tile, TileCopier& copier, Value* c
   }
 }
 
-// A function that calls the body, or does a run of it, with the arguments that tiles need, and their names.
-class TileBody {
+// Makes a function that calls the body, or does a run of it, with the arguments that tiles need, and tiles its loops.
+class BodyTiler {
  public:
-  TileBody(const KernelBody& body, unsigned dimensions, bool has_runs);
+  BodyTiler(const KernelBody& body, unsigned dimensions, bool has_runs);
   // Null if the plan for it is empty; the function is gone then.
   TiledBody make();
 
@@ -239,7 +240,7 @@ class TileBody {
   llvm::Function* function_ = nullptr;
 };
 
-TileBody::TileBody(const KernelBody& body, unsigned dimensions, bool has_runs) : body_(body) {
+BodyTiler::BodyTiler(const KernelBody& body, unsigned dimensions, bool has_runs) : body_(body) {
   iterations_.dimensions = dimensions;
   iterations_.has_runs = has_runs;
   llvm::LLVMContext& context = body.function->getContext();
@@ -259,7 +260,7 @@ TileBody::TileBody(const KernelBody& body, unsigned dimensions, bool has_runs) :
   call_body();
 }
 
-void TileBody::call_body() {
+void BodyTiler::call_body() {
   llvm::IRBuilder<> b(BasicBlock::Create(function_->getContext(), "entry", function_));
   llvm::SmallVector<Value*> arguments;
   for (unsigned n = 0; n < body_.function->arg_size(); ++n) arguments.push_back(function_->getArg(n));
@@ -289,7 +290,7 @@ void TileBody::call_body() {
   llvm::InlineFunction(*call, info);
 }
 
-TiledBody TileBody::make() {
+TiledBody BodyTiler::make() {
   llvm::SmallVector<llvm::Argument*, 3> indices;
   for (unsigned d = 0; d < iterations_.dimensions; ++d) indices.push_back(function_->getArg(kIndices + d));
   const TilePlan plan = plan_tiles(*function_, *function_->getArg(kArrays), indices);
@@ -311,9 +312,9 @@ bool has_loops(llvm::Function& function) {
 }  // namespace
 
 TiledBody tile_body(const KernelBody& body, unsigned dimensions) {
-  if (has_loops(*body.function)) return TileBody(body, dimensions, /*has_runs=*/false).make();
+  if (has_loops(*body.function)) return BodyTiler(body, dimensions, /*has_runs=*/false).make();
   if (dimensions == 1) return {};
-  return TileBody(body, dimensions, /*has_runs=*/true).make();
+  return BodyTiler(body, dimensions, /*has_runs=*/true).make();
 }
 
 }  // namespace dhpvm::codegen
