@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
 
 STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp)
+WRITING_METHODS = ("append", "clear", "fill", "itemset", "partition", "pop", "put", "resize", "shuffle", "sort")
 READS = (ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp)
 
 
@@ -53,7 +55,7 @@ class Spread:
         is_read = isinstance(statement, ast.AugAssign) and not isinstance(statement.target, ast.Name)
 
         def may_move(node):
-            return not is_read or all(map(self._is_harmless, calls_in(node)))
+            return not is_read or not any(map(self._may_write, _calls_in(node)))
 
         def visit(node):
             nonlocal is_read
@@ -69,7 +71,7 @@ class Spread:
                 if isinstance(node, ast.Call) and not self._is_harmless(node):
                     calls.append(node)
                 if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and not in_parallel and \
-                        all(each is node.value for each in calls) and (not before or self._is_harmless(node.value)):
+                        all(each is node.value for each in calls) and (not before or not self._may_write(node.value)):
                     calls.clear()
                     found.append(node)
             is_read = is_read or isinstance(node, READS)
@@ -77,12 +79,17 @@ class Spread:
         visit(statement.value)
         return found
 
+    def _may_write(self, call):
+        """Whether the call can change elements of arrays: functions of the user can, and few methods."""
+        if isinstance(call.func, ast.Attribute) and self._means(_root(call.func)) is None:
+            return call.func.attr in WRITING_METHODS
+        return not self._is_harmless(call)
+
     def _is_harmless(self, call):
         """Whether the call changes nothing: those of Python and NumPy."""
-        root = call.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        return self._means(root) is not None
+        known = self._means(_root(call.func))
+        return known is not None and (not inspect.ismodule(known) or
+                                      known.__name__.partition(".")[0] in ("numpy", "math", "builtins"))
 
     def _name(self, base):
         self.made.append(f"{base}'{len(self.made) + 1}")
@@ -135,7 +142,13 @@ class Spread:
         return node.elt
 
 
-def calls_in(node):
+def _root(node):
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
+
+
+def _calls_in(node):
     return [each for each in ast.walk(node) if isinstance(each, ast.Call)]
 
 

@@ -59,7 +59,7 @@ class Source:
     @property
     def is_ours(self):
         """Whether it is one of array_functions.py or number_functions.py."""
-        return self.function.__module__.startswith(f"{__package__}.")
+        return (self.function.__module__ or "").startswith(f"{__package__}.")
 
     def _import(self):
         """Takes up what the function imports. Returns the names, which are no variables."""
