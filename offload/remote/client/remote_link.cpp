@@ -17,9 +17,6 @@ constexpr std::uint64_t kPings = 8;
 // than quartz has.
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
-// Results in frames that may be on their way: a worker ends a session for which twice as much waits to be sent. One
-// record asks for less.
-constexpr std::int64_t kMostAnswers = 2 << 20;
 
 Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
@@ -290,27 +287,18 @@ wire::Id RemoteLink::next_id() {
 }
 
 void RemoteLink::post(const wire::FromClient& record, std::uint64_t operations, std::uint64_t answer_bytes) {
-  Waiting waiting{{}, static_cast<std::int64_t>(operations), static_cast<std::int64_t>(answer_bytes)};
-  wire::write(waiting.record, record);
+  HeldRecords::Record held{
+      {}, static_cast<std::int64_t>(operations), static_cast<std::int64_t>(answer_bytes)};
+  wire::write(held.bytes, record);
   const std::lock_guard lock(mutex_);
   if (lost_) return;
-  waiting_.push_back(std::move(waiting));
+  held_.hold(std::move(held));
   release();
 }
 
-// With the mutex held. Records keep their order. None that is held back is needed by one that is under way: operations
-// wait for earlier ones only.
+// With the mutex held.
 void RemoteLink::release() {
-  while (!waiting_.empty()) {
-    const Waiting& first = waiting_.front();
-    const auto most = static_cast<std::int64_t>(welcome_.max_operations);
-    if (first.operations != 0 && in_flight_ + first.operations > most) break;
-    if (first.answer_bytes != 0 && answers_in_flight_ + first.answer_bytes > kMostAnswers) break;
-    in_flight_ += first.operations;
-    answers_in_flight_ += first.answer_bytes;
-    add(first.record);
-    waiting_.pop_front();
-  }
+  while (const auto record = held_.next(welcome_.max_operations)) add(record->bytes);
 }
 
 void RemoteLink::add(ConstBytes record) {
@@ -334,19 +322,19 @@ void RemoteLink::flush() {
 
 void RemoteLink::operations_done(std::uint64_t count) {
   const std::lock_guard lock(mutex_);
-  in_flight_ -= static_cast<std::int64_t>(count);
+  held_.operations_done(count);
   send_waiting();
 }
 
 void RemoteLink::answered(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  answers_in_flight_ -= static_cast<std::int64_t>(bytes);
+  held_.answered(bytes);
   send_waiting();
 }
 
 // With the mutex held.
 void RemoteLink::send_waiting() {
-  if (waiting_.empty()) return;
+  if (held_.is_empty()) return;
   release();
   send_batch();
 }

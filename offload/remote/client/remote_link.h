@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "offload/remote/client/held_records.h"
 #include "offload/remote/client/remote_operations.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/fabric.h"
@@ -133,11 +133,6 @@ class RemoteLink final : public FrameHandler,
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Waiting {
-    std::vector<std::byte> record;
-    std::int64_t operations;
-    std::int64_t answer_bytes;
-  };
   struct Request {
     wire::Digest digest{};
     ConstBytes code;
@@ -202,10 +197,7 @@ class RemoteLink final : public FrameHandler,
   wire::Id next_id_ = 1;
   std::vector<std::byte> batch_;
   std::size_t batch_records_ = 0;
-  std::deque<Waiting> waiting_;
-  // Operations, and bytes of their results in frames; below 0 when some have been given up before they were sent.
-  std::int64_t in_flight_ = 0;
-  std::int64_t answers_in_flight_ = 0;
+  HeldRecords held_;
   std::map<wire::Id, Request*> requests_;
   std::chrono::nanoseconds shift_{0};
   Clock::duration best_trip_ = Clock::duration::max();  // that which shift_ was measured with
