@@ -3,8 +3,13 @@
 #include "dhpvm/host_class.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
+#include "compiler/parse/token.h"
 #include "stdlib/modules.h"
 #include "vm/api/host_definitions.h"
 #include "vm/api/signature.h"
@@ -12,7 +17,17 @@
 namespace dhpvm {
 namespace {
 
+// The field of a class in its module.
+constexpr std::string_view kHandle = "handle";
+
+constexpr std::string_view kKeywords[] = {
+#define X(enumerator, text, role) text,
+    DHPVM_KEYWORDS(X)
+#undef X
+};
+
 bool is_name(std::string_view text) {
+  if (std::ranges::find(kKeywords, text) != std::end(kKeywords)) return false;
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
   return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, is_part);
@@ -63,16 +78,25 @@ Status Engine::define_class(const detail::HostClassParts& parts) {
                  "'{}' is a module of the standard library: choose another one for a host class",
                  parts.module);
   }
+  std::set<std::string_view> names = {kHandle};
   for (const detail::HostMember& member : parts.members) {
-    if (const std::string_view name = std::string_view(member.name).substr(member.name.rfind('.') + 1);
-        !is_name(name)) {
+    const std::string_view name = std::string_view(member.name).substr(member.name.rfind('.') + 1);
+    if (!is_name(name))
       return error(ErrorCode::kInvalidArgument, "'{}' cannot be the name of a method", name);
+    if (!names.insert(name).second) {
+      return error(
+          ErrorCode::kInvalidArgument,
+          "host class '{}' has '{}' twice: its methods, properties, constructors and '{}', which holds the "
+          "host's object, need different names",
+          parts.class_name, name, kHandle);
     }
+  }
+  for (const detail::HostMember& member : parts.members) {
     DHPVM_TRY(detail::define_function(*state_, member.name, member.signature, member.function, member.thunk));
   }
   const std::lock_guard lock(state_->mutex);
   state_->host_classes[parts.module][parts.class_name] = fmt::format(
-      "class {} {{\n    handle: resource;\n{}}}\n{}", parts.class_name, parts.methods, parts.functions);
+      "class {} {{\n    {}: resource;\n{}}}\n{}", parts.class_name, kHandle, parts.methods, parts.functions);
   return {};
 }
 

@@ -352,6 +352,12 @@ TEST(HostClasses, HaveMethodsAndProperties) {
   HostClass<Camera> odd("studio.Odd");
   odd.method("a b", &Camera::move);
   EXPECT_EQ(engine.define(odd).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(engine.define(HostClass<Camera>("match.Camera")).error().code(), ErrorCode::kInvalidArgument);
+  for (const char* const taken : {"match", "handle", "make"}) {
+    HostClass<Camera> other_class("studio.Taken");
+    other_class.constructor<double>("make").method(taken, &Camera::move);
+    EXPECT_EQ(engine.define(other_class).error().code(), ErrorCode::kInvalidArgument) << taken;
+  }
 }
 
 TEST(HostClasses, ProgramsOwnWhatTheyMake) {
