@@ -80,6 +80,10 @@ def descending(x):
     return counts
 
 
+def swapped_of_three(c):
+    return np.swapaxes(c, 0, 1).copy()
+
+
 def widths_of_rows(x):
     return np.pad(x, ((1, 1), (2, 2)))
 
@@ -97,6 +101,8 @@ class Functions(support.Comparisons):
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "singular"):
             dhpvm.jit(singular)(np.ones((3, 3)))
+        with self.assertRaisesRegex(dhpvm.TranslationError, "2 dimensions here"):
+            dhpvm.jit(swapped_of_three)(C)
         for wrong, argument in ((samples_of_rows, A), (descending, X), (widths_of_rows, X)):
             with self.assertRaises(ValueError):
                 dhpvm.jit(wrong)(argument)

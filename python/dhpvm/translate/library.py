@@ -116,7 +116,9 @@ def of_call(expressions, node, function):
         return _reshaped(expressions, node, node.args[0], node.args[1:])
     if function is np.transpose and not node.keywords and len(node.args) == 1 or _is_swap(function, node):
         turned = ast.copy_location(ast.Attribute(node.args[0], "T", ast.Load()), node)
-        return expressions.value(turned)
+        value = expressions.value(turned)
+        # .T turns all axes.
+        return function is np.swapaxes and _checked(expressions, node, "swapaxes", value, 2) or value
     if function not in _FUNCTIONS:
         return None
     own, rank = _FUNCTIONS[function]
