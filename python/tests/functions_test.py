@@ -84,6 +84,14 @@ def swapped_of_three(c):
     return np.swapaxes(c, 0, 1).copy()
 
 
+def no_such_axis(a):
+    return a.sum(axis=(0, 2))
+
+
+def largest_bool(a):
+    return np.max(a, axis=0)
+
+
 def widths_of_rows(x):
     return np.pad(x, ((1, 1), (2, 2)))
 
@@ -101,8 +109,10 @@ class Functions(support.Comparisons):
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "singular"):
             dhpvm.jit(singular)(np.ones((3, 3)))
-        with self.assertRaisesRegex(dhpvm.TranslationError, "2 dimensions here"):
-            dhpvm.jit(swapped_of_three)(C)
+        for wrong, argument, reason in ((swapped_of_three, C, "2 dimensions here"), (no_such_axis, A, "each of them once"),
+                                        (largest_bool, A > 0, "write any or all")):
+            with self.assertRaisesRegex(dhpvm.TranslationError, reason):
+                dhpvm.jit(wrong)(argument)
         for wrong, argument in ((samples_of_rows, A), (descending, X), (widths_of_rows, X)):
             with self.assertRaises(ValueError):
                 dhpvm.jit(wrong)(argument)

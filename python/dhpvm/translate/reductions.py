@@ -41,7 +41,10 @@ def _along_several(expressions, node, name, value, axes, is_kept):
     if value.type == UNKNOWN:
         return NOTHING
     rank = value.type.rank if isinstance(value.type, Array) else 0
-    axes = sorted({axis % rank for axis in axes if -rank <= axis < rank})
+    places = {axis % rank for axis in axes if -rank <= axis < rank}
+    if len(places) != len(axes):
+        expressions.fail(node, f"the axes of {value.type} are 0 to {rank - 1}, each of them once")
+    axes = sorted(places)
     if name not in ("sum", "prod", "min", "max", "mean", "any", "all") or is_kept or not axes:
         expressions.fail(node, f"{name} along several axes cannot be compiled here: combine along one after the other")
     if len(axes) == rank:

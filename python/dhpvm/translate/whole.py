@@ -91,6 +91,8 @@ def reduction(expressions, node, name, value, axis=None):
         return NOTHING
     if not isinstance(value.type, Array):
         expressions.fail(node, f"{name} is for arrays, and this is {value.type}")
+    if name in ("min", "max", "argmin", "argmax") and Scalar(value.type.element) == BOOL:
+        expressions.fail(node, f"{name} of bools: write any or all")
     if name == "cumsum":
         return _running_sum(expressions, node, value)
     if axis is not None:
@@ -121,8 +123,6 @@ def _extreme(kernel, name, value, shape, kind):
     name, is_index = name.removeprefix("arg"), name.startswith("arg")
     kernel.check(" && ".join(f"{size} > 0" for size in shape), f"{name} of an array without elements")
     element = Scalar(value.type.element)
-    if element == BOOL:
-        kernel.expressions.fail(kernel.node, f"{name} of bools: write any or all")
     unit = kernel.expressions.unit
     kernel.lines.append(f"var s: {element.name} = {kernel.element(value, ['0'] * len(shape)).text};")
     if kernel.is_sequential:
