@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
+#include <set>
 
 #include "bytecode/decode.h"
 
@@ -50,6 +51,31 @@ std::uint64_t element_bytes(const bytecode::Module& module, const Access& access
   return row.kind ? bytecode::size_of(*row.kind) : 0;
 }
 
+// The elements of an iteration that lie in one line, or between its first and that of the next one, as those of a pixel
+// do: accesses to the same array whose indices differ from that of `access` by a constant.
+std::uint64_t side_by_side(const offload::Footprint& footprint, const Access& access, std::uint64_t apart,
+                           std::uint64_t bytes) {
+  const offload::Polynomial& own = footprint.symbols.polynomial(access.index[0]);
+  const auto in_line = static_cast<std::int64_t>(kCacheLine / bytes);
+  const bool is_short = apart != 0 && apart < kCacheLine / bytes;
+  std::set<std::int64_t> distances;
+  for (const Access& other : footprint.accesses) {
+    const bool is_element = other.kind == AccessKind::kRead || other.kind == AccessKind::kWrite;
+    if (other.array != access.array || !is_element || other.index[0] == offload::kNothing) continue;
+    const offload::Polynomial& index = footprint.symbols.polynomial(other.index[0]);
+    if (index.terms != own.terms) continue;
+    const auto distance = static_cast<std::int64_t>(static_cast<std::uint64_t>(index.constant) -
+                                                    static_cast<std::uint64_t>(own.constant));
+    if (is_short) {
+      const auto step = static_cast<std::int64_t>(apart);
+      distances.insert((distance % step + step) % step);
+    } else if (distance > -in_line && distance < in_line) {
+      distances.insert(distance);
+    }
+  }
+  return distances.size();
+}
+
 }  // namespace
 
 std::string stride_text(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
@@ -60,15 +86,19 @@ std::string stride_text(const bytecode::Module& module, const bytecode::KernelRe
       continue;
     const std::uint64_t bytes = element_bytes(module, access);
     const auto apart = stride(footprint, access, kernel.dimensions - 1u);
-    if (!apart || bytes == 0) continue;
+    if (!apart || bytes == 0 || bytes >= kCacheLine) continue;
     // A variable distance is that of rows, which mostly are longer than a line.
+    const std::uint64_t together = side_by_side(footprint, access, *apart, bytes);
+    if (together == *apart) continue;
     const std::uint64_t in_line =
-        *apart == 0 ? 1 : std::max<std::uint64_t>(1, kCacheLine / std::max(bytes, *apart * bytes));
+        together *
+        (*apart == 0 ? 1 : std::max<std::uint64_t>(1, kCacheLine / std::max(bytes, *apart * bytes)));
+    if (in_line * bytes >= kCacheLine) continue;
     return fmt::format(
         "neighbouring iterations {} elements {} ({}), and so use {} bytes of each {} that are fetched",
         access.kind == AccessKind::kRead ? "read" : "write",
         *apart == 0 ? std::string("whole rows apart") : fmt::format("{} apart", *apart),
-        offload::place(module, access), std::min(kCacheLine, in_line * bytes), kCacheLine);
+        offload::place(module, access), in_line * bytes, kCacheLine);
   }
   return {};
 }

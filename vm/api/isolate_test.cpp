@@ -331,5 +331,33 @@ TEST(Statistics, CountWhatHappened) {
   EXPECT_GE(statistics.fuel_used, 999u);
 }
 
+// Elements that one iteration takes side by side use the line together.
+TEST(Isolate, TellsOfElementsThatLieApart) {
+  const Engine engine({.threads = 1});
+  const Module module = need(Module::compile(engine, R"(
+    fn pixels(from: [f32], to: [f32]) {
+        parallel for i in 0..to.len { to[i] = from[3 * i] + from[3 * i + 1] - from[3 * i + 2]; }
+    }
+    fn some(from: [f32], to: [f32]) {
+        parallel for i in 0..to.len { to[i] = from[8 * i + 1] + from[8 * i + 5]; }
+    }
+    fn run(n: i64) {
+        let from = [f32](8 * n);
+        let to = [f32](n);
+        pixels(from, to);
+        some(from, to);
+    }
+  )"));
+  auto created = Isolate::create(module, {.jit = Jit::kEager});
+  if (!created.ok() && created.error().code() == ErrorCode::kUnsupported)
+    GTEST_SKIP() << created.error().message();
+  const Isolate isolate = need(std::move(created));
+  ASSERT_TRUE(need(isolate.function<void(std::int64_t)>("run"))(10'000).ok());
+  const std::string story = isolate.explain_loops();
+  EXPECT_EQ(story.find("3 apart"), std::string::npos) << story;
+  EXPECT_NE(story.find("elements 8 apart (line 6), and so use 16 bytes of each 64"), std::string::npos)
+      << story;
+}
+
 }  // namespace
 }  // namespace dhpvm
