@@ -131,6 +131,40 @@ TEST_F(SmallLoops, JoinOnDevicesHere) {
   EXPECT_GT(chained, test_effort(20)) << "or nothing has been tested";
 }
 
+// A transposed matrix is sent back as a whole, and elements that loops have replaced must not get there before it.
+TEST_F(SmallLoops, ADeviceHereThatGoesChangesNoResult) {
+  constexpr std::string_view kProgram = R"(
+fn run() -> f64 {
+    let sums = [f64](300);
+    let m = [f64, 2](17, 33);
+    let turned = [f64, 2](33, 17);
+    var result = 0.0;
+    for step in 0..20 {
+        let x = [f64](300, fill: 1.0);
+        parallel for i in 0..300 { x[i] = x[i] + sums[i]; }
+        parallel for i in 0..300 { sums[i] = x[i] + sums[i]; }
+        parallel for i in 0..17, j in 0..33 { turned[j, i] = m[i, j] + 1.0; }
+        parallel for i in 0..33, j in 0..17 { m[j, i] = turned[i, j] + 1.0; }
+        if step % 5 == 4 { result += x[5]; }
+    }
+    return result + sums[7] + m[2, 2] + turned[2, 2];
+}
+)";
+  const Engine engine = plain_engine();
+  const Module module = need(Module::compile(engine, kProgram));
+  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+  const double expected = need(need(interpreter.function<double()>("run"))());
+  for (int operations = 1; operations < 60; ++operations) {
+    IsolateOptions options;
+    options.jit_wait = true;
+    options.device = "sim?lost=" + std::to_string(operations);
+    const Isolate device = need(Isolate::create(module, options));
+    const auto computed = need(device.function<double()>("run"))();
+    ASSERT_TRUE(computed.ok()) << options.device << ": " << computed.error().to_string();
+    ASSERT_EQ(*computed, expected) << options.device;
+  }
+}
+
 constexpr std::string_view kSteps = R"(
 fn run(n: i64) -> i64 {
     let a = [i64](n);

@@ -194,6 +194,11 @@ Status LoopChain::begin() {
   if (way_ == Way::kAsWholes && plan.slice_budget != 0)
     return error(ErrorCode::kDeviceExhausted, "their arrays do not fit into the memory of {} together",
                  device_.info().name);
+  // All results come back at the end: what some loops have replaced on the host could not be computed again for others
+  // whose results a lost device had not sent yet.
+  if (way_ == Way::kAsWholes) {
+    for (ArrayPlan& array : plan.arrays) array.by_chunk = false;
+  }
   const std::uint64_t most = most_rows(all, plan);
   chunk_rows_ = most;
   if (way_ == Way::kInSlices)
