@@ -22,7 +22,8 @@ WorkerSession::~WorkerSession() = default;
 std::shared_ptr<FrameLane> WorkerSession::attach(const std::shared_ptr<Channel>& channel) {
   frames_ = std::make_shared<FrameLane>(channel, shared_from_this(),
                                         FrameLaneOptions{host_.options().silence_deadline, kMostWaiting});
-  if (place_ == 0) serve(first_place_);
+  // One that had to wait is served when its place comes, which may be before its client is here.
+  if (first_place_.number == 0) serve(first_place_);
   return frames_;
 }
 
