@@ -28,7 +28,7 @@ bool is_word(K kind) {
   return is_keyword(kind) || (ends_operand(kind) && kind != K::kRightParen && kind != K::kRightBracket);
 }
 
-// With one operand or two.
+// With two operands; the minus also with one.
 bool is_arithmetic(K kind) {
   switch (kind) {
     case K::kPlus:
@@ -134,7 +134,9 @@ bool has_blank_before(const std::vector<Piece>& pieces, std::size_t n) {
   if (is_arithmetic(l)) {
     // `step` is a word of the language in `0..n step -1`, and a name elsewhere.
     const bool is_step = n >= 2 && pieces[n - 2].text == "step" && ends_operand(token_before(pieces, n, 3));
-    return is_step ? false : ends_operand(earlier) || as_written;
+    if (is_step) return false;
+    // The minus alone may have one operand, also behind a brace.
+    return l != K::kMinus || ends_operand(earlier) || as_written;
   }
   if (l == K::kLeftBrace || l == K::kRightBrace || r == K::kLeftBrace || r == K::kRightBrace) return true;
   if (is_word(l) && is_word(r)) return true;
