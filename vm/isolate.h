@@ -155,12 +155,12 @@ class Isolate final : private gc::RootProvider {
   void set_host_data(void* data) { host_data_ = data; }
 
  private:
-  bool may_run_loops_in_place() const;
   friend class Invocation;
   friend class Loan;
 
   explicit Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options);
   Status start();
+  bool may_run_loops_in_place() const;
   Result<gc::Array*> new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes);
   void give_buffer(gc::Array& array, offload::Buffer& buffer);
   Result<offload::Buffer*> new_buffer(std::uint64_t bytes);

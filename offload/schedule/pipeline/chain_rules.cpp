@@ -48,8 +48,8 @@ bool may_surely_wait(const PipelineDevice& device, const Loop& loop) {
     }
     bytes += array.bytes();
   }
-  // They go there and back at most, and many such loops fit the device.
-  return 2 * bytes <= kLittle && 64 * kLittle <= device.budget();
+  // They go there and back at most, and as many such loops as run together fit the device.
+  return 2 * bytes <= kLittle && kMostToldTogether * kLittle <= device.budget();
 }
 
 bool may_come_last(const RunPlan& plan) { return plan.arrays_can_wait && is_little(plan); }

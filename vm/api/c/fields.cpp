@@ -34,7 +34,10 @@ Status visit_elements(const dhpvm::Object& object, dhpvm_element_visitor visit, 
     DHPVM_ASSIGN(const auto entries, object.entries());
     for (const auto& [name, content] : entries) {
       DHPVM_TRY(give_value(name, key));
-      DHPVM_TRY(give_value(content, value));
+      if (const Status given = give_value(content, value); !given.ok()) {
+        if (key.kind == DHPVM_OBJECT) dhpvm_object_free(key.of.object);
+        return given;
+      }
       visit(user, &key, &value);
     }
     return {};
