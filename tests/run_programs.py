@@ -76,6 +76,14 @@ EXECUTORS = [
         takes_errors=False,
     ),
     Executor(
+        "hot-gc-stress",
+        "the same, with a collection at every allocation: loops in place, which --jit=eager has none of",
+        ["{run}", "--jit=on", "--jit-threshold=1", "--jit-wait", "--gc-stress=1", "--gc-verify", "{source}"],
+        takes_slow=False,
+        takes_errors=False,
+        loops_only=True,
+    ),
+    Executor(
         "device-sim",
         "parallel loops on a simulated accelerator with little memory, in small batches",
         ["{run}", "--jit-wait", "--device=sim?mem=400KB", "--batch=1000", "{source}"],
