@@ -161,10 +161,13 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, loop, *plan);
   const offload::DeviceInfo& info = opened.device->info();
   const bool divisible = can_be_split(*plan);
+  const Kind kind = info.is_remote             ? Kind::kWorker
+                    : info.target.is_processor ? Kind::kHostCores
+                                               : Kind::kDevice;
   return Candidate{
       &opened,
-      {info.is_remote ? Kind::kWorker : Kind::kDevice, info.name, estimate.total_seconds,
-       estimate.kernel_seconds, !estimate.is_guess, divisible, estimate.least_seconds},
+      {kind, info.name, estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess, divisible,
+       estimate.least_seconds},
       describe(estimate) + (divisible ? "" : ", only as a whole: its chunks may write the same elements"),
       std::move(plan).value()};
 }

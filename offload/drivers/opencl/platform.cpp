@@ -94,6 +94,7 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
   info.description = fmt::format("{} ({}, {})", text_of(api, device, CL_DEVICE_NAME),
                                  text_of(api, platform, CL_PLATFORM_NAME),
                                  version.substr(0, version.find(' ', sizeof("OpenCL"))));
+  if (found.is_cpu) info.description += "; the cores of `host` in a slower form, used only if named";
   info.format = KernelFormat::kDeviceCode;
   info.target.language = "opencl";
   info.target.has_f64 = property<cl_device_fp_config>(api, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;

@@ -79,6 +79,17 @@ Sharing share_if_it_pays(std::span<const Place> places, std::span<const std::siz
   return pays ? sharing : Sharing{};
 }
 
+// Without the host's cores by a driver, where the host itself is among them.
+std::vector<std::size_t> without_second_names(std::span<const Place> places,
+                                              std::span<const std::size_t> among) {
+  const auto is = [&](Place::Kind kind) {
+    return [&places, kind](std::size_t n) { return places[n].kind == kind; };
+  };
+  std::vector<std::size_t> kept(among.begin(), among.end());
+  if (std::ranges::any_of(among, is(Place::Kind::kHost))) std::erase_if(kept, is(Place::Kind::kHostCores));
+  return kept;
+}
+
 // "; remote/b would not help": the places that are not among those that share.
 std::string without(std::span<const Place> places, std::span<const std::size_t> among,
                     const Sharing& sharing) {
@@ -109,9 +120,12 @@ class FastestCompletion final : public PlacementPolicy {
     return choose_among(places, all, rows, host_seconds);
   }
 
-  static PlacementChoice choose_among(std::span<const Place> places, std::span<const std::size_t> among,
+  static PlacementChoice choose_among(std::span<const Place> places, std::span<const std::size_t> candidates,
                                       std::uint64_t rows, double host_seconds) {
-    if (among.empty()) return {};
+    if (candidates.empty()) return {};
+    const std::vector<std::size_t> among = without_second_names(places, candidates);
+    if (among.size() == 1 && candidates.size() > 1)
+      return {among, "nothing else can run it but the same cores by a driver, which is slower"};
     const std::size_t best = quickest(places, among);
     Sharing sharing = share_if_it_pays(places, among, best, rows, host_seconds);
     if (sharing.places.size() > 1) {

@@ -21,7 +21,8 @@ namespace dhpvm::offload {
 // Somewhere a loop could run.
 struct Place {
   enum class Kind : std::uint8_t {
-    kHost,    // this machine's cores
+    kHost,  // this machine's cores
+    kHostCores,  // the same by a driver: slower, so that it never takes a loop from the host, nor shares one with it
     kDevice,  // another device of this machine
     kWorker,  // a device of another machine, which costs this one the transfers alone
   };

@@ -50,6 +50,16 @@ TEST(FastestCompletion, LeavesTheHostOnlyForWhatIsClearlyBetter) {
   EXPECT_EQ(fastest({host(0), device(1e-9)}), Choice{0}) << "it has not been measured";
 }
 
+TEST(FastestCompletion, NeverPrefersTheHostsCoresByADriver) {
+  const auto cores = [](double seconds) { return device(seconds, Kind::kHostCores); };
+  EXPECT_EQ(fastest({host(1.0), cores(1e-3)}), Choice{0});
+  EXPECT_EQ(fastest({cores(1e-3), host(0)}), Choice{1}) << "whose speed is not known yet";
+  EXPECT_EQ(fastest({host(10e-3), cores(10e-3), device(10e-3)}), (Choice{0, 2})) << "nor shares with them";
+  EXPECT_EQ(fastest({whole(cores(1.0)), device(2.0)}), Choice{0}) << "nobody asked for the host";
+  EXPECT_EQ(fastest({cores(1.0)}), Choice{0});
+  EXPECT_EQ(remote({worker(1.0), host(0.1), cores(0.01)}), Choice{1}) << "when workers are too slow";
+}
+
 TEST(FastestCompletion, SharesWhatTakesLong) {
   EXPECT_EQ(fastest({host(10e-3), device(10e-3), worker(20e-3)}), (Choice{0, 1, 2}));
   EXPECT_EQ(fastest({host(1e-3), device(1e-3)}), Choice{0}) << "too short";
