@@ -9,6 +9,7 @@
 
 #include "codegen/spmd/canonical_form.h"
 #include "codegen/spmd/loop_analyses.h"
+#include "codegen/spmd/measured_costs.h"
 #include "codegen/spmd/second_body.h"
 #include "codegen/spmd/staging.h"
 
@@ -59,7 +60,7 @@ SharedLimit find_limit(llvm::Function& function, const std::vector<ArgShape>& ar
 }  // namespace
 
 bool split_equal_turns(llvm::Function& scalar, const std::vector<ArgShape>& args) {
-  if (scalar.getInstructionCount() > kLargestSecondBody) return false;
+  if (scalar.getInstructionCount() > kThresholds.second_body) return false;
   const auto [limit, shared] = find_limit(scalar, args);
   if (limit == nullptr) return false;
   BasicBlock& entry = scalar.getEntryBlock();

@@ -13,52 +13,12 @@
 
 #include "codegen/spmd/divergence.h"
 #include "codegen/spmd/math.h"
+#include "codegen/spmd/measured_costs.h"
 #include "codegen/spmd/staging.h"
 #include "codegen/spmd/walks.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
-
-// All that the estimate knows of processors, in cycles, as measured on an AMD EPYC with vectors of 512 bits, which it
-// works off as two halves. Throughput is the time where nothing waits for anything.
-struct Throughput {
-  double scalar = 0.3;         // an operation on one number
-  double half_vector = 0.5;    // the same on each 256 bits
-  double shuffle = 2.0;        // of elements of several vectors, for each 512 bits
-  double access = 0.5;         // of neighbouring elements, for each 512 bits, or of one
-  double masked_access = 1.0;  // the same where some are left out
-  double gather32 = 1.5;       // for each element
-  double gather64 = 2.0;
-  double scatter = 2.3;
-  double lane_by_lane = 4.0;     // an element whose width or processor has no gathers
-  double division = 4.0;         // of one floating-point number, or a root
-  double vector_division = 1.0;  // for each 64 bits
-  double integer_division = 8.0;
-  double integer_division_in_lane = 5.0;
-  double integer_division_by_constant = 1.5;  // of an integer, in a lane or not
-  double function = 40.0;                     // a mathematical function of one number
-  double function_in_vector = 2.5;            // for each 64 bits
-  double parting = 2.0;          // a branch that iterations take differently: some are foretold wrongly
-  double parting_on_data = 4.0;  // the same where what is read decides about more than a few operations
-  // The extra cost of each element where every lane goes along a row of its own: a stream for each lane is more than
-  // the hardware prefetches.
-  double row_of_lane = 3.0;
-};
-constexpr Throughput kThroughput;
-
-// And until the result is there.
-struct Latency {
-  double integer = 1;
-  double floating = 3;
-  double division = 13;
-  double load = 5;
-  double gather = 25;
-  double function = 40;
-};
-constexpr Latency kLatency;
-
-// A turn of an inner loop counts for as many of what is around it.
-constexpr double kTurns = 16;
 
 const llvm::Type* type_of(const llvm::Instruction& instruction) {
   const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
@@ -91,15 +51,20 @@ double throughput_of_call(const llvm::CallInst& call, unsigned vector_bits) {
   const llvm::Type* const type = call.getType();
   const double vectors = std::max(1.0, bits_of(type) / 512);
   switch (call.getIntrinsicID()) {
-    case llvm::Intrinsic::masked_gather:
-      return throughput_of_elements(
-          type, bits_of(type->getScalarType()) > 32 ? kThroughput.gather64 : kThroughput.gather32,
-          vector_bits);
+    case llvm::Intrinsic::masked_gather: {
+      const double in_512 = bits_of(type->getScalarType()) > 32 ? kThroughput.gather64 : kThroughput.gather32;
+      const bool is_full = llvm::isa<llvm::Constant>(call.getArgOperand(2));
+      const double in_256 = is_full ? kThroughput.gather_in_256 : kThroughput.masked_gather_in_256;
+      return throughput_of_elements(type, vector_bits > 256 ? in_512 : in_256, vector_bits);
+    }
     case llvm::Intrinsic::masked_scatter:
       return throughput_of_elements(call.getArgOperand(0)->getType(), kThroughput.scatter, vector_bits);
     case llvm::Intrinsic::masked_load: return vectors * kThroughput.masked_access;
-    case llvm::Intrinsic::masked_store:
-      return std::max(1.0, bits_of(call.getArgOperand(0)->getType()) / 512) * kThroughput.masked_access;
+    case llvm::Intrinsic::masked_store: {
+      const double bits = bits_of(call.getArgOperand(0)->getType());
+      return vector_bits > 256 ? std::max(1.0, bits / 512) * kThroughput.masked_access
+                               : std::max(1.0, bits / 256) * kThroughput.masked_store_in_256;
+    }
     case llvm::Intrinsic::sqrt:
       return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.vector_division : kThroughput.division;
     default: break;
@@ -121,10 +86,11 @@ double throughput_of(const llvm::Instruction& instruction, unsigned vector_bits)
     return throughput_of_call(*call, vector_bits);
   const llvm::Type* const type = type_of(instruction);
   if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) {
-    return std::max(1.0, bits_of(type) / 512) * kThroughput.access;
+    return type->isVectorTy() ? std::max(1.0, bits_of(type) / 512) * kThroughput.access
+                              : kThroughput.access_to_one;
   }
-  if (llvm::isa<llvm::ShuffleVectorInst>(instruction) && bits_of(type) > 512)
-    return bits_of(type) / 512 * kThroughput.shuffle;
+  if (llvm::isa<llvm::ShuffleVectorInst>(instruction) && bits_of(type) > vector_bits)
+    return bits_of(type) / 512 * (vector_bits > 256 ? kThroughput.shuffle : kThroughput.shuffle_in_256);
   if (instruction.getOpcode() == llvm::Instruction::FDiv) {
     return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.vector_division : kThroughput.division;
   }
@@ -176,7 +142,7 @@ class Estimate {
   }
 
   static double weight(const llvm::Loop* loop) {
-    return loop == nullptr ? 1 : std::pow(kTurns, std::min(loop->getLoopDepth(), 6U));
+    return loop == nullptr ? 1 : std::pow(kThresholds.turns, std::min(loop->getLoopDepth(), 6U));
   }
 
   // Whether a branch on the way to `block` is said to be seldom taken.
@@ -243,12 +209,11 @@ bool depends_on_memory(const llvm::Value* value) {
 
 // Whether a side of the branch is more than what the processor does for both and then chooses from.
 bool has_long_side(const llvm::BasicBlock& block) {
-  constexpr std::size_t kFewOperations = 8;
   return llvm::any_of(llvm::successors(&block), [&](const llvm::BasicBlock* side) {
     if (side->getSinglePredecessor() == nullptr) return false;
-    return side->size() > kFewOperations || llvm::any_of(*side, [](const llvm::Instruction& operation) {
-             return operation.mayWriteToMemory();
-           });
+    return side->size() > kThresholds.chosen_operations ||
+           llvm::any_of(*side,
+                        [](const llvm::Instruction& operation) { return operation.mayWriteToMemory(); });
   });
 }
 

@@ -7,18 +7,11 @@
 
 #include "codegen/spmd/loop_analyses.h"
 #include "codegen/spmd/math.h"
+#include "codegen/spmd/measured_costs.h"
 #include "codegen/spmd/transfer.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
-
-// Lanes whose elements are closer share cache lines, so that what one of them fetches serves the others. And steps that
-// are as long make each element a line of its own, in rows or not.
-constexpr std::uint64_t kLine = 64;
-// Loops of fewer turns are unrolled, and their elements are fetched together.
-constexpr unsigned kShortLoop = 8;
-// So many operations outside of inner loops may come with one lane alone.
-constexpr unsigned kFewOperations = 8;
 
 class Walks {
  public:
@@ -52,12 +45,12 @@ bool Walks::everywhere() {
     const bool computes = instruction.isBinaryOp() && instruction.getType()->isFloatingPointTy();
     operations += computes && is_outside && analyses_.divergence.shape(&instruction).is_varying() ? 1 : 0;
   }
-  return operations <= kFewOperations;
+  return operations <= kThresholds.operations_of_one_lane;
 }
 
 bool Walks::walks(const llvm::Loop& loop) {
   const unsigned turns = analyses_.evolution.getSmallConstantTripCount(&loop);
-  if (turns != 0 && turns <= kShortLoop) return false;
+  if (turns != 0 && turns <= kThresholds.short_loop) return false;
   for (const llvm::PHINode& phi : loop.getHeader()->phis()) {
     if (!may_follow_itself(phi, loop)) return false;
   }
@@ -115,12 +108,13 @@ bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) 
 LaneWalk walk_of(LoopAnalyses& analyses, llvm::Value* address, const llvm::Loop& loop) {
   if (private_base(address) != nullptr) return LaneWalk::kScattered;
   const Shape shape = analyses.divergence.shape(address);
-  if (shape.is_affine() && static_cast<std::uint64_t>(std::abs(shape.stride())) < kLine)
+  if (shape.is_affine() && static_cast<std::uint64_t>(std::abs(shape.stride())) < kThresholds.line)
     return LaneWalk::kTogether;
   const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(analyses.evolution.getSCEV(address));
   if (moving == nullptr || moving->getLoop() != &loop) return LaneWalk::kScattered;
   const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(analyses.evolution));
-  return step != nullptr && step->getAPInt().abs().ult(kLine) ? LaneWalk::kRow : LaneWalk::kScattered;
+  return step != nullptr && step->getAPInt().abs().ult(kThresholds.line) ? LaneWalk::kRow
+                                                                         : LaneWalk::kScattered;
 }
 
 bool walks_rows(const llvm::Function& scalar, const std::vector<ArgShape>& args) {

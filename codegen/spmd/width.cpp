@@ -10,16 +10,12 @@
 #include "codegen/spmd/divergence.h"
 #include "codegen/spmd/field_groups.h"
 #include "codegen/spmd/math.h"
+#include "codegen/spmd/measured_costs.h"
 #include "codegen/spmd/vectorize.h"
 #include "codegen/spmd/widener.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
-
-// In units of cost_of: bodies that are done one vector at a time, and those that are not vectorised at all,
-// because compiling them would take seconds, in which the loop is interpreted.
-constexpr unsigned kLarge = 600;
-constexpr unsigned kTooLarge = 8000;
 
 using Live = llvm::SmallPtrSet<const llvm::Value*, 16>;
 
@@ -177,7 +173,7 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   const Regions regions(scalar, loops);
   const Divergence divergence(scalar, regions, args);
   const unsigned size = size_of(function, divergence);
-  if (size > kTooLarge) return 1;
+  if (size > kThresholds.too_large_body) return 1;
   const unsigned native = vector_bits / main_bits(function, divergence, loops);
   // A quarter of the registers stays free for constants, masks and what is loaded on the way.
   const unsigned registers = vector_bits == 512 ? 32 : 16;
@@ -188,8 +184,9 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   // get worse with more lanes. Two vectors still pay, because each waits for its own results most of the
   // time.
   // And so does code, of which a large body has enough: what another vector would fill its waits with, it has as well.
-  const unsigned most =
-      size > kLarge ? native : (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
+  const unsigned most = size > kThresholds.large_body
+                            ? native
+                            : (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
   unsigned width = native;
   while (width < most && width < 64 && 2 * width * bytes <= room) width *= 2;
   return std::clamp(width, 2U, 64U);
