@@ -19,6 +19,7 @@ script.
 import argparse
 import concurrent.futures
 import random
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -35,6 +36,11 @@ ROWS = (1, 2, 7, 8, 9, 15, 16, 17, 33, 127, 128, 129, 137)
 COLUMNS = (1, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 67, 129)
 INNER = (0, 1, 2, 8, 15, 16, 17, 33, 64, 67, 129)
 LONG_INNER = (255, 257, 2047, 2049, 4097, 8191, 8193)
+
+# What conditions compare indices with, and the indices of neighbours, kept inside.
+BOUNDS = ("0", "1", "7", "cols - 1", "cols - 1", "cols / 2", "rows - 1", "n")
+NEIGHBOURS = ("math.max(j - 1, 0)", "math.min(j + 1, cols - 1)", "math.clamp(j - 2, 0, cols - 1)", "((j + 1) % cols)",
+              "(if j == 0 { cols - 1 } else { j - 1 })")
 
 KINDS = ("u8", "i32", "i64", "f32", "f64")
 
@@ -131,7 +137,13 @@ class Nest:
 
     def condition(self, indices):
         index = self.random.choice(indices)
+        if self.chance(0.4):
+            return f"{index} {self.random.choice(('==', '!=', '<', '<=', '>', '>='))} {self.random.choice(BOUNDS)}"
         return f"{index} % {self.random.choice((2, 3, 5))} != {self.random.choice((0, 1))}"
+
+    def neighbour(self, element):
+        """The element of an index nearby, or of the edge."""
+        return re.sub(r"\bj\b", self.random.choice(NEIGHBOURS), element)
 
     def inner_loop(self):
         """Its lines."""
@@ -156,7 +168,16 @@ class Nest:
         """Lines of a loop without inner ones: elements of rows and of columns."""
         outer = self.random.choice({1: ("j",), 2: ("i",), 3: ("i", "i", "h")}[self.dimensions])
         forms = [(outer, "j"), (outer, "j"), ("j", outer)]
-        return [f"s += {self.operand(forms).element(self.kind)};" for _ in range(self.random.choice((1, 1, 2, 3)))]
+        lines = []
+        for _ in range(self.random.choice((1, 1, 2, 3))):
+            element = self.operand(forms).element(self.kind)
+            if self.chance(0.2):
+                element = self.neighbour(element)
+            if self.chance(0.3):
+                lines.append(f"if {self.condition(self.indices())} {{ s += {element}; }} else {{ s -= {self.neighbour(element)}; }}")
+            else:
+                lines.append(f"s += {element};")
+        return lines
 
     def indices(self, *more):
         return ["j", *(["i"] if self.dimensions > 1 else []), *(["turn"] if self.turns else []), *more]

@@ -3,17 +3,16 @@
 
 #include <llvm/Analysis/InstructionSimplify.h>
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "codegen/spmd/canonical_form.h"
 #include "codegen/spmd/divergence.h"
+#include "codegen/spmd/measured_costs.h"
 #include "codegen/spmd/second_body.h"
 
 namespace dhpvm::codegen::spmd {
@@ -25,10 +24,6 @@ using llvm::Value;
 
 // More ways to take an index apart than programs have.
 constexpr std::size_t kMostDivisors = 4;
-// There are no more lanes than these.
-constexpr std::uint64_t kMostLanes = 64;
-// Lanes are seldom in one row of so few elements.
-constexpr std::uint64_t kShortestRow = 64;
 
 bool is_quotient(const BinaryOperator& division) {
   return division.getOpcode() == llvm::Instruction::SDiv || division.getOpcode() == llvm::Instruction::UDiv;
@@ -47,27 +42,6 @@ Value* length_of(const BinaryOperator& division) {
   const bool is_apart =
       is(compare->getOperand(1), -1) && is(select->getTrueValue(), 1) && select->getFalseValue() == length;
   return is_apart ? length : divisor;
-}
-
-// Whether `value` can be computed at the beginning of the function, in whatever lanes, and costs little.
-bool can_be_early(const Value* value, unsigned depth = 6) {
-  if (llvm::isa<llvm::Constant, llvm::Argument>(value)) return true;
-  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-  if (instruction == nullptr || depth == 0 || llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction))
-    return false;
-  if (instruction->mayReadFromMemory() && !instruction->hasMetadata(llvm::LLVMContext::MD_invariant_load))
-    return false;
-  if (!llvm::isSafeToSpeculativelyExecute(instruction)) return false;
-  return llvm::all_of(instruction->operands(),
-                      [&](const Value* operand) { return can_be_early(operand, depth - 1); });
-}
-
-// Whether an index of this type and shape goes up from lane to lane, but where it wraps, which it does once
-// at most. One that steps further may be back in a row at last, and elsewhere in between.
-bool goes_up(const llvm::Type& type, Shape shape) {
-  if (!shape.is_affine() || shape.stride() <= 0) return false;
-  const std::uint64_t largest = ~std::uint64_t{0} >> (65 - type.getIntegerBitWidth());
-  return static_cast<std::uint64_t>(shape.stride()) <= largest / kMostLanes;
 }
 
 // Whether some address depends on `division`: only that makes it worth asking.
@@ -105,33 +79,25 @@ llvm::SmallVector<BinaryOperator*, 8> find_divisions(llvm::Function& function,
     if (!goes_up(*index->getType(), divergence.shape(index)) || !divergence.shape(length).is_uniform())
       continue;
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(length);
-    if (constant != nullptr && constant->getValue().slt(kShortestRow)) continue;
+    if (constant != nullptr && constant->getValue().slt(static_cast<std::int64_t>(kThresholds.shortest_row)))
+      continue;
     if (can_be_early(index) && can_be_early(length) && leads_to_address(division)) found.push_back(&division);
   }
   return found;
 }
 
-// The second body, and the question in front of both.
-class Splitter {
+// The second body, in which all lanes are in one row, and the question in front of both.
+class RowBody {
  public:
-  explicit Splitter(llvm::Function& function) : function_(function), old_entry_(function.getEntryBlock()) {
-    for (BasicBlock& block : function) blocks_.push_back(&block);
-    entry_ = BasicBlock::Create(function.getContext(), "rows", &function, &old_entry_);
-    // Local arrays belong to both.
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(old_entry_)) {
-      if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(*entry_, entry_->end());
-    }
-    builder_.SetInsertPoint(entry_);
-  }
+  explicit RowBody(llvm::Function& function) : body_(function, "row"), builder_(body_.builder()) {}
 
   void split(llvm::ArrayRef<BinaryOperator*> divisions) {
-    copied_ = copy_blocks(blocks_, "row", copies_);
     Value* all_in_row = builder_.getTrue();
     for (BinaryOperator* division : divisions) {
-      Value* const index = early(division->getOperand(0));
-      const Row row = row_of(index, early(length_of(*division)));
+      Value* const index = body_.early(division->getOperand(0));
+      const Row row = row_of(index, body_.early(length_of(*division)));
       all_in_row = builder_.CreateAnd(all_in_row, row.holds_all);
-      auto* const copy = llvm::cast<llvm::Instruction>(&*copies_[division]);
+      auto* const copy = llvm::cast<llvm::Instruction>(body_.copy_of(division));
       llvm::IRBuilder<> at(copy);
       Value* const result =
           is_quotient(*division) ? row.number : at.CreateSub(copy->getOperand(0), row.begin);
@@ -139,8 +105,7 @@ class Splitter {
       copy->eraseFromParent();
     }
     for (BinaryOperator* division : divisions) forget_exceptions(length_of(*division));
-    llvm::MDBuilder metadata(builder_.getContext());
-    builder_.CreateCondBr(all_in_row, copied_.front(), &old_entry_, metadata.createLikelyBranchWeights());
+    body_.choose_if(all_in_row);
   }
 
  private:
@@ -152,11 +117,11 @@ class Splitter {
 
   // Zero and less, for which divisions trap or are done in another way, are no lengths of rows.
   void forget_exceptions(Value* length) {
-    if (Value* const copy = copies_.lookup(length); copy != nullptr) length = copy;
+    length = body_.copy_of(length);
     llvm::SmallVector<std::pair<llvm::WeakTrackingVH, bool>, 4> known;
     for (llvm::User* user : length->users()) {
       auto* const compare = llvm::dyn_cast<llvm::ICmpInst>(user);
-      if (compare == nullptr || !llvm::is_contained(copied_, compare->getParent())) continue;
+      if (compare == nullptr || !llvm::is_contained(body_.blocks(), compare->getParent())) continue;
       const auto* number = llvm::dyn_cast<llvm::ConstantInt>(compare->getOperand(1));
       if (compare->isEquality() && number != nullptr && !number->getValue().isStrictlyPositive())
         known.emplace_back(compare, compare->getPredicate() == llvm::ICmpInst::ICMP_NE);
@@ -165,40 +130,8 @@ class Splitter {
       if (compare == nullptr) continue;
       llvm::replaceAndRecursivelySimplify(llvm::cast<llvm::Instruction>(compare), builder_.getInt1(value));
     }
-    for (BasicBlock* block : copied_) llvm::ConstantFoldTerminator(block, /*DeleteDeadConditions=*/true);
-  }
-
-  // A copy of what `value` is computed from.
-  Value* early(Value* value) {
-    auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    if (instruction == nullptr || instruction->getParent() == entry_) return value;
-    Value*& made = early_[value];
-    if (made != nullptr) return made;
-    // Facts that flags state about the result may hold only where the original stands.
-    const auto* const joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(instruction);
-    llvm::Instruction* const copy =
-        joined != nullptr && joined->isDisjoint()
-            ? BinaryOperator::CreateAdd(joined->getOperand(0), joined->getOperand(1))
-            : instruction->clone();
-    copy->dropPoisonGeneratingAnnotations();
-    copy->dropUBImplyingAttrsAndMetadata();
-    for (llvm::Use& operand : copy->operands()) operand = early(operand);
-    builder_.Insert(copy);
-    return early_[value] = copy;
-  }
-
-  Value* ask(std::string_view question, Value* value) {
-    llvm::Type* const type = value->getType();
-    const std::string name = std::string(question) + ".i" + std::to_string(type->getIntegerBitWidth());
-    llvm::AttrBuilder attributes(builder_.getContext());
-    attributes.addMemoryAttr(llvm::MemoryEffects::none())
-        .addAttribute(llvm::Attribute::WillReturn)
-        .addAttribute(llvm::Attribute::NoUnwind);
-    const auto list =
-        llvm::AttributeList::get(builder_.getContext(), llvm::AttributeList::FunctionIndex, attributes);
-    return builder_.CreateCall(
-        function_.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(type, {type}, false), list),
-        {value});
+    for (BasicBlock* block : body_.blocks())
+      llvm::ConstantFoldTerminator(block, /*DeleteDeadConditions=*/true);
   }
 
   // For numbers from 0 on, and a length from 1 on, it makes no difference whether a division has signs.
@@ -208,8 +141,8 @@ class Splitter {
     }
     llvm::Type* const type = index->getType();
     Value* const zero = llvm::ConstantInt::get(type, 0);
-    Value* const first = ask(kInFirstLane, index);
-    Value* const last = ask(kInLastLane, index);
+    Value* const first = body_.ask(kInFirstLane, index);
+    Value* const last = body_.ask(kInLastLane, index);
     Value* const divisor =
         builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, length, llvm::ConstantInt::get(type, 1));
     Row row;
@@ -229,35 +162,22 @@ class Splitter {
     Row row;
   };
 
-  llvm::Function& function_;
-  BasicBlock& old_entry_;
-  BasicBlock* entry_;
-  llvm::IRBuilder<> builder_{function_.getContext()};
-  llvm::SmallVector<BasicBlock*, 16> blocks_;
-  llvm::SmallVector<BasicBlock*, 16> copied_;
-  llvm::ValueToValueMapTy copies_;
-  llvm::DenseMap<Value*, Value*> early_;
+  SecondBody body_;
+  llvm::IRBuilder<>& builder_;
   std::vector<Known> rows_;
 };
 
 }  // namespace
 
-bool asks_about_lanes(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  const llvm::Function* callee = call == nullptr ? nullptr : call->getCalledFunction();
-  return callee != nullptr &&
-         (callee->getName().starts_with(kInFirstLane) || callee->getName().starts_with(kInLastLane));
-}
-
 llvm::Function* split_flat_indices(llvm::Function& scalar, const std::vector<ArgShape>& args) {
-  if (scalar.getInstructionCount() > kLargestSecondBody) return nullptr;
+  if (scalar.getInstructionCount() > kThresholds.second_body) return nullptr;
   const auto divisions = find_divisions(scalar, args);
   if (divisions.empty() || divisions.size() > 2 * kMostDivisors) return nullptr;
   llvm::ValueToValueMapTy copies;
   llvm::Function* const made = llvm::CloneFunction(&scalar, copies);
   llvm::SmallVector<BinaryOperator*, 8> copied;
   for (BinaryOperator* division : divisions) copied.push_back(llvm::cast<BinaryOperator>(&*copies[division]));
-  Splitter(*made).split(copied);
+  RowBody(*made).split(copied);
   bring_into_form(*made);
   return made;
 }

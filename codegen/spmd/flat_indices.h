@@ -4,14 +4,9 @@
 // one row: then `y` is the same for all of them, and `x` one more in each.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "codegen/spmd/vectorize.h"
-
-namespace llvm {
-class Instruction;
-}
 
 namespace dhpvm::codegen::spmd {
 
@@ -20,10 +15,5 @@ namespace dhpvm::codegen::spmd {
 // taken apart to address memory, or there is so much code that it is not worth compiling twice. Only `vectorize`
 // understands the copy.
 llvm::Function* split_flat_indices(llvm::Function& scalar, const std::vector<ArgShape>& args);
-
-// The copy asks for the value that the operand has in the first lane, and in the last one, active or not.
-constexpr std::string_view kInFirstLane = "dhpvm.in.first.lane";
-constexpr std::string_view kInLastLane = "dhpvm.in.last.lane";
-bool asks_about_lanes(const llvm::Instruction& instruction);
 
 }  // namespace dhpvm::codegen::spmd

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/transfer.h"
 
-#include "codegen/spmd/flat_indices.h"
+#include "codegen/spmd/second_body.h"
 #include "codegen/spmd/staging.h"
 
 #include <llvm/ADT/MapVector.h>

@@ -9,6 +9,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "base/error.h"
+#include "codegen/spmd/edges.h"
 #include "codegen/spmd/flat_indices.h"
 #include "codegen/spmd/lineariser.h"
 #include "codegen/spmd/transfer.h"
@@ -152,7 +153,8 @@ Result<llvm::Function*> vectorize_as_it_is(llvm::Function& scalar, const SpmdOpt
 Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& options) {
   DHPVM_TRY(check_options(scalar, options));
   // The rest at the end of a row need not be fast, and splitting it would compile it twice as well.
-  llvm::Function* const split = options.tail ? nullptr : split_flat_indices(scalar, options.args);
+  llvm::Function* split = options.tail ? nullptr : split_flat_indices(scalar, options.args);
+  if (split == nullptr && !options.tail) split = split_edges(scalar, options.args);
   if (split == nullptr) return vectorize_as_it_is(scalar, options);
   Result<llvm::Function*> made = vectorize_as_it_is(*split, options);
   split->eraseFromParent();

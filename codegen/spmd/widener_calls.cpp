@@ -7,8 +7,8 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "base/trigonometry.h"
-#include "codegen/spmd/flat_indices.h"
 #include "codegen/spmd/math.h"
+#include "codegen/spmd/second_body.h"
 #include "codegen/spmd/widener.h"
 
 namespace dhpvm::codegen::spmd {
