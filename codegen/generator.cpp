@@ -93,7 +93,7 @@ class HostGenerator final : public CodeGenerator {
     CompileRequest compilation;
     compilation.ir = std::move(ir);
     // Without lanes, it is LLVM that may find vectors, in its inner loops.
-    compilation.pipeline = description.width > 1 ? Pipeline::kKernels : Pipeline::kFunctions;
+    compilation.pipeline = description.width > 1 ? Pipeline::kKernels : Pipeline::kOneLane;
     compilation.key = &key;
     compilation.metadata = metadata;
     DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), listing));

@@ -5,9 +5,12 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <string>
+
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
 #include "codegen/host/split_stores.h"
+#include "codegen/host/unroll_loops.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -24,7 +27,8 @@ namespace {
 #define DHPVM_INLINE "function(sroa<modify-cfg>,early-cse,simplifycfg),cgscc(inline),globaldce,"
 #define DHPVM_CLEAN "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
 
-constexpr const char* kFunctions =
+// In two parts, between which loops may be unrolled that LLVM would not.
+constexpr const char* kFirstOfFunctions =
     DHPVM_INLINE "function(" DHPVM_CLEAN
                  // Checks that an earlier check implies.
                  "jump-threading,correlated-propagation,simplifycfg,reassociate,"
@@ -32,8 +36,10 @@ constexpr const char* kFunctions =
                  "loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),"
                  "gvn,dse,instcombine<no-verify-fixpoint>,adce,simplifycfg,"
                  // Also vectorises loops that leave early by a failed bounds check.
-                 "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,"
-                 "loop-unroll<O2>,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg)";
+                 "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,";
+constexpr const char* kUnrollSmallLoops = "unroll-small";
+constexpr const char* kLastOfFunctions =
+    "loop-unroll<O2>,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg)";
 
 // For functions of so many blocks that passes which look at the whole function once for each loop, or for
 // each value, take seconds: 400 small loops took 12 s with the passes above, and with these 1 s.
@@ -51,12 +57,26 @@ constexpr const char* kKernels = DHPVM_INLINE "function(" DHPVM_CLEAN
 #undef DHPVM_INLINE
 #undef DHPVM_CLEAN
 
-const char* passes_for(const llvm::Module& module, Pipeline pipeline) {
+std::string passes_for(const llvm::Module& module, Pipeline pipeline) {
   if (pipeline == Pipeline::kKernels) return kKernels;
   std::size_t blocks = 0;
   for (const llvm::Function& function : module) blocks += function.size();
-  return blocks > kManyBlocks ? kLargeFunctions : kFunctions;
+  if (blocks > kManyBlocks) return kLargeFunctions;
+  const std::string between = pipeline == Pipeline::kOneLane ? std::string(kUnrollSmallLoops) + "," : "";
+  return kFirstOfFunctions + between + kLastOfFunctions;
 }
+
+class UnrollSmallLoops : public llvm::PassInfoMixin<UnrollSmallLoops> {
+ public:
+  explicit UnrollSmallLoops(const llvm::TargetMachine& machine) : machine_(machine) {}
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& /*analyses*/) {
+    unroll_small_loops(function, machine_);
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  const llvm::TargetMachine& machine_;
+};
 
 }  // namespace
 
@@ -72,6 +92,12 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pip
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  builder.registerPipelineParsingCallback([&machine](llvm::StringRef name, llvm::FunctionPassManager& passes,
+                                                     llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+    if (name != kUnrollSmallLoops) return false;
+    passes.addPass(UnrollSmallLoops(machine));
+    return true;
+  });
   llvm::ModulePassManager passes;
   if (llvm::Error failure = builder.parsePassPipeline(passes, passes_for(module, pipeline))) {
     return from_llvm(std::move(failure), "building the optimiser");

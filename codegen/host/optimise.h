@@ -14,9 +14,9 @@ class TargetMachine;
 namespace dhpvm::codegen {
 
 enum class Pipeline : std::uint8_t {
-  kFunctions,  // whole functions, kernels with one lane among them: internal functions are inlined, loops vectorised
-               // where that is possible
-  kKernels,  // bodies of parallel loops, which are vectors over iterations already
+  kFunctions,  // whole functions: internal functions are inlined, loops vectorised where that is possible
+  kOneLane,    // the same for kernels that do one iteration at a time; small inner loops are unrolled as well
+  kKernels,    // bodies of parallel loops, which are vectors over iterations already
 };
 
 // Optimises `module` in place for `machine`. The module must be valid (llvm::verifyModule).
