@@ -64,7 +64,7 @@ void LoopCode::specialise(const offload::LoopChunk& execution) {
   proven_.emplace();
   for (std::uint32_t index = 0; index < footprint_->accesses.size(); ++index) {
     const offload::Access& access = footprint_->accesses[index];
-    if (access.provable && ranges.cannot_fail(access)) proven_->push_back(index);
+    if (access.may_be_proven() && ranges.cannot_fail(access)) proven_->push_back(index);
   }
   dimensions_ = small_dimensions(linked_->module(), record(), execution.arrays);
 }

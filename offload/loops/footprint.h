@@ -48,6 +48,9 @@ struct Access {
   std::uint32_t checked_by = kNothing;
   bool old_value_used = false;  // kAtomic
   bool always = false;          // done at least once by every iteration that comes to its end
+
+  // Whether `cannot_fail` of range.h may be asked.
+  bool may_be_proven() const { return provable || checked_by != kNothing; }
 };
 
 // The way to a function: from where in which chain it is called. Chain 0 is the kernel's own function.

@@ -203,6 +203,19 @@ kernel body dims 1
   EXPECT_EQ(footprint.accesses[3].checked_by, 1u);
   EXPECT_EQ(footprint.accesses[0].checked_by, kNothing);
   EXPECT_FALSE(footprint.accesses[1].provable);
+  // Where all of the array may be accessed, the check of the index is the only one that is needed.
+  codegen::KernelArray arrays[2] = {};
+  arrays[0].shape = {.readable = 12, .writable = 0, .length = 12, .dims = {3, 4}};
+  arrays[1].shape = {.readable = 5, .writable = 5, .length = 5, .dims = {5}};
+  const LoopChunk chunk{{1, {0}, {5}}, {}, arrays};
+  const auto cannot_fail = [&](std::size_t access) {
+    return Ranges(footprint, chunk).cannot_fail(footprint.accesses[access]);
+  };
+  EXPECT_FALSE(cannot_fail(1));
+  EXPECT_TRUE(cannot_fail(2));
+  EXPECT_FALSE(cannot_fail(3)) << "it may only be read";
+  arrays[0].shape.writable = 12;
+  EXPECT_TRUE(cannot_fail(3));
 }
 
 // Results are copied back in whole elements: fields that the device does not write must be there.

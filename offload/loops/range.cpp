@@ -262,10 +262,13 @@ bool Ranges::cannot_fail(const Access& access) {
     return inside(0, access.local_size);
   if (access.array == kNothing) return !is_reached();
   const codegen::KernelArray& array = chunk_.arrays[access.array];
+  const auto is_accessible = [&](std::int64_t elements) {
+    return (access.checked_by != kNothing && elements >= array.shape.length) || inside(0, elements);
+  };
   switch (access.kind) {
-    case AccessKind::kRead: return inside(0, array.shape.readable);
-    case AccessKind::kWrite: return inside(0, array.shape.writable);
-    case AccessKind::kAtomic: return inside(0, std::min(array.shape.readable, array.shape.writable));
+    case AccessKind::kRead: return is_accessible(array.shape.readable);
+    case AccessKind::kWrite: return is_accessible(array.shape.writable);
+    case AccessKind::kAtomic: return is_accessible(std::min(array.shape.readable, array.shape.writable));
     case AccessKind::kLength: return array.data != nullptr || array.shape.length > 0 || !is_reached();
     default: break;
   }

@@ -32,7 +32,7 @@ Result<std::unique_ptr<LaunchGuard>> LaunchGuard::create(std::shared_ptr<const b
                                                          std::vector<std::uint32_t> proven) {
   std::unique_ptr<LaunchGuard> guard(new LaunchGuard(std::move(module), kernel, std::move(proven)));
   for (const std::uint32_t access : guard->proven_) {
-    if (access >= guard->footprint_.accesses.size() || !guard->footprint_.accesses[access].provable) {
+    if (access >= guard->footprint_.accesses.size() || !guard->footprint_.accesses[access].may_be_proven()) {
       return error(
           ErrorCode::kInvalidArgument,
           "access {} of kernel {} cannot be proven here: client and worker must be the same release of DHPVM",
