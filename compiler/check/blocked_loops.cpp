@@ -23,8 +23,11 @@ namespace {
 constexpr std::uint64_t kLeastIterations = 64;
 // Enough for the cores of any host, with some blocks each so that slow ones even out.
 constexpr std::uint64_t kMostBlocks = 1024;
-// There may be so many blocks even when the copies then have more elements than the loop has iterations: an iteration
-// can be as long as the array, as in a gradient.
+// The copies of more blocks than kBlocksAtLeast have at most an element for each so many iterations: clearing and
+// folding an element costs about as much as a short iteration, and all cores share the cache that the copies are in.
+constexpr std::uint64_t kIterationsPerElement = 16;
+// There may be so many blocks even when the copies then have more elements: an iteration can be as long as the array,
+// as in a gradient.
 constexpr std::uint64_t kBlocksAtLeast = 16;
 // The elements of all copies together, 128 MiB of f64. Larger arrays are updated by fewer blocks, in the end by one.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 24;
@@ -160,8 +163,10 @@ void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, 
   }
   hir::Local* const elements = keep(at_least_one(length), before);
   E by_iterations = divided_up(iterations, number(kLeastIterations, range));
-  E by_work = op(Binary::kMax, number(kBlocksAtLeast, range),
-                 op(Binary::kDiv, read(iterations, range), read(elements, range)));
+  E by_work =
+      op(Binary::kMax, number(kBlocksAtLeast, range),
+         op(Binary::kDiv, op(Binary::kDiv, read(iterations, range), number(kIterationsPerElement, range)),
+            read(elements, range)));
   E by_memory = op(Binary::kDiv, number(kMostElements, range), read(elements, range));
   E most = op(Binary::kMin, by_iterations, number(kMostBlocks, range));
   most = op(Binary::kMin, most, op(Binary::kMin, by_work, by_memory));
@@ -302,6 +307,9 @@ void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Ran
     }));
     fold.body.push_back(assign(make(ExprKind::kIndex, type, range, element), read(whole, range), range));
     out.push_back(made);
+    // The next execution finds their memory mapped and warm, and no device sends them back.
+    out.push_back(
+        evaluate(make(ExprKind::kArrayClose, basic(TypeKind::kVoid), range, {read(reduced.copies, range)})));
   }
 }
 
