@@ -155,6 +155,12 @@ DHPVM_C_API dhpvm_code dhpvm_isolate_new(dhpvm_module* module, const dhpvm_isola
                                          dhpvm_isolate** isolate, dhpvm_error** error);
 /* The program itself ends with its last function and object. */
 DHPVM_C_API void dhpvm_isolate_free(dhpvm_isolate* isolate);
+/* Goes on with a newer module, whose heap is empty. Functions of the isolate are those of their name in it from the
+ * next call on; calls that are under way end in the old code, where objects stay as well. DHPVM_NOT_FOUND or
+ * DHPVM_INVALID_ARGUMENT if a function that the caller has is missing there or has another signature: the isolate then
+ * stays as it is. Not while other threads interrupt it. */
+DHPVM_C_API dhpvm_code dhpvm_isolate_reload(dhpvm_isolate* isolate, const dhpvm_module* module,
+                                            dhpvm_error** error);
 /* Makes the running call trap with DHPVM_INTERRUPTED soon, or the next one. Threads: any, and signal handlers; the
  * isolate must not be freed meanwhile. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_interrupt(const dhpvm_isolate* isolate);

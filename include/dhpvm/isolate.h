@@ -88,6 +88,14 @@ class DHPVM_API Isolate {
   // no such test. Output is flushed.
   Status run_test(std::string_view name);
 
+  // Goes on with a newer module, whose heap is empty. Functions that were found by `function` are those of their name
+  // in the newer one from the next call on; calls that are under way, in which a host function may have called this,
+  // end in the old code. Objects, and their methods and closures, stay in the old module's heap, which lives as long as
+  // they do. Fuel goes on, options and deadline stay. kNotFound or kInvalidArgument, with both signatures, if the newer
+  // module lacks such a function or has another signature for it, and the errors of `create`: the isolate then stays
+  // as it is. Not while other threads call interrupt().
+  Status reload(const Module& module);
+
   // Makes the running call trap with kInterrupted soon, or the next call if none is running. The only function that
   // other threads, and signal handlers, may call at any time while the isolate exists.
   void interrupt() const;

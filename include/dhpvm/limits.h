@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "dhpvm/device.h"
 #include "dhpvm/result.h"
+#include "dhpvm/rights.h"
 
 namespace dhpvm {
 
@@ -106,6 +108,9 @@ struct IsolateOptions {
   OutputFunction standard_output = {};
   OutputFunction standard_error = {};
   InputFunction standard_input = {};
+
+  // The parts of the system that the program may use, of those that EngineOptions permits; std::nullopt: all of these.
+  std::optional<SystemRights> rights = {};
 
   // For debugging. Conflicting accesses of different iterations of a parallel loop trap with kRace; such loops run
   // about ten times slower.

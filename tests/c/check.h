@@ -64,6 +64,8 @@ void test_calls(void);
 void test_arrays(void);
 void test_objects(void);
 void test_made_objects(void);
+void test_reload(void);
+void test_rights(void);
 void test_dlpack(void);
 void test_host_functions(void);
 void test_errors(void);

@@ -265,6 +265,8 @@ int main(void) {
   test_arrays();
   test_objects();
   test_made_objects();
+  test_reload();
+  test_rights();
   test_dlpack();
   test_host_functions();
   test_errors();

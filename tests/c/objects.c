@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Objects that the host makes, and what hosts and programs pass each other beyond numbers and texts. */
+#include <stddef.h>
+
 #include "check.h"
 
 static const char kSource[] =
@@ -185,5 +187,85 @@ void test_made_objects(void) {
   dhpvm_isolate_free(state.isolate);
   dhpvm_module_free(state.module);
   dhpvm_engine_free(state.engine);
+  CHECK(dhpvm_live_handles() == 0);
+}
+
+static dhpvm_module* compiled(dhpvm_engine* engine, const char* source) {
+  dhpvm_module* module = NULL;
+  CHECK_CODE(DHPVM_OK, dhpvm_module_compile(engine, source, strlen(source), NULL, &module, NULL));
+  return module;
+}
+
+void test_reload(void) {
+  dhpvm_engine* engine = NULL;
+  dhpvm_isolate* isolate = NULL;
+  dhpvm_function* answer = NULL;
+  dhpvm_value result;
+  dhpvm_error* error = NULL;
+  dhpvm_module* modules[3];
+  CHECK_CODE(DHPVM_OK, dhpvm_engine_new(NULL, &engine, NULL));
+  modules[0] = compiled(engine, "fn answer() -> i64 => 1;");
+  modules[1] = compiled(engine, "fn other() -> i64 => 3; fn answer() -> i64 => 2;");
+  modules[2] = compiled(engine, "fn answer() -> f64 => 2.0;");
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_new(modules[0], NULL, &isolate, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_function(isolate, "answer", NULL, &answer, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_call(answer, NULL, 0, &result, 1, NULL));
+  CHECK(result.of.i64 == 1);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_reload(isolate, modules[2], &error));
+  CHECK(strstr(dhpvm_error_message(error), "was () -> i64") != NULL);
+  dhpvm_error_free(error);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_reload(isolate, NULL, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_reload(isolate, modules[1], NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_call(answer, NULL, 0, &result, 1, NULL));
+  CHECK(result.of.i64 == 2);
+  dhpvm_function_free(answer);
+  dhpvm_isolate_free(isolate);
+  for (int i = 0; i < 3; ++i) dhpvm_module_free(modules[i]);
+  dhpvm_engine_free(engine);
+  CHECK(dhpvm_live_handles() == 0);
+}
+
+void test_rights(void) {
+  static const char kReads[] = "import os;\nfn home() -> bool => os.env(\"PATH\") != null;\n";
+  static const char* folders[] = {"/", NULL};
+  dhpvm_rights rights;
+  dhpvm_isolate_options options;
+  dhpvm_engine_options engine_options;
+  dhpvm_engine* engine = NULL;
+  dhpvm_isolate* isolate = NULL;
+  dhpvm_module* module = NULL;
+  dhpvm_function* home = NULL;
+  dhpvm_value result;
+  memset(&rights, 0, sizeof rights);
+  rights.size = sizeof rights;
+  for (int i = 0; i < 4; ++i) { /* permitted by the engine, and by the isolate */
+    dhpvm_engine_options_init(&engine_options, sizeof engine_options);
+    dhpvm_isolate_options_init(&options, sizeof options);
+    CHECK(options.rights == NULL && engine_options.rights == NULL);
+    rights.environment = (uint8_t)(i & 1);
+    engine_options.rights = &rights;
+    CHECK_CODE(DHPVM_OK, dhpvm_engine_new(&engine_options, &engine, NULL));
+    module = compiled(engine, kReads);
+    rights.environment = (uint8_t)(i >> 1);
+    options.rights = &rights;
+    CHECK_CODE(DHPVM_OK, dhpvm_isolate_new(module, &options, &isolate, NULL));
+    CHECK_CODE(DHPVM_OK, dhpvm_isolate_function(isolate, "home", NULL, &home, NULL));
+    CHECK_CODE(i == 3 ? DHPVM_OK : DHPVM_IO_TRAP, dhpvm_call(home, NULL, 0, &result, 1, NULL));
+    dhpvm_function_free(home);
+    dhpvm_isolate_free(isolate);
+    rights.size = 3;
+    CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_new(module, &options, &isolate, NULL));
+    rights.size = sizeof rights;
+    rights.read = folders;
+    rights.read_count = 2;
+    CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_new(module, &options, &isolate, NULL));
+    rights.read_count = 0;
+    /* A caller of version 2 knows no rights. */
+    options.size = offsetof(dhpvm_isolate_options, rights);
+    CHECK_CODE(DHPVM_OK, dhpvm_isolate_new(module, &options, &isolate, NULL));
+    dhpvm_isolate_free(isolate);
+    dhpvm_module_free(module);
+    dhpvm_engine_free(engine);
+  }
   CHECK(dhpvm_live_handles() == 0);
 }

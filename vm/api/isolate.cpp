@@ -30,6 +30,40 @@ Result<std::shared_ptr<const vm::LinkedModule>> linked(detail::ModuleState& modu
   return module.linked;
 }
 
+std::string physical_or_empty(const std::string& folder) {
+  Result<std::string> path = stdlib::physical_path(folder, stdlib::PathUse::kRead);
+  return path.ok() ? std::move(path).value() : std::string();
+}
+
+bool is_within(const std::string& path, const std::string& folder) {
+  return folder == "/" || path == folder || path.starts_with(folder + "/");
+}
+
+// The inner ones of folders that lie in each other; one that cannot be found permits nothing.
+std::vector<std::string> common_folders(const std::vector<std::string>& one,
+                                        const std::vector<std::string>& other) {
+  std::vector<std::string> common;
+  for (const std::string& of_one : one) {
+    const std::string left = physical_or_empty(of_one);
+    for (const std::string& of_other : other) {
+      const std::string right = physical_or_empty(of_other);
+      if (left.empty() || right.empty()) continue;
+      if (is_within(left, right)) {
+        common.push_back(left);
+      } else if (is_within(right, left)) {
+        common.push_back(right);
+      }
+    }
+  }
+  return common;
+}
+
+// What both permit.
+SystemRights common_rights(const SystemRights& one, const SystemRights& other) {
+  return {common_folders(one.read, other.read), common_folders(one.write, other.write),
+          one.environment && other.environment, one.run && other.run};
+}
+
 // The isolate's function, or the engine's if the isolate has none.
 template <typename F>
 F first_of(const F& own, const F& shared) {
@@ -121,8 +155,29 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
     machine->rest({gc::IdleWatch::WaitKind::kSoFar, waited});
   });
   state->rights = from->engine->rights;
+  if (options.rights) {
+    state->rights = std::make_shared<stdlib::Rights>(
+        shared.rights ? common_rights(*options.rights, *shared.rights) : *options.rights);
+  }
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
+  state->options = options;
   return Isolate(std::move(state));
+}
+
+Status Isolate::reload(const Module& module) {
+  if (module.state()->engine != state_->module->engine)
+    return Error(ErrorCode::kInvalidArgument, "an isolate is reloaded with a module of its own engine");
+  DHPVM_ASSIGN(const Isolate fresh, create(module, state_->options));
+  detail::IsolateState& to = *fresh.state_;
+  DHPVM_TRY(detail::turn_targets(*state_, fresh.state_));
+  to.machine->set_fuel(state_->machine->fuel_left());
+  to.c_handle = state_->c_handle;
+  to.main_time = state_->main_time;
+  to.replaced = std::move(state_->replaced);
+  std::erase_if(to.replaced, [](const auto& each) { return each->depth == 0; });
+  if (state_->depth != 0) to.replaced.push_back(state_);
+  state_ = fresh.state_;
+  return {};
 }
 
 Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view name,
@@ -134,7 +189,7 @@ Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view nam
     return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}",
                  name, vm::signature_text(module, program), detail::signature_text(signature));
   }
-  return detail::make_target(state_, index);
+  return detail::make_kept_target(state_, index);
 }
 
 Result<int> Isolate::run_main(std::span<const std::string> arguments) {
@@ -161,7 +216,10 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
 void Isolate::interrupt() const { state_->machine->interrupt(); }
 std::uint64_t Isolate::fuel_left() const { return state_->machine->fuel_left(); }
 void Isolate::set_fuel(std::uint64_t fuel) { state_->machine->set_fuel(fuel); }
-void Isolate::set_deadline(std::chrono::nanoseconds deadline) { state_->machine->set_deadline(deadline); }
+void Isolate::set_deadline(std::chrono::nanoseconds deadline) {
+  state_->options.limits.deadline = deadline;
+  state_->machine->set_deadline(deadline);
+}
 Status Isolate::rest(std::chrono::nanoseconds waited) const {
   DHPVM_TRY(state_->machine->poll());
   state_->machine->rest({gc::IdleWatch::WaitKind::kSoFar, waited});

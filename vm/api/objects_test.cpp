@@ -360,6 +360,21 @@ TEST(HostClasses, HaveMethodsAndProperties) {
   }
 }
 
+TEST(HostClasses, NamesThatJoinToTheSame) {
+  Engine engine;
+  HostClass<Camera> first("studio.A");
+  first.method("b_c", [](const Camera& self) { return self.zoom; });
+  HostClass<Camera> second("studio.A_b");
+  second.method("c", [](const Camera& self) { return 10 * self.zoom; });
+  ASSERT_TRUE(engine.define(first).ok() && engine.define(second).ok());
+  const Isolate isolate = need(Isolate::create(need(Module::compile(engine, R"(
+    import studio;
+    fn both(of: resource) -> f64 => studio.A(of).b_c() + studio.A_b(of).c();
+  )"))));
+  const auto both = need(isolate.function<double(std::shared_ptr<Camera>)>("both"));
+  EXPECT_EQ(need(both(std::make_shared<Camera>(1.0))), 11);
+}
+
 TEST(HostClasses, ProgramsOwnWhatTheyMake) {
   Engine engine;
   struct Counted {

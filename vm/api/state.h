@@ -55,6 +55,8 @@ struct ModuleState {
   std::shared_ptr<const vm::LinkedModule> linked;  // after the first isolate was made
 };
 
+struct Target;
+
 // The natives of the standard library find their console here: the machine's host data points
 // at the NativeState.
 struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateState> {
@@ -70,6 +72,10 @@ struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateS
   unsigned depth = 0;                 // calls from the host that are active
   dhpvm_isolate* c_handle = nullptr;  // of the C interface; null: none
   std::chrono::nanoseconds main_time{0};
+  IsolateOptions options = {};                 // for Isolate::reload
+  std::vector<std::weak_ptr<Target>> targets;  // that a reload turns to the new code
+  // What this one has replaced, as long as calls run there.
+  std::vector<std::shared_ptr<IsolateState>> replaced;
 };
 
 struct Target {

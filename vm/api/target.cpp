@@ -6,8 +6,21 @@
 
 #include "base/error.h"
 #include "base/spelling.h"
+#include "vm/native.h"
 
 namespace dhpvm::detail {
+namespace {
+
+std::vector<gc::TypeId> reference_types(const IsolateState& isolate, std::uint32_t function) {
+  std::vector<gc::TypeId> types;
+  for (const bytecode::ValueType& parameter :
+       isolate.machine->module().functions[function].signature.parameters) {
+    if (parameter.is_ref()) types.push_back(parameter.type);
+  }
+  return types;
+}
+
+}  // namespace
 
 Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view name) {
   if (const auto index = isolate.machine->find_export(name)) return *index;
@@ -33,12 +46,46 @@ Result<std::uint32_t> find_constructor(const IsolateState& isolate, std::string_
 std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function,
                                           const Object& receiver) {
   auto target = std::make_shared<Target>(Target{std::move(isolate), function, {}, receiver});
-  for (const bytecode::ValueType& parameter :
-       target->isolate->machine->module().functions[function].signature.parameters) {
-    if (parameter.is_ref()) target->reference_types.push_back(parameter.type);
-  }
+  target->reference_types = reference_types(*target->isolate, function);
   if (receiver) target->reference_types.erase(target->reference_types.begin());
   return target;
+}
+
+std::shared_ptr<const Target> make_kept_target(std::shared_ptr<IsolateState> isolate,
+                                               std::uint32_t function) {
+  std::vector<std::weak_ptr<Target>>& kept = isolate->targets;
+  // Those that the host has dropped go before the vector grows.
+  if (kept.size() == kept.capacity()) std::erase_if(kept, [](const auto& each) { return each.expired(); });
+  auto target = std::make_shared<Target>(Target{isolate, function, reference_types(*isolate, function), {}});
+  kept.push_back(target);
+  return target;
+}
+
+Status turn_targets(IsolateState& from, const std::shared_ptr<IsolateState>& to) {
+  const bytecode::Module& before = from.machine->module();
+  const bytecode::Module& after = to->machine->module();
+  std::vector<std::pair<std::shared_ptr<Target>, std::uint32_t>> turned;
+  for (const std::weak_ptr<Target>& each : from.targets) {
+    std::shared_ptr<Target> target = each.lock();
+    if (target == nullptr) continue;
+    const bytecode::Function& function = before.functions[target->function];
+    DHPVM_ASSIGN(const std::uint32_t index, find_export(*to, before.name_of(function)));
+    const std::string old_text = vm::signature_text(before, function.signature);
+    const std::string new_text = vm::signature_text(after, after.functions[index].signature);
+    if (old_text != new_text) {
+      return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the new module, and was {}",
+                   before.name_of(function), new_text, old_text);
+    }
+    turned.emplace_back(std::move(target), index);
+  }
+  for (auto& [target, index] : turned) {
+    target->reference_types = reference_types(*to, index);
+    target->function = index;
+    target->isolate = to;
+    to->targets.push_back(target);
+  }
+  from.targets.clear();
+  return {};
 }
 
 Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind,

@@ -22,6 +22,13 @@ Result<std::uint32_t> find_constructor(const IsolateState& isolate, std::string_
 std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function,
                                           const Object& receiver = {});
 
+// The same for a function that the host keeps: a reload of the isolate turns it to the new code.
+std::shared_ptr<const Target> make_kept_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function);
+
+// Turns the kept targets of `from` to the functions of `to` with their names. kNotFound and kInvalidArgument if one is
+// missing there or has another signature: then all stay as they are.
+Status turn_targets(IsolateState& from, const std::shared_ptr<IsolateState>& to);
+
 // A new array in the program's memory, zeroed. kInvalidArgument if the module has no arrays of this type.
 Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind,
                          std::span<const std::int64_t> sizes);

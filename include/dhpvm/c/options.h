@@ -44,6 +44,19 @@ typedef struct dhpvm_security {
   uint32_t reserved;
 } dhpvm_security;
 
+/* ---- The parts of the system that programs may use: see dhpvm/rights.h. */
+
+typedef struct dhpvm_rights {
+  size_t size;
+  const char* const* read; /* folders with everything below them */
+  size_t read_count;
+  const char* const* write;
+  size_t write_count;
+  uint8_t environment; /* 1: environment variables may be read */
+  uint8_t run;         /* 1: other programs may be started, which have all rights of the process */
+  uint8_t reserved[6];
+} dhpvm_rights;
+
 /* ---- Engine. */
 
 enum { DHPVM_LIST_NONE = 0, DHPVM_LIST_LLVM = 1, DHPVM_LIST_ASSEMBLY = 2, DHPVM_LIST_DEVICE = 3 };
@@ -75,6 +88,8 @@ typedef struct dhpvm_engine_options {
   int64_t silence_ns;   /* a worker that sends nothing for this long is lost: 3 s */
   const char* provider; /* of libfabric; empty: TCP */
   dhpvm_security security;
+  /* The member below came with version 3. */
+  const dhpvm_rights* rights; /* NULL: programs with system_access may use all of it */
 } dhpvm_engine_options;
 
 /* ---- Module. */
@@ -137,6 +152,8 @@ typedef struct dhpvm_isolate_options {
   uint8_t check_races;
   uint8_t gc_verify;
   uint8_t reserved[2];
+  /* The member below came with version 3. */
+  const dhpvm_rights* rights; /* of those that the engine permits; NULL: all of these */
 } dhpvm_isolate_options;
 
 /* ---- Worker. */

@@ -199,8 +199,9 @@ Status find_function(const Isolate& isolate, std::string_view name, const char* 
   DHPVM_ASSIGN(const std::uint32_t index, detail::find_export(*state, name));
   const bytecode::Signature& signature = module.functions[index].signature;
   DHPVM_TRY(check_signature(module, signature, name, wanted));
-  return give(std::make_unique<FunctionHandle>(make_handle(detail::make_target(state, index), signature)),
-              function);
+  return give(
+      std::make_unique<FunctionHandle>(make_handle(detail::make_kept_target(state, index), signature)),
+      function);
 }
 
 Status find_method(const dhpvm::Object& object, std::string_view name, const char* wanted,

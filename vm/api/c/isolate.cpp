@@ -35,6 +35,15 @@ dhpvm_code dhpvm_isolate_new(dhpvm_module* module, const dhpvm_isolate_options* 
   });
 }
 
+dhpvm_code dhpvm_isolate_reload(dhpvm_isolate* isolate, const dhpvm_module* module, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, isolate);
+    DHPVM_FIND(newer, module);
+    found->returned->let_go();
+    return found->isolate->reload(*newer);
+  });
+}
+
 void dhpvm_isolate_free(dhpvm_isolate* isolate) {
   (void)guarded(nullptr, [&]() -> Status {
     const auto taken = dhpvm::c::take_back(isolate);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -91,6 +92,18 @@ Status take_remote(const dhpvm_engine_options& given, RemoteOptions& remote) {
   return take_security(given.security, remote.security);
 }
 
+Status take_rights(const dhpvm_rights* given, std::optional<SystemRights>& rights) {
+  if (given == nullptr) return {};
+  dhpvm_rights known{};
+  DHPVM_TRY(take_structure(given, known, "dhpvm_rights"));
+  SystemRights& taken = rights.emplace();
+  DHPVM_TRY(take_texts(known.read, known.read_count, "dhpvm_rights.read", taken.read));
+  DHPVM_TRY(take_texts(known.write, known.write_count, "dhpvm_rights.write", taken.write));
+  taken.environment = known.environment != 0;
+  taken.run = known.run != 0;
+  return {};
+}
+
 void take_limits(const dhpvm_isolate_options& given, Limits& limits) {
   limits.heap_bytes = given.heap_bytes;
   limits.off_heap_bytes = given.off_heap_bytes;
@@ -121,7 +134,7 @@ std::function<void(const DeviceOperation&)> observer_of(dhpvm_device_observer ob
 Result<EngineOptions> engine_options(const dhpvm_engine_options* given) {
   dhpvm_engine_options known{};
   dhpvm_engine_options_init(&known, sizeof known);
-  DHPVM_TRY(take_structure(given, known, "dhpvm_engine_options"));
+  DHPVM_TRY(take_structure(given, known, "dhpvm_engine_options", {offsetof(dhpvm_engine_options, rights)}));
   EngineOptions options;
   take_streams(known.streams, options);
   if (known.log != nullptr) {
@@ -144,6 +157,7 @@ Result<EngineOptions> engine_options(const dhpvm_engine_options* given) {
   DHPVM_TRY(take_choice(known.list_functions, Listing::kDevice, "dhpvm_engine_options.list_functions",
                         options.list_functions));
   DHPVM_TRY(take_remote(known, options.remote));
+  DHPVM_TRY(take_rights(known.rights, options.rights));
   return options;
 }
 
@@ -163,7 +177,7 @@ Result<CompileOptions> compile_options(const dhpvm_compile_options* given) {
 Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
   dhpvm_isolate_options known{};
   dhpvm_isolate_options_init(&known, sizeof known);
-  DHPVM_TRY(take_structure(given, known, "dhpvm_isolate_options"));
+  DHPVM_TRY(take_structure(given, known, "dhpvm_isolate_options", {offsetof(dhpvm_isolate_options, rights)}));
   IsolateOptions options;
   take_limits(known, options.limits);
   take_streams(known.streams, options);
@@ -180,6 +194,7 @@ Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
   DHPVM_TRY(take_choice(known.policy, Policy::kRemote, "dhpvm_isolate_options.policy", options.policy));
   DHPVM_TRY(take_choice(known.batching, Batching::kSerialPageable, "dhpvm_isolate_options.batching",
                         options.batching));
+  DHPVM_TRY(take_rights(known.rights, options.rights));
   return options;
 }
 
