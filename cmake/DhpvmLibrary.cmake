@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# libdhpvm.so: all rooms in one shared library that shows the public API and nothing else, and its CMake package.
+# libdhpvm.so: all rooms in one shared library that shows the public API and nothing else, libdhpvm.a with the same
+# rooms, and their CMake package.
 
 # CMake wants a source file of a shared library's own; all code comes from the rooms.
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/libdhpvm.cpp" CONTENT "// Generated: the code of libdhpvm is in its rooms.\n")
@@ -20,7 +21,42 @@ target_link_options(dhpvm PRIVATE "LINKER:--version-script=${exports}")
 set_target_properties(dhpvm PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                        LINK_DEPENDS "${exports}")
 
-install(TARGETS dhpvm EXPORT dhpvmConfig
+# dhpvm_rooms_behind(ROOMS TARGET): the rooms that TARGET is linked with, itself included.
+function(dhpvm_rooms_behind rooms target)
+  set(found "")
+  set(todo ${target})
+  while(todo)
+    list(POP_FRONT todo next)
+    get_target_property(dependencies ${next} INTERFACE_LINK_LIBRARIES)
+    get_target_property(type ${next} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      list(APPEND found ${next})
+    endif()
+    foreach(dependency IN LISTS dependencies)
+      string(REGEX REPLACE "^\\$<LINK_ONLY:(.*)>$" "\\1" dependency "${dependency}")
+      if(dependency MATCHES "^dhpvm_" AND NOT dependency IN_LIST found AND NOT dependency IN_LIST todo)
+        list(APPEND todo ${dependency})
+      endif()
+    endforeach()
+  endwhile()
+  set(${rooms} ${found} PARENT_SCOPE)
+endfunction()
+
+dhpvm_rooms_behind(rooms dhpvm_api)
+list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+add_library(dhpvm_static STATIC "${CMAKE_BINARY_DIR}/libdhpvm.cpp" ${objects})
+# By their names, which are the same where the library is installed.
+set(private_libraries fmt mimalloc ${CMAKE_DL_LIBS} pthread)
+target_link_libraries(dhpvm_static INTERFACE ${private_libraries})
+target_include_directories(dhpvm_static INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+target_compile_features(dhpvm_static INTERFACE cxx_std_20)
+set_target_properties(dhpvm_static PROPERTIES OUTPUT_NAME dhpvm EXPORT_NAME static
+                                              ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+list(TRANSFORM private_libraries PREPEND "-l" OUTPUT_VARIABLE private_flags)
+list(JOIN private_flags " " private_flags)
+
+install(TARGETS dhpvm dhpvm_static EXPORT dhpvmConfig
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development
         LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dhpvm" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
         FILES_MATCHING PATTERN "*.h")
@@ -42,5 +78,6 @@ Description: ${PROJECT_DESCRIPTION}
 Version: ${PROJECT_VERSION}
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -ldhpvm
+Libs.private: ${private_flags} -lstdc++ -lm
 " @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/dhpvm.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)

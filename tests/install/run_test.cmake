@@ -26,6 +26,7 @@ run("" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${project}" -G "${G
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_BUILD_TYPE=Release)
 run("" "${CMAKE_COMMAND}" --build "${project}")
 run("the answer is 42" "${project}/host")
+run("the answer is 42" "${project}/host_static")
 
 # The sample host application is a project that people copy: it must build the same way.
 set(sample "${BUILD}/install-test/sample")
@@ -53,6 +54,14 @@ if(pkg_config)
   run("" "${C_COMPILER}" -std=c11 "${source}/main.c" "-DEMBED_C_SAMPLE_RULES=\"${source}/rules.dhp\"" ${flags} -lm
       -o "${sample}/by_hand")
   run("10 values were clipped so far" "${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${libraries}" "${sample}/by_hand")
+  # The static library has to be named where there is the other one as well.
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${pkg_config}" --static --cflags --libs dhpvm
+                  OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+  string(REPLACE "-ldhpvm" "-l:libdhpvm.a" flags "${flags}")
+  separate_arguments(flags)
+  run("" "${C_COMPILER}" -std=c11 "${source}/main.c" "-DEMBED_C_SAMPLE_RULES=\"${source}/rules.dhp\"" ${flags}
+      -o "${sample}/by_hand_static")
+  run("10 values were clipped so far" "${sample}/by_hand_static")
 endif()
 
 foreach(tool dhpvm-run dhpvmc)
