@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The compiled part of the Python package: what must be fast, and what must not hold the interpreter lock.
+#include <dlfcn.h>
 #include <nanobind/nanobind.h>
 
 #include "python/core/call.h"
@@ -17,6 +18,11 @@ NB_MODULE(_core, module) {
   dhpvm::python::bind_machine(module);
   dhpvm::python::bind_objects(module);
   dhpvm::python::bind_calls(module);
+  module.def("library_path", [] {
+    Dl_info info{};
+    if (::dladdr(reinterpret_cast<void*>(&dhpvm_version), &info) == 0) return "";
+    return info.dli_fname;
+  });
   module.def("set_exception_maker", &dhpvm::python::set_exception_maker);
   module.def("set_held_maker", &dhpvm::python::set_held_maker);
   module.def("set_array_maker", &dhpvm::python::set_array_maker);

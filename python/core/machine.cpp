@@ -205,6 +205,13 @@ int run_main(Machine& machine, const std::vector<std::string>& arguments) {
   return exit_code;
 }
 
+// Functions that are taken from now on, and those that are there, run the newer program.
+void reload(Machine& machine, const Program& program) {
+  Failure failure;
+  const auto lock = machine.lock();
+  failure.check(dhpvm_isolate_reload(machine.isolate(), program.handle.get(), failure.out()));
+}
+
 nb::str explain(Machine& machine) {
   dhpvm_bytes bytes{};
   Failure failure;
@@ -337,6 +344,7 @@ void bind_machine(nb::module_& module) {
       });
   nb::class_<Machine>(module, "Isolate")
       .def("run_main", &run_main)
+      .def("reload", &reload)
       .def("explain", &explain)
       .def("statistics", &statistics)
       .def("devices", &loop_devices)

@@ -98,6 +98,32 @@ void set_all(const nb::dict& options, std::initializer_list<Member> members) {
   }
 }
 
+// Rights as dhpvm/options.py gives them: folders to read, folders to write, environment, run.
+struct GivenRights {
+  dhpvm_rights rights{};
+  std::vector<std::string> texts;
+  std::vector<const char*> folders;
+
+  Setter setter(const dhpvm_rights*& member) {
+    return [this, &member](nb::handle value) {
+      const nb::tuple parts = nb::cast<nb::tuple>(value);
+      for (int i = 0; i < 2; ++i) {
+        for (const nb::handle folder : parts[i]) texts.push_back(nb::cast<std::string>(folder));
+      }
+      for (const std::string& text : texts) folders.push_back(text.c_str());
+      const std::size_t read_count = nb::len(nb::object(parts[0]));
+      rights.size = sizeof rights;
+      rights.read = folders.data();
+      rights.read_count = read_count;
+      rights.write = folders.data() + read_count;
+      rights.write_count = folders.size() - read_count;
+      rights.environment = nb::cast<bool>(parts[2]) ? 1 : 0;
+      rights.run = nb::cast<bool>(parts[3]) ? 1 : 0;
+      member = &rights;
+    };
+  }
+};
+
 }  // namespace
 
 EngineHandle new_engine(const nb::dict& options) {
@@ -109,6 +135,7 @@ EngineHandle new_engine(const nb::dict& options) {
   const std::size_t count = options.contains("workers") ? nb::len(nb::object(options["workers"])) : 0;
   Keeper keeper(count + options.size());
   std::vector<const char*> workers;
+  GivenRights rights;
   set_all(options, {{"threads", number(given.threads)},
                     {"system_access", flag(given.system_access)},
                     {"code_cache", flag(given.code_cache)},
@@ -125,7 +152,8 @@ EngineHandle new_engine(const nb::dict& options) {
                     {"certificate", text(keeper, given.security.certificate_file)},
                     {"private_key", text(keeper, given.security.private_key_file)},
                     {"authority", text(keeper, given.security.authority_file)},
-                    {"seal", number(given.security.seal)}});
+                    {"seal", number(given.security.seal)},
+                    {"rights", rights.setter(given.rights)}});
   dhpvm_engine* engine = nullptr;
   Failure failure;
   failure.check(dhpvm_engine_new(&given, &engine, failure.out()));
@@ -174,6 +202,7 @@ std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nb::dict&
   dhpvm_isolate_options given;
   dhpvm_isolate_options_init(&given, sizeof given);
   Keeper keeper(options.size());
+  GivenRights rights;
   set_all(options, {{"heap", number(given.heap_bytes)},
                     {"off_heap", number(given.off_heap_bytes)},
                     {"device_memory", number(given.device_bytes)},
@@ -186,7 +215,8 @@ std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nb::dict&
                     {"jit_wait", flag(given.jit_wait)},
                     {"check_races", flag(given.check_races)},
                     {"policy", number(given.policy)},
-                    {"batch", number(given.batch)}});
+                    {"batch", number(given.batch)},
+                    {"rights", rights.setter(given.rights)}});
   dhpvm_isolate* isolate = nullptr;
   Failure failure;
   dhpvm_code code = DHPVM_OK;

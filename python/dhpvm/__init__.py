@@ -19,7 +19,8 @@ from .engine import Device, Engine, Worker, WorkerUse, current, make_key, trace,
 from .errors import *  # noqa: F403: the exceptions
 from .jit import CompiledFunction, jit
 from .module import Function, Module
-from .parallel import atomic_add, prange
+from .options import Rights
+from .parallel import atomic_add, normal, prange, uniform
 
 __version__ = _core.version()
 Object = _core.Object

@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections import namedtuple
 
-from . import _core, options
+from . import _core, cache, options
 
 Device = namedtuple("Device", "name description problem")
 WorkerUse = namedtuple("WorkerUse", "name host state seal jobs bytes_sent bytes_received")
@@ -19,7 +19,8 @@ WorkerUse = namedtuple("WorkerUse", "name host state seal jobs bytes_sent bytes_
 class Engine:
     """Threads, compiled code, workers and limits that programs share.
 
-    Options of the engine: `threads`, `system_access`, `code_cache`, `code_cache_directory`, `trace`; of workers:
+    Options of the engine: `threads`, `system_access`, `code_cache`, `code_cache_directory`, `trace`, `rights` (a
+    dhpvm.Rights: the parts of the system that programs may use); of workers:
     `connect` (addresses to dial, "host:7471"), `listen`, `key` (a file of `dhpvm.make_key`), `certificate`,
     `private_key`, `authority`, `seal`, `arrival` and `silence` (seconds), `provider`.
 
@@ -36,8 +37,9 @@ class Engine:
         if unknown:
             options.take({name: None for name in unknown}, known)
         engine = {name: value for name, value in given.items() if name in options.ENGINE}
-        self._program_options = {name: value for name, value in given.items() if name in options.PROGRAM}
+        self._program_options = {name: value for name, value in given.items() if name in options.PROGRAM - engine.keys()}
         options.take(self._program_options, options.PROGRAM)
+        self.cache_folder = cache.folder(engine)
         self._core = _core.Engine(options.take(engine, options.ENGINE))
         _engines.add(self)
 
@@ -45,8 +47,10 @@ class Engine:
         """A module from source text."""
         from .module import Module
 
-        program = self._core.compile(source, os.fspath(name), [os.fspath(path) for path in import_paths])
-        return Module(self, program, {**self._program_options, **limits})
+        return Module(self, self._compiled(source, name, import_paths), {**self._program_options, **limits})
+
+    def _compiled(self, source, name, import_paths):
+        return self._core.compile(source, os.fspath(name), [os.fspath(path) for path in import_paths])
 
     def load(self, path, *, import_paths=(), **limits):
         """A module from a file: source text, or bytecode. Also from the bytes of a .bc file."""

@@ -103,6 +103,11 @@ def register_lines(file_name, origins):
     _line_maps[file_name] = origins
 
 
+def has_lines(file_name, origins):
+    """Whether sources of this name have these lines, or none yet."""
+    return _line_maps.get(file_name, origins) == origins
+
+
 def origin(file_name, line):
     """File, function and line of the Python code; None if there is none."""
     origins = _line_maps.get(file_name, ())

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import re
 
-from . import _core, arrays, errors, options, signature
+from . import _core, arrays, cache, errors, options, signature
 from .drawing import Explanation
 from .engine import Engine, current, on_end
 from .translate import types
@@ -119,64 +119,84 @@ class CompiledProgram:
     """A function for one combination of types on one engine."""
 
     def __init__(self, function, kinds, layouts, hints, engine, given):
-        from .translate.unit import Unit  # takes longer to import than all else
-
-        unit = Unit(hints)
-        self._version = unit.version(function, tuple(kind for kind, _ in kinds))
-        self.text, self._origins = unit.text()
-        self._file = f"{function.__name__}.{next(_numbers)}.dhp"
         self.engine, self.key = engine, (tuple(kinds), id(engine))
         self.signature = ", ".join(str(kind) for kind, _ in kinds)
-        errors.register_lines(self._file, self._origins)
-        module = self._module(engine, given)
-        self._isolate = module._isolate
-        written = self._version.written_parameters()
-        captured = unit.captured_arrays(self._version)
-        leaves = [leaf for i, (kind, is_python) in enumerate(kinds) for leaf in _leaves(kind, is_python, i in written)]
-        leaves += [(types.Array(types.NUMPY_NAMES[array.dtype.name], array.ndim), False, False) for array in captured]
-        parameters = [
-            signature.parameter(_type_name(kind), signature.WRITTEN if is_written else signature.READ,
-                                is_python).description()
-            for kind, is_python, is_written in leaves]
-        layout = [layouts, captured] if captured or any(layouts) else []
-        results = self._results()
-        self.function = _core.Function(
-            self._isolate, self._version.text_name, parameters, signature.results(
-                map(types.text, results), [getattr(kind, "position", None) for kind in results]), *layout)
-
-    def _results(self):
-        result = self._version.result
-        if result == types.NONE:
-            return []
-        return result.items if isinstance(result, types.Tuple) else [result]
-
-    def _origin(self, line):
-        return errors.origin(self._file, line)
-
-    def _module(self, engine, given):
-        try:
-            return engine.compile(self.text, name=self._file, **given)
-        except errors.CompileError as error:
-            raise self._translated(str(error)) from None
-
-    def _translated(self, message):
-        """The errors of the compiler at the lines of the Python code."""
-        found = []
-        for match in _DIAGNOSTIC.finditer(message):
-            origin = self._origin(int(match["line"]))
-            if match["kind"] == "error" and origin:
-                found.append(f"{origin[0]}:{origin[2]}: {self._python_lines(match['text'])}")
-        return errors.TranslationError("\n".join(found) or message)
-
-    def _python_lines(self, text):
-        def replace(match):
-            origin = self._origin(int(match[1]))
-            return f"line {origin[2]}" if origin else match[0]
-
-        return re.sub(r"\bline (\d+)", replace, text)
+        place = cache.Place(engine.cache_folder, function, kinds, hints)
+        entry = place.read()
+        module = entry and _loaded(entry, engine, given)
+        if module is None:
+            entry, reads = _translated(function, kinds, hints, place.name)
+            module = _compiled(entry, engine, given)
+            entry.code = module.to_bytes()
+            place.write(entry, reads)
+        self.text, self._file, self._isolate = entry.text, entry.file, module._isolate
+        layout = [layouts, entry.captured] if entry.captured or any(layouts) else []
+        self.function = _core.Function(self._isolate, entry.name, entry.parameters, entry.results, *layout)
 
     def explain(self):
-        return self._python_lines(errors.python_lines(self._isolate.explain()))
+        return _python_lines(errors.python_lines(self._isolate.explain()), self._file)
+
+
+def _loaded(entry, engine, given):
+    """The module of an entry that was kept; None if it cannot be used here."""
+    if not errors.has_lines(entry.file, entry.origins):
+        return None
+    try:
+        module = engine.load(entry.code, **given)
+    except errors.Error:
+        return None  # compiling it anew tells why
+    errors.register_lines(entry.file, entry.origins)
+    return module
+
+
+def _translated(function, kinds, hints, name):
+    """The function as a program, without its bytecode, and what its sources refer to."""
+    from .translate.unit import Unit  # takes longer to import than all else
+
+    unit = Unit(hints)
+    version = unit.version(function, tuple(kind for kind, _ in kinds))
+    text, origins = unit.text()
+    file = f"{function.__name__}.{name}.dhp"
+    while not errors.has_lines(file, origins):  # what the function refers to has changed meanwhile
+        file = f"{function.__name__}.{name}.{next(_numbers)}.dhp"
+    errors.register_lines(file, origins)
+    written, captured = version.written_parameters(), unit.captured_arrays(version)
+    leaves = [leaf for i, (kind, is_python) in enumerate(kinds) for leaf in _leaves(kind, is_python, i in written)]
+    leaves += [(types.Array(types.NUMPY_NAMES[array.dtype.name], array.ndim), False, False) for array in captured]
+    parameters = [
+        signature.parameter(_type_name(kind), signature.WRITTEN if is_written else signature.READ,
+                            is_python).description()
+        for kind, is_python, is_written in leaves]
+    results = _results(version.result)
+    layout = signature.results(map(types.text, results), [getattr(kind, "position", None) for kind in results])
+    return cache.Entry(version.text_name, text, file, origins, parameters, layout, captured, None), unit.reads
+
+
+def _results(result):
+    if result == types.NONE:
+        return []
+    return result.items if isinstance(result, types.Tuple) else [result]
+
+
+def _compiled(entry, engine, given):
+    """The module. Errors of the compiler are at the lines of the Python code."""
+    try:
+        return engine.compile(entry.text, name=entry.file, **given)
+    except errors.CompileError as error:
+        message, found = str(error), []
+    for match in _DIAGNOSTIC.finditer(message):
+        origin = errors.origin(entry.file, int(match["line"]))
+        if match["kind"] == "error" and origin:
+            found.append(f"{origin[0]}:{origin[2]}: {_python_lines(match['text'], entry.file)}")
+    raise errors.TranslationError("\n".join(found) or message)
+
+
+def _python_lines(text, file):
+    def replace(match):
+        origin = errors.origin(file, int(match[1]))
+        return f"line {origin[2]}" if origin else match[0]
+
+    return re.sub(r"\bline (\d+)", replace, text)
 
 
 def _type_name(kind):

@@ -76,6 +76,13 @@ class Module:
         if deadline is not None:
             self._isolate.set_deadline(options.nanoseconds(deadline))
 
+    def reload(self, source, *, name="program.dhp", import_paths=()):
+        """Goes on with newer source text. Functions that have been taken run the new code from their next call on, and
+        must have the same signatures in it; objects and variables of the program stay in the old one."""
+        program = self._engine._compiled(source, name, import_paths)
+        self._isolate.reload(program)
+        self._program, self._signatures = program, dict(program.exports())
+
     def to_bytes(self):
         """The program as the content of a .bc file, for dhpvm.load."""
         return self._program.to_bytes()

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import os
+from collections import namedtuple
 
 from .errors import ArgumentError
 
-ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "trace", "workers", "listen", "arrival",
+Rights = namedtuple("Rights", "read write environment run", defaults=((), (), False, False))
+Rights.__doc__ = """The parts of the system that programs may use: folders with all below them, whether the environment
+may be read, and whether other programs may be started, which have all rights of the process."""
+
+ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "trace", "rights", "workers", "listen", "arrival",
           "silence", "provider", "key", "certificate", "private_key", "authority", "seal", "list_kernels",
           "list_language"}
 PROGRAM = {"heap", "off_heap", "device_memory", "stack", "fuel", "deadline", "device", "jit", "jit_threshold",
-           "jit_wait", "check_races", "policy", "batch"}
+           "jit_wait", "check_races", "policy", "batch", "rights"}
 WORKER = {"devices", "listen", "clients", "patience", "silence", "time", "idle", "memory", "sessions", "provider",
           "key", "certificate", "private_key", "authority", "seal"}
 _TIMES = {"arrival", "silence", "deadline", "patience", "time", "idle"}
@@ -38,12 +43,26 @@ def take(options, known):
             value = _CHOICES[name][value]
         elif name in _TIMES:
             name, value = f"{name}_ns", nanoseconds(value)
+        elif name == "rights":
+            value = _rights(value)
         elif name in _PATHS:
             value = os.fspath(value)
         elif name in ("workers", "devices", "clients") or (name == "listen" and known is WORKER):
             value = [value] if isinstance(value, str) else list(value)
         taken[name] = value
     return taken
+
+
+def _rights(given):
+    """Rights as the compiled part takes them."""
+    if not isinstance(given, Rights):
+        raise ArgumentError(f"rights is {given!r}, and should be dhpvm.Rights(read=[..], write=[..])")
+    folders = ([os.fspath(folder) for folder in _listed(folders)] for folders in given[:2])
+    return (*folders, bool(given.environment), bool(given.run))
+
+
+def _listed(value):
+    return [value] if isinstance(value, (str, os.PathLike)) else value
 
 
 def nanoseconds(seconds):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 
 def prange(*bounds):
@@ -21,3 +22,27 @@ def atomic_add(array, index, number):
     old = array[index]
     array[index] += number
     return old
+
+
+def uniform(seed, i):
+    """Random number i under a seed, from 0 to 1, which is excluded. Also in prange loops: it has no state."""
+    return (_philox(seed, i)[0] >> 11) * 2.0**-53
+
+
+def normal(seed, i):
+    """Random number i under a seed, of the standard normal distribution. Also in prange loops."""
+    first, second = _philox(seed, i)
+    return math.sqrt(-2.0 * math.log(1.0 - (first >> 11) * 2.0**-53)) * math.cos(math.tau * ((second >> 11) * 2.0**-53))
+
+
+_WORD = 2**64 - 1
+
+
+def _philox(seed, i):
+    """Philox2x64-10, as the language's module random has it (Salmon et al., SC 2011)."""
+    key, first, second = int(seed) & _WORD, int(i) & _WORD, 0
+    for _ in range(10):
+        product = first * 0xd2b74407b1ce6e93
+        first, second = (product >> 64) ^ key ^ second, product & _WORD
+        key = (key + 0x9e3779b97f4a7c15) & _WORD
+    return first, second

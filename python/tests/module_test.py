@@ -288,6 +288,37 @@ class Running(unittest.TestCase):
         for copy in (program, dhpvm.load(program.to_bytes()), pickle.loads(pickle.dumps(program))):
             self.assertEqual(copy.twice(4), 8)
 
+    def test_reload(self):
+        given = dhpvm.compile("fn f(x: i64) -> i64 => x + 1; fn g() {}")
+        f = given.f
+        self.assertEqual(f(1), 2)
+        given.reload("fn h() -> i64 => 3; fn f(x: i64) -> i64 => x + 10;")
+        self.assertEqual((f(1), given.f(1), given.h()), (11, 11, 3))
+        self.assertNotIn("g", given.functions())
+        with self.assertRaisesRegex(dhpvm.ArgumentError, "was .i64. -> i64"):
+            given.reload("fn f(x: f64) -> f64 => x;")
+        self.assertRaises(dhpvm.CompileError, given.reload, "fn f(")
+        self.assertEqual((f(1), given.h()), (11, 3))
+
+    def test_rights(self):
+        source = "import io; fn read(path: str) -> str! => io.read_text(path);"
+        with tempfile.TemporaryDirectory() as folder:
+            inner = Path(folder) / "inner"
+            inner.mkdir()
+            for path in (inner / "a", Path(folder) / "b"):
+                path.write_text("text")
+            own = dhpvm.compile(source, rights=dhpvm.Rights(read=[inner]))
+            self.assertEqual(own.read(str(inner / "a")), "text")
+            self.assertRaises(dhpvm.ProgramError, own.read, f"{folder}/b")
+            engine = dhpvm.Engine(rights=dhpvm.Rights(read=folder))
+            self.assertEqual(engine.compile(source).read(f"{folder}/b"), "text")
+            narrow = engine.compile(source, rights=dhpvm.Rights(read=inner))
+            self.assertRaises(dhpvm.ProgramError, narrow.read, f"{folder}/b")
+            wide = engine.compile(source, rights=dhpvm.Rights(read="/"))
+            self.assertRaises(dhpvm.ProgramError, wide.read, "/etc/hostname")
+            self.assertEqual(wide.read(f"{folder}/b"), "text")
+        self.assertRaisesRegex(dhpvm.ArgumentError, "dhpvm.Rights", dhpvm.compile, source, rights=["x"])
+
     def test_main(self):
         program = dhpvm.compile("fn main(args: [str]) -> i32 => args.len as i32;")
         self.assertEqual(program.main("a", 2), 2)

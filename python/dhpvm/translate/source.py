@@ -10,15 +10,18 @@ import re
 import textwrap
 from types import CellType, FunctionType
 
+from ..cache import ABSENT
 from ..errors import TranslationError
 from .comprehensions import Spread
 
 
 class Source:
-    """The syntax tree of a function, with the line numbers of its file."""
+    """The syntax tree of a function, with the line numbers of its file. `reads` notes what its names mean."""
 
-    def __init__(self, function):
-        self.function = function
+    def __init__(self, function, reads):
+        self.function, self._reads = function, reads
+        # A function in a function means by its names what the outer one means.
+        self._home = function.__dict__.get("home", function)
         self.name = function.__name__
         self.file = function.__code__.co_filename
         try:
@@ -42,6 +45,7 @@ class Source:
         self.captured = function.__dict__.get("captured_variables", ())
         self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args +
                            self.tree.args.kwonlyargs] + [*self.captured]
+        self._functions = {}
         self._functions = self._take_functions()
         self._pass_captured()
         spread = Spread(self._means_of_python)
@@ -54,6 +58,7 @@ class Source:
         if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
             return None
         given = self.names.get(node.id)
+        self._note(node, getattr(builtins, node.id, ABSENT) if given is None else given)
         return getattr(builtins, node.id, None) if given is None else given if inspect.ismodule(given) else None
 
     @property
@@ -67,6 +72,7 @@ class Source:
         for node in ast.walk(self.tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 text = ast.unparse(node)
+                self._reads.imports(self._home, text)
                 try:
                     exec(text, {"__package__": self.function.__globals__.get("__package__")}, names)  # noqa: S102
                 except ImportError as error:
@@ -102,6 +108,7 @@ class Source:
                             for name in codes[node.name].co_freevars)
             found[node.name] = FunctionType(codes[node.name], self.function.__globals__, node.name, None, closure)
             found[node.name].captured_variables = tuple(captured[node.name])
+            found[node.name].home = self._home
             cells[node.name].cell_contents = found[node.name]
         return found
 
@@ -125,6 +132,27 @@ class Source:
 
     def meaning(self, node, local_names):
         """The object that a name or a dotted name of the surroundings refers to; LookupError if it is none."""
+        try:
+            found = self._meaning(node, local_names)
+        except LookupError:
+            self._note(node, ABSENT, local_names)
+            raise
+        self._note(node, found, local_names)
+        return found
+
+    def _note(self, node, value, local_names=()):
+        path = []
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            is_attribute = isinstance(node, ast.Attribute)
+            if not is_attribute and not isinstance(node.slice, ast.Constant):
+                return
+            path.append((".", node.attr) if is_attribute else ("[]", node.slice.value))
+            node = node.value
+        if isinstance(node, ast.Name) and node.id not in local_names and node.id not in self._functions and \
+                not self.is_ours:
+            self._reads.note(self._home, (node.id, *reversed(path)), value)
+
+    def _meaning(self, node, local_names):
         if isinstance(node, ast.Name):
             if node.id in self._functions:
                 return self._functions[node.id]

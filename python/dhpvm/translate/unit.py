@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from ..cache import Reads
 from ..errors import TranslationError
 from . import helpers, parameters
 from .source import Source
@@ -46,6 +47,7 @@ class Unit:
         self.hints = list(hints)
         self._versions, self._modules, self._helpers, self._structs, self._sources = {}, set(), {}, {}, {}
         self._captured = []  # arrays of the surroundings, and their types
+        self.reads = Reads()
 
     def version(self, function, types, node=None, caller=None):
         """The function for these types, translated on first need. `caller` has the expressions that the node is in."""
@@ -55,7 +57,7 @@ class Unit:
             return self._versions[key]
         source = self._sources.get(function)
         if source is None:
-            source = self._sources[function] = Source(function)
+            source = self._sources[function] = Source(function, self.reads)
         if len(types) != len(source.parameters):
             message = f"{source.name} takes {len(source.parameters)} arguments, and {len(types)} are given"
             if caller is None:
@@ -81,6 +83,11 @@ class Unit:
             if "math." in self._helpers[own_name]:
                 self.module("math")
         return own_name
+
+    def function(self, name, text):
+        """Adds a function of the language; returns its name."""
+        self._helpers.setdefault(name, text)
+        return name
 
     @staticmethod
     def kernel(version, node, head, lines):
