@@ -25,6 +25,26 @@ def shape_of(a):
     return a.shape
 
 
+def shifts(x, n):
+    return x << n, x >> n
+
+
+def shifts_right(x, n):
+    return x >> n, x >> 64, x >> 3
+
+
+def rows(a, b):
+    for i in range(len(a)):
+        x, y = b[i]
+        a[i] = x + i, y
+    a[0] = a[1, 1], a[1, 0]
+    return a
+
+
+def differences(a):
+    return np.diff(a)
+
+
 def rounds(x):
     return round(x), round(x * 3)
 
@@ -305,6 +325,27 @@ class Idioms(support.Comparisons):
     def test_functions_in_functions(self):
         self.compare(nested, np.arange(7.0), 5)
         self.compare(nested, np.arange(3), 0)
+
+    def test_shifts(self):
+        """Of numbers of NumPy by as many bits as they have, and more. Python's own grow."""
+        for kind in (np.int64, np.uint64, np.int32, np.uint8):
+            for x in (1, 77, 120):
+                for n in (0, 1, 7, 8, 31, 32, 63, 64, 65, 100):
+                    self.compare(shifts, kind(x), kind(n))
+        for n in (0, 5, 63, 64, 1000):
+            self.compare(shifts_right, -5, n)
+            self.compare(shifts_right, 5, n)
+
+    def test_rows(self):
+        self.compare(rows, np.zeros((4, 2)), np.arange(8).reshape(4, 2))
+        self.assertRaisesRegex(ValueError, "2 variables", dhpvm.jit(rows), np.zeros((4, 2)), np.zeros((4, 3)))
+        self.assertRaisesRegex(ValueError, "2 values", dhpvm.jit(rows), np.zeros((4, 3)), np.zeros((4, 2)))
+
+    def test_differences_of_bools(self):
+        mask = np.random.default_rng(1).random(20) > 0.5
+        self.compare(differences, mask)
+        self.compare(differences, mask.reshape(4, 5))
+        self.compare(differences, mask[:1])
 
     def test_powers_of_integers(self):
         for x in (0, 1, -1, 2, -3, 7):

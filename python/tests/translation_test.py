@@ -92,7 +92,7 @@ class Refused(unittest.TestCase):
 
         def f(x):
             return np.random.rand() + x[0]
-        self.refuse(f, "draw the numbers outside", X)
+        self.refuse(f, r"rng = np.random.default_rng\(seed\)", X)
 
         def f(x):
             return np.kron(x, x)

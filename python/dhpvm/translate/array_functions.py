@@ -220,6 +220,10 @@ def roll(a, shift, axis=None):
 
 
 def diff(a):
+    if a.dtype == bool and a.ndim == 1:
+        return a[1:] != a[:-1]
+    if a.dtype == bool and a.ndim == 2:
+        return a[:, 1:] != a[:, :-1]
     if a.ndim == 1:
         return a[1:] - a[:-1]
     if a.ndim == 2:

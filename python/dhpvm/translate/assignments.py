@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import lists, records, scopes, selections, views, whole
-from .types import NONE, UNKNOWN, Array, List, Scalar, Text, Tuple
+from . import dicts, lists, records, scopes, selections, views, whole
+from .types import NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple
 from .values import Value, quoted, tuple_of
 
 
@@ -48,6 +48,8 @@ class Assignments:
             self._unpack(target, value)
         elif isinstance(target, ast.Name) and isinstance(value, ast.List):
             lists.make(self, target, value)
+        elif isinstance(target, ast.Name) and dicts.is_new(self, value):
+            dicts.make(self, target, value)
         elif isinstance(target, ast.Name):
             self.store_value(target, self.expressions.value(value), value)
         elif isinstance(target, ast.Subscript):
@@ -71,11 +73,21 @@ class Assignments:
             several = self.expressions.value(value)
             if several.type == UNKNOWN:
                 return
-            if not isinstance(several.type, Tuple):
+            if isinstance(several.type, Array) and several.type.rank == 1:
+                parts = self._elements(target, self.expressions.named(value, several), value)
+            elif isinstance(several.type, Tuple):
+                parts = list(several.items) or self._results(several, value)
+            else:
                 self.source.fail(value, f"{several.type} cannot be unpacked")
-            nodes = [value] * len(several.type.items)
-            parts = list(several.items) or self._results(several, value)
+            nodes = [value] * len(parts)
         self._store_parts(target, parts, nodes)
+
+    def _elements(self, target, array, node):
+        """The elements of an array for as many variables."""
+        array, count = self.held(node, array), len(target.elts)
+        self.emit(f'assert({views.sizes(array)[0]} == {count}, "ValueError: {count} variables for a row of another '
+                  'size");', node)
+        return [views.at(array, (str(position),)) for position in range(count)]
 
     def _store_parts(self, target, parts, nodes):
         if len(parts) != len(target.elts):
@@ -119,7 +131,7 @@ class Assignments:
         if isinstance(value.type, Tuple):
             self._store_tuple(target, tuple_of(self._results(value, node)), node)
             return
-        if value.type == NONE or isinstance(value.type, (List, Text)):
+        if value.type == NONE or isinstance(value.type, (Dict, List, Text)):
             advice = "use it where it is needed" if isinstance(value.type, Text) else "it has one name"
             self.source.fail(node, f"{value.type} cannot be kept in a variable: {advice}")
         if value.view is not None:
@@ -221,6 +233,9 @@ class Assignments:
         if isinstance(self.expressions.value(target.value).type, List):
             lists.store_item(self, target, value, node)
             return
+        if isinstance(self.expressions.value(target.value).type, Dict):
+            dicts.store_item(self, target, value, node)
+            return
         if self._store_chosen(target, value):
             return
         mask = selections.condition(self.expressions, target)
@@ -233,12 +248,23 @@ class Assignments:
         self._note_written(target)
         if records.is_record(place):
             self._store_record(target, place, value, node)
+        elif value.items and isinstance(place.type, Array) and place.type.rank == 1 and \
+                all(isinstance(item.type, Scalar) for item in value.items):
+            self._store_row(target, place, value, node)
         elif isinstance(place.type, Array):
             self._store_elements(target, place, value, node)
         elif not isinstance(value.type, Scalar):
             self.source.fail(node, f"a number is needed here, and this is {value.type}")
         else:
             self.emit(f"{place.text} = {value.as_type(place.type)};", target)
+
+    def _store_row(self, target, place, value, node):
+        """a[i] = x, y: a row of two elements."""
+        items, size = [self.kept(item, node) for item in value.items], views.sizes(place)[0]
+        self.emit(f'assert({size} == {len(items)}, "ValueError: {len(items)} values for a row of another size");', node)
+        for position, item in enumerate(items):
+            element = ast.copy_location(ast.Subscript(target, ast.Constant(position), ast.Store()), target)
+            self._store_element(ast.fix_missing_locations(element), item, node)
 
     def _store_record(self, target, place, value, node):
         """p[i] = q[j]."""
@@ -321,6 +347,10 @@ class Assignments:
             self._store_selected(node.target, *selections.updated_elements(self.expressions, node, mask))
             return
         if isinstance(node.target, ast.Subscript):
+            base = self.expressions.value(node.target.value)
+            if isinstance(base.type, Dict):
+                dicts.update_item(self, node, base)
+                return
             updated = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
             if isinstance(self.expressions.value(node.target).type, Array) and \
                     self._store_chosen(node.target, self.expressions.value(updated)):

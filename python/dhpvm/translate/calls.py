@@ -7,9 +7,9 @@ import ast
 import builtins
 import math
 
-from . import creation, functions, lists, products, records, reductions, selections, sequences, views, whole
+from . import creation, dicts, functions, generators, lists, products, records, reductions, selections, sequences, views, whole
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
-from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, List, Scalar, promote
+from .types import BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, promote
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 
@@ -46,7 +46,8 @@ def call(expressions, node):
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
     for handle in (_conversion, _builtin, creation.create, sequences.of_call, library.of_call, reductions.of_call,
-                   products.of_call, _of_numpy, _of_math, _of_package, _of_user):
+                   products.of_call, generators.of_call, generators.primitive, _of_numpy, _of_math, _of_package,
+                   _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -60,7 +61,7 @@ def _advice(function):
         return "write a loop that fills an array"
     module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
     if "random" in module:
-        return "draw the numbers outside, np.random.default_rng(1).random(n), and pass the array"
+        return "make a generator in the function, rng = np.random.default_rng(seed), and write rng.normal()"
     if module in ("time", "builtins", "_io") or module.startswith(("numpy.linalg", "numpy.fft", "scipy")):
         return "call it outside of the function, and pass what it returns"
     return "docs/python.md lists the functions that can, and functions written in Python can be called"
@@ -87,6 +88,10 @@ def _method(expressions, node):
         return _clip(expressions, as_call) if name == "clip" else library.of_call(expressions, as_call, _numpy("round"))
     if isinstance(base.type, List):
         return lists.method(expressions, node, base)
+    if isinstance(base.type, Dict):
+        return dicts.method(expressions, node, base)
+    if base.type == GENERATOR:
+        return generators.method(expressions, node, base)
     if isinstance(base.type, Array):
         if name == "copy" and not node.args:
             if base.view is None and base.elements is None:
@@ -150,6 +155,8 @@ def _builtin(expressions, node, function):
             return constant(len(array.items))
         if isinstance(array.type, List):
             return lists.length(array)
+        if isinstance(array.type, Dict):
+            return dicts.length(array)
         if not isinstance(array.type, Array):
             expressions.fail(node, f"len of {array.type} cannot be compiled")
         return Value(whole.sizes(expressions, node, array)[0], INT)
@@ -357,6 +364,8 @@ def _of_package(expressions, node, function):
 
     if function is parallel.prange or function is builtins.range:
         expressions.fail(node, f"{function.__name__} stands in a for loop only")
+    if function is parallel.uniform or function is parallel.normal:
+        return generators.of_place(expressions, node, function)
     if function is parallel.atomic_add:
         if len(node.args) != 3 or node.keywords:
             expressions.fail(node, "atomic_add takes an array, an index and a number")

@@ -7,9 +7,9 @@ import ast
 import itertools
 import sys
 
-from . import lists, views, whole
+from . import dicts, lists, views, whole
 from .kernels import Kernel
-from .types import INT, NUMPY_NAMES, UNKNOWN, Array, List, Scalar, Tuple, literal, promote
+from .types import INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Tuple, literal, promote
 from .values import NOTHING, Value
 
 FILLS = {"zeros": 0, "empty": 0, "ones": 1, "full": None}
@@ -51,6 +51,8 @@ def _items(expressions, node, rank=1):
 def _of_list(expressions, node):
     """np.array([a, b, c], dtype=...), and a copy of an array."""
     given = _arguments(expressions, node, ["object", "dtype"])
+    if _is_list_of(expressions, given["object"]):
+        given["object"] = given["object"].args[0]
     name = element(expressions, given["dtype"]) if "dtype" in given else None
     if isinstance(given["object"], (ast.List, ast.Tuple)):
         items, shape = _items(expressions, given["object"])
@@ -62,6 +64,12 @@ def _of_list(expressions, node):
             if array.type == UNKNOWN or name in (None, array.type.element):
                 return array
             expressions.fail(node, "np.array of a list takes no other dtype here: write .astype(..) behind it")
+        if isinstance(whole.type, Dict):
+            keys = ast.copy_location(ast.Call(ast.Attribute(given["object"], "keys", ast.Load()), [], []), node)
+            whole = dicts.method(expressions, keys, whole)
+        if isinstance(whole.type, Array) and whole.text.endswith(("keys()", "values()")) and name in (
+                None, whole.type.element):  # of a dictionary: a new array
+            return whole
         if isinstance(whole.type, Array):
             expressions.fail(node, "np.array takes a list of numbers here: write .copy() of an array")
         values, shape = list(whole.items) or [whole], (len(whole.items) or 1,)
@@ -76,6 +84,12 @@ def _of_list(expressions, node):
         expressions.fail(node, "an empty list has no type: write np.zeros(0)")
     kinds = [Scalar(value.type.name) for value in values]
     return of_numbers(expressions, node, values, name or common_type(kinds).name, shape)
+
+
+def _is_list_of(expressions, node):
+    """list(x), whose items np.array takes."""
+    return isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and isinstance(
+        node.func, ast.Name) and node.func.id == "list" and expressions.statements.means(node.func, list)
 
 
 def create(expressions, node, function):

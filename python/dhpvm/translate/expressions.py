@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, creation, elementwise, lists, products, records, views, whole
-from .types import (BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, List, Record, Scalar, Text, Tuple, literal,
-                    promote)
+from . import calls, creation, dicts, elementwise, lists, products, records, views, whole
+from .types import (BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Text, Tuple,
+                    literal, promote)
 from .values import NOTHING, Value, constant, tuple_of
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -195,6 +195,8 @@ class Expressions:
             return self._item(node, base)
         if isinstance(base.type, List):
             return lists.item(self, node, base)
+        if isinstance(base.type, Dict):
+            return dicts.item(self, node, base)
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
         base = self.named(node, base)
@@ -289,6 +291,10 @@ class Expressions:
                 return folded
         if kind in BITWISE and result.is_float:
             self.fail(node, f"{BITWISE[kind]} is for integers, and these are {left.type} and {right.type}")
+        if kind in (ast.LShift, ast.RShift) and not (
+                right.is_constant and 0 <= right.constant < result.bits):
+            helper = self.unit.helper("shift_left" if kind is ast.LShift else "shift_right", result.name)
+            return Value(f"{helper}({left.as_type(result)}, {right.as_type(result)})", result)
         if kind in ARITHMETIC or kind in BITWISE:
             symbol = SYMBOLS[kind]
             return Value(f"({left.as_type(result)} {symbol} {right.as_type(result)})", result)
@@ -397,7 +403,15 @@ class Expressions:
 
     def _membership(self, node):
         """x in (1, 2)."""
-        value, given = self.value(node.left), node.comparators[0]
+        given = node.comparators[0]
+        if isinstance(given, (ast.Name, ast.Call)):
+            inner = given.func.value if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and \
+                given.func.attr == "keys" else given
+            dictionary = self.value(inner)
+            if isinstance(dictionary.type, Dict):
+                found = dicts.contains(self, node.left, dictionary)
+                return found if isinstance(node.ops[0], ast.In) else Value(f"(!{found.text})", BOOL)
+        value = self.value(node.left)
         if not isinstance(value.type, Text):
             value = self.scalar(node.left)
         if not isinstance(given, (ast.Tuple, ast.List, ast.Set)) or any(
@@ -469,7 +483,8 @@ _ADVICE = {
     ast.GeneratorExp: "write a loop, or an expression of whole arrays: np.sum(x * x)",
     ast.Lambda: "write a function with def, in the function or outside",
     ast.List: "make an array with np.array([a, b]), or give the list a name first",
-    ast.Dict: "pass what it holds as arguments",
+    ast.Dict: "give the dictionary a name first, d = {}",
+    ast.DictComp: "write a loop that sets its entries",
     ast.JoinedStr: "text can be made outside",
     ast.NamedExpr: "write an assignment before",
 }

@@ -34,6 +34,10 @@ HELPERS = {
     return r;
 }""",
     },
+    # By as many bits as the type has, and more: nothing is left but the sign.
+    "shift_left": {"integer": "fn NAME(a: T, b: T) -> T => if (b as u64) < BITS { a << b } else { ZERO };"},
+    "shift_right": {"integer": "fn NAME(a: T, b: T) -> T => "
+                               "if (b as u64) < BITS { a >> b } else if a < ZERO { ZERO - ONE } else { ZERO };"},
     "remainder": {"any": "fn NAME(a: T, b: T) -> T => a % b;"},
     # To the nearest integer, halves to the even one.
     "rint": {"float": """fn NAME(x: T) -> T {
@@ -88,6 +92,7 @@ def text(name, kind, own_name):
     for word, value in (("ZERO", "0"), ("ONE", "1"), ("TWO", "2"), ("HALF", "0.5")):
         number = value if "." in value or not is_float else f"{value}.0"
         body = body.replace(word, f"({number} as {kind})")
+    body = body.replace("BITS", f"{kind[1:]}u64")
     return body.replace("NAME", own_name).replace(": T", f": {kind}").replace("-> T", f"-> {kind}").replace(
         "T.infinity", f"{kind}.infinity")
 

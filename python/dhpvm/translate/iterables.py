@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import creation, lists, records, views
-from .types import INT, UNKNOWN, Array, List, Scalar
+from . import creation, dicts, lists, records, views
+from .types import INT, UNKNOWN, Array, Dict, List, Scalar
 from .values import Value
 
 
@@ -49,10 +49,20 @@ class Items:
         elif call is not None and self._is_numpys(call, "ndenumerate") and len(call.args) == 1:
             places, item = self._targets(target, 2, "np.ndenumerate gives a tuple of indices and an element")
             self._all(item, call.args[0], places)
+        elif call is not None and self._dictionary_of(call) is not None:
+            dicts.add_entries(self, target, iterated, self._dictionary_of(call), call.func.attr)
         elif isinstance(iterated, ast.Attribute) and iterated.attr == "flat":
             self._all(target, iterated.value)
         else:
             self._array(target, iterated)
+
+    def _dictionary_of(self, call):
+        """d of d.items() and d.values(); None for other calls."""
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("items", "values") or \
+                not isinstance(call.func.value, ast.Name) or call.args or call.keywords:
+            return None
+        found = self.statements.expressions.value(call.func.value)
+        return found if isinstance(found.type, Dict) else None
 
     def _is_numpys(self, call, name):
         return self.statements.means(call.func, getattr(sys.modules.get("numpy"), name, self))
@@ -181,6 +191,9 @@ class Items:
         array = expressions.value(iterated)
         if isinstance(array.type, List):
             self._list(target, iterated, array)
+            return
+        if isinstance(array.type, Dict):
+            dicts.add_entries(self, target, iterated, array)
             return
         if records.is_record(array):
             if array.type.rank != 1:

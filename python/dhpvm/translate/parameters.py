@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import views
-from .types import NONE, Array, Scalar, Text, Tuple, text
+from .types import GENERATOR, NONE, Array, Scalar, Text, Tuple, text
 from .values import Value
 
 
@@ -20,7 +20,7 @@ def passed(expressions, argument, value):
         return kind, [value.text, *numbers]
     if isinstance(value.type, Array):
         value = expressions.named(argument, value)
-    elif not isinstance(value.type, (Scalar, Text)) and value.type != NONE:
+    elif not isinstance(value.type, (Scalar, Text)) and value.type not in (NONE, GENERATOR):
         expressions.fail(argument, f"{value.type} cannot be passed on")
     return value.type, [value.text]
 

@@ -8,11 +8,11 @@ import re
 import sys
 from dataclasses import replace
 
-from . import parameters, scopes
+from . import dicts, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
-from .types import BOOL, NONE, UNKNOWN, Array, Given, Record, Scalar, Text, Tuple, join
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, Given, Record, Scalar, Text, Tuple, join
 from .values import Value, quoted
 from .views import PassedView, base_of
 from .variables import Variables
@@ -290,7 +290,10 @@ class Statements(Assignments, Loops):
 
     def _delete(self, node):
         for target in node.targets:
-            if not isinstance(target, ast.Name):
+            base = self.expressions.value(target.value) if isinstance(target, ast.Subscript) else None
+            if base is not None and isinstance(base.type, Dict):
+                dicts.delete_item(self, target, base)
+            elif not isinstance(target, ast.Name):
                 self.source.fail(node, "only variables can be deleted; elements of an array cannot")
 
     def _import(self, node):

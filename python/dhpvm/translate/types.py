@@ -30,6 +30,10 @@ class Scalar:
         return self.name in FLOATS
 
     @property
+    def bits(self):
+        return int(self.name[1:])
+
+    @property
     def is_integer(self):
         return self.name in INTEGERS
 
@@ -82,6 +86,26 @@ class List:
 
 
 @dataclass(frozen=True)
+class Dict:
+    """A dictionary of numbers. Types are UNKNOWN before the first entry is set."""
+
+    key: object
+    value: object
+
+    def __str__(self):
+        return "dictionary" if self.key == UNKNOWN else f"dictionary of {self.value} by {self.key}"
+
+    @property
+    def key_text(self):
+        return "str" if self.key == KEY_TEXT else self.key.name
+
+    @property
+    def text(self):
+        """As the language writes it."""
+        return f"Map<{self.key_text}, {self.value.name}>"
+
+
+@dataclass(frozen=True)
 class Text:
     """The type of this one text: functions are compiled for each."""
 
@@ -117,6 +141,8 @@ INT = Scalar("i64", True)
 FLOAT = Scalar("f64", True)
 NONE = Special("None")
 UNKNOWN = Special("unknown")
+KEY_TEXT = Special("text")  # of the keys of a dictionary
+GENERATOR = Special("Random")  # of random numbers
 
 
 def text(kind):
@@ -124,7 +150,7 @@ def text(kind):
     """
     if kind == NONE or isinstance(kind, (Given, Text)):
         return "i64"
-    return kind.text if isinstance(kind, Array) else kind.name
+    return kind.text if isinstance(kind, (Array, Dict)) else kind.name
 
 
 def numpy_name(name):
@@ -173,10 +199,21 @@ def join(a, b):
         return None if BOOL in (a, b) else promote(a, b)
     if isinstance(a, List) and isinstance(b, List):
         return _join_lists(a.element, b.element)
+    if isinstance(a, Dict) and isinstance(b, Dict):
+        key, value = _join_keys(a.key, b.key), join(a.value, b.value)
+        return None if None in (key, value) else Dict(key, value)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
         return None if None in items else Tuple(items)
     return None
+
+
+def _join_keys(a, b):
+    """Numbers that are equal in Python are one key: those of one kind can be."""
+    if KEY_TEXT in (a, b) or UNKNOWN in (a, b):
+        return join(a, b) if UNKNOWN in (a, b) or a == b else None
+    joined = join(a, b)
+    return joined if joined is None or a.is_float == b.is_float == joined.is_float else None
 
 
 def _join_lists(a, b):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .types import NONE, UNKNOWN, Array, List, Scalar, Text, Tuple, join
+from .types import NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple, join
 from .values import Value, constant
 
 # Words of the language, and names that translated functions use themselves.
@@ -109,7 +109,7 @@ class Variables:
             return constant(None)
         frame = self._frame_of(node.id)
         kind = self._types.get((frame.key, node.id), UNKNOWN)
-        if isinstance(kind, (Array, List, Tuple)):
+        if isinstance(kind, (Array, List, Dict, Tuple)):
             self._check_block(node, node.id)
         return self._views.get(node.id) or Value(self.text(node.id), kind)
 
