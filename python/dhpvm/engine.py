@@ -37,7 +37,7 @@ class Engine:
         if unknown:
             options.take({name: None for name in unknown}, known)
         engine = {name: value for name, value in given.items() if name in options.ENGINE}
-        self._program_options = {name: value for name, value in given.items() if name in options.PROGRAM - engine.keys()}
+        self._program_options = {name: value for name, value in given.items() if name not in engine}
         options.take(self._program_options, options.PROGRAM)
         self.cache_folder = cache.folder(engine)
         self._core = _core.Engine(options.take(engine, options.ENGINE))

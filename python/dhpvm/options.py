@@ -12,8 +12,8 @@ Rights = namedtuple("Rights", "read write environment run", defaults=((), (), Fa
 Rights.__doc__ = """The parts of the system that programs may use: folders with all below them, whether the environment
 may be read, and whether other programs may be started, which have all rights of the process."""
 
-ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "trace", "rights", "workers", "listen", "arrival",
-          "silence", "provider", "key", "certificate", "private_key", "authority", "seal", "list_kernels",
+ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "trace", "rights", "workers", "listen",
+          "arrival", "silence", "provider", "key", "certificate", "private_key", "authority", "seal", "list_kernels",
           "list_language"}
 PROGRAM = {"heap", "off_heap", "device_memory", "stack", "fuel", "deadline", "device", "jit", "jit_threshold",
            "jit_wait", "check_races", "policy", "batch", "rights"}

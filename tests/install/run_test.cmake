@@ -55,7 +55,8 @@ if(pkg_config)
       -o "${sample}/by_hand")
   run("10 values were clipped so far" "${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${libraries}" "${sample}/by_hand")
   # The static library has to be named where there is the other one as well.
-  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${pkg_config}" --static --cflags --libs dhpvm
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${pkg_config}" --static --cflags
+                          --libs dhpvm
                   OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
   string(REPLACE "-ldhpvm" "-l:libdhpvm.a" flags "${flags}")
   separate_arguments(flags)

@@ -7,7 +7,8 @@ import ast
 import builtins
 import math
 
-from . import creation, dicts, functions, generators, lists, products, records, reductions, selections, sequences, views, whole
+from . import (creation, dicts, functions, generators, lists, products, records, reductions, selections, sequences,
+               views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, promote
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
