@@ -73,11 +73,8 @@ Result<std::shared_ptr<Kernel>> HostDevice::load(const KernelImage& image) {
 
 Result<std::unique_ptr<Queue>> HostDevice::create_queue(QueueOptions options) {
   if (execution_ == HostExecution::kInline)
-    return std::unique_ptr<Queue>(std::make_unique<InlineQueue>(*this, std::move(options)));
-  auto queue = ThreadedQueue::create(*this, std::move(options));
-  if (queue.ok()) return queue;
-  return error(ErrorCode::kDeviceFailed, "device '{}' has no thread for a queue: {}", info().name,
-               queue.error().message());
+    return std::unique_ptr<Queue>(std::make_unique<InlineQueue>(*this, *pool_, std::move(options)));
+  return ThreadedQueue::create(*this, *pool_, std::move(options));
 }
 
 }  // namespace dhpvm::offload

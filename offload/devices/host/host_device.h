@@ -29,8 +29,6 @@ class HostDevice final : public DeviceBase {
   Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
 
-  ThreadPool& pool() { return *pool_; }
-
  private:
   const std::shared_ptr<ThreadPool> pool_;
   const HostExecution execution_;

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "offload/devices/host_code.h"
 
 namespace dhpvm::offload {
@@ -24,10 +25,17 @@ Status HostQueue::carry_out_one(Operation& operation) {
   return std::move(status).error().with_context("while " + describe(operation));
 }
 
-Result<std::unique_ptr<Queue>> ThreadedQueue::create(HostDevice& device, QueueOptions options) {
-  std::unique_ptr<ThreadedQueue> made(new ThreadedQueue(device, std::move(options)));
-  DHPVM_TRY(made->thread_.start_once("dhpvm-queue", [queue = made.get()] { queue->work(); }));
-  return std::unique_ptr<Queue>(std::move(made));
+Result<std::unique_ptr<Queue>> ThreadedQueue::create(DeviceBase& device, ThreadPool& pool,
+                                                     QueueOptions options, std::function<void()> prepare) {
+  std::unique_ptr<ThreadedQueue> made(new ThreadedQueue(device, pool, std::move(options)));
+  Status started =
+      made->thread_.start_once("dhpvm-queue", [queue = made.get(), prepare = std::move(prepare)] {
+        if (prepare) prepare();
+        queue->work();
+      });
+  if (started.ok()) return std::unique_ptr<Queue>(std::move(made));
+  return error(ErrorCode::kDeviceFailed, "device '{}' has no thread for a queue: {}", device.info().name,
+               started.error().message());
 }
 
 // Everything that the operations wait for has been submitted: they come to an end by themselves.

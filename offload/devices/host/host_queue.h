@@ -1,25 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two queues of the host: one does what it is given at once, the other has a thread for it.
+// The two queues of devices that compute with the host's processors: one does what it is given at once, the other has a
+// thread for it.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <vector>
 
 #include "base/adaptive_spin.h"
 #include "base/thread.h"
+#include "base/thread_pool.h"
 #include "offload/devices/checked_queue.h"
-#include "offload/devices/host/host_device.h"
 
 namespace dhpvm::offload {
 
 class HostQueue : public CheckedQueue {
  public:
-  HostQueue(HostDevice& device, QueueOptions options)
-      : CheckedQueue(device, std::move(options)), pool_(device.pool()) {}
+  // Kernels, which are HostKernels, run on `pool`.
+  HostQueue(DeviceBase& device, ThreadPool& pool, QueueOptions options)
+      : CheckedQueue(device, std::move(options)), pool_(pool) {}
   Status flush() override { return {}; }
 
  protected:
@@ -43,8 +46,10 @@ class InlineQueue final : public HostQueue {
 
 class ThreadedQueue final : public HostQueue {
  public:
-  // Fails when the system starts no thread.
-  static Result<std::unique_ptr<Queue>> create(HostDevice& device, QueueOptions options);
+  // The thread calls `prepare` before anything else, if there is one: to choose its processors, say, which the threads
+  // that it starts inherit. Fails when the system starts no thread.
+  static Result<std::unique_ptr<Queue>> create(DeviceBase& device, ThreadPool& pool, QueueOptions options,
+                                               std::function<void()> prepare = nullptr);
   ~ThreadedQueue() override;
   ThreadedQueue(const ThreadedQueue&) = delete;
   ThreadedQueue& operator=(const ThreadedQueue&) = delete;
