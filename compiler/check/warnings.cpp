@@ -110,9 +110,6 @@ class Warnings final : public LexicalWalk {
   // Whether what follows the statement is never reached.
   bool leaves(const ast::Stmt& stmt) {
     switch (stmt.kind) {
-      case StmtKind::kReturn:
-      case StmtKind::kBreak:
-      case StmtKind::kContinue: return true;
       case StmtKind::kExpr: return !stmt.gives_value && is_builtin_call(*stmt.value, "trap");
       case StmtKind::kBlock:
         return std::any_of(stmt.body.begin(), stmt.body.end(),
@@ -132,7 +129,7 @@ class Warnings final : public LexicalWalk {
         }
         return takes_all;
       }
-      default: return false;
+      default: return ast::is_jump(stmt.kind);
     }
   }
 
@@ -140,15 +137,9 @@ class Warnings final : public LexicalWalk {
 
   // Whether the statement leaves the loop of this label by `break`, which has to name it in inner loops.
   static bool breaks(const ast::Stmt& stmt, std::string_view label, LoopDepth depth) {
-    switch (stmt.kind) {
-      case StmtKind::kBreak:
-        return stmt.label.empty() ? depth == LoopDepth::kInside : stmt.label.text == label;
-      case StmtKind::kWhile:
-      case StmtKind::kForRange:
-      case StmtKind::kForEach:
-      case StmtKind::kParallelFor: depth = LoopDepth::kInInnerLoop; break;
-      default: break;
-    }
+    if (stmt.kind == StmtKind::kBreak)
+      return stmt.label.empty() ? depth == LoopDepth::kInside : stmt.label.text == label;
+    if (ast::is_loop(stmt.kind)) depth = LoopDepth::kInInnerLoop;
     return breaks_inside(stmt, label, depth);
   }
   // The same of a part of it: an expression can break, too.

@@ -22,7 +22,7 @@ constexpr int kMethodOfArrays = 2;
 constexpr int kModule = 9;
 
 constexpr std::string_view kKeywords[] = {
-#define X(name, text, role) text,
+#define X(name, text, ...) text,
     DHPVM_KEYWORDS(X)
 #undef X
 };

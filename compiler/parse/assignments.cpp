@@ -49,8 +49,11 @@ ast::Stmt* AssignmentParser::expression_statement() {
   node->value = expr;
   const bool unknown_word = expr->kind == ExprKind::kName && starts_expression() && !token().first_on_line;
   if (unknown_word) {
-    constexpr std::string_view kWords[] = {"return", "break", "continue", "let",
-                                           "var",    "while", "match",    "use"};
+    constexpr std::string_view kWords[] = {
+#define X(name, text, ...) text,
+        DHPVM_WORD_STATEMENTS(X)
+#undef X
+    };
     const std::string_view word = expr->name.text;
     auto& problem = error(expr->range, "`{}` begins no statement", word);
     if (const std::string_view near = nearest_name(word, kWords); !near.empty())

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/parse/statement_kinds.h"
 #include "compiler/text/source.h"
 
 namespace dhpvm::compiler::ast {
@@ -224,28 +225,6 @@ struct Expr {
 
 // ------------------------------------------------------------------------------------------- statements
 
-enum class StmtKind : std::uint8_t {
-  kError,
-  kBlock,        // { body }
-  kLet,          // let name: type = value;  type and value may be null (a `let` without value is a syntax
-                 // error, and becomes a kLet whose value is kError);
-                 // patterns[0] stands for the name where a tuple is taken apart; likewise in kVar
-  kVar,          // var name: type = value;  likewise, at least one of the two present
-  kAssign,       // place = value;
-  kUpdate,       // place binary= value;
-  kExpr,         // value;  without the `;` it is the value of the block around it (gives_value)
-  kIf,           // if value body[0] else otherwise; body[0] is a kBlock; otherwise null, a kBlock or a kIf
-  kWhile,        // while value body[0]
-  kForRange,     // for name in value..limit step step body[0]; step may be null
-  kForEach,      // for index_name, name in value body[0]; index_name may be empty, patterns[0] is for name
-  kBreak,        // of the loop `label`, or of the innermost
-  kContinue,     // likewise
-  kReturn,       // return value; value may be null
-  kMatch,        // match value { arms }, each arm with a `body`
-  kUse,          // use name = value; closed at the end of the enclosing block
-  kParallelFor,  // hints, dimensions, reductions, body[0]
-};
-
 // One range of a parallel loop.
 struct Dimension {
   Name name;
@@ -283,6 +262,7 @@ struct ParallelFor {
   std::vector<Reduction> reductions;
 };
 
+// statement_kinds.h says which fields each kind has.
 struct Stmt {
   StmtKind kind = StmtKind::kError;
   BinaryOp binary = BinaryOp::kAdd;

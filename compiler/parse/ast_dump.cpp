@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/parse/ast_children.h"
+
 namespace dhpvm::compiler {
 namespace {
 
@@ -272,22 +274,31 @@ std::string dump(const ast::Expr& e) {
 
 namespace {
 
+// The head, the name and the parts in their order: that says enough of most statements.
+std::string in_order(const ast::Stmt& s) {
+  const ast::Name& name = ast::is_jump(s.kind) ? s.label : s.name;
+  std::vector<std::string> parts;
+  if (!name.empty()) parts.emplace_back(name.text);
+  const auto add = [&](const auto& part) { parts.push_back(dump(part)); };
+  ast::for_each_child(
+      s, ast::Overloaded{[&](const ast::Expr& part) { add(part); }, [&](const ast::Stmt& part) { add(part); },
+                         [&](const ast::Type& part) { add(part); },
+                         [&](const ast::Arm& part) { parts.push_back(arm(part)); },
+                         [&](const ast::Function& part) { parts.push_back(function(part)); }});
+  if (parts.empty()) return std::string(ast::head_of(s.kind));
+  Form form(ast::head_of(s.kind));
+  for (const std::string& part : parts) form.add(part);
+  return form.end();
+}
+
 std::string unlabelled(const ast::Stmt& s) {
   switch (s.kind) {
-    case StmtKind::kError: return "error";
     case StmtKind::kBlock: return Form("block").nodes(s.body).end();
-    case StmtKind::kLet: return Form("let").add(variable(s)).node(s.type).node(s.value).end();
-    case StmtKind::kVar: return Form("var").add(variable(s)).node(s.type).node(s.value).end();
-    case StmtKind::kAssign: return Form("=").node(s.place).node(s.value).end();
+    case StmtKind::kLet:
+    case StmtKind::kVar: return Form(ast::head_of(s.kind)).add(variable(s)).node(s.type).node(s.value).end();
     case StmtKind::kUpdate:
       return Form(std::string(to_string(s.binary)) + "=").node(s.place).node(s.value).end();
     case StmtKind::kExpr: return s.gives_value ? Form("value").node(s.value).end() : dump(*s.value);
-    case StmtKind::kIf: {
-      Form form("if");
-      form.node(s.value).nodes(s.body);
-      return s.otherwise == nullptr ? form.end() : form.node(s.otherwise).end();
-    }
-    case StmtKind::kWhile: return Form("while").node(s.value).nodes(s.body).end();
     case StmtKind::kForRange:
       return Form("for")
           .add(s.name.text)
@@ -304,26 +315,15 @@ std::string unlabelled(const ast::Stmt& s) {
           .node(s.value)
           .nodes(s.body)
           .end();
-    case StmtKind::kBreak: return s.label.empty() ? "break" : Form("break").add(s.label.text).end();
-    case StmtKind::kContinue: return s.label.empty() ? "continue" : Form("continue").add(s.label.text).end();
-    case StmtKind::kReturn: return Form("return").node(s.value).end();
-    case StmtKind::kMatch: {
-      Form form("match");
-      form.node(s.value);
-      for (const ast::Arm& a : s.arms) form.add(arm(a));
-      return form.end();
-    }
-    case StmtKind::kUse: return Form("use").add(s.name.text).node(s.value).end();
     case StmtKind::kParallelFor: return parallel(s);
+    default: return in_order(s);
   }
-  return "?";
 }
 
 }  // namespace
 
 std::string dump(const ast::Stmt& s) {
-  const bool is_jump = s.kind == StmtKind::kBreak || s.kind == StmtKind::kContinue;
-  if (s.label.empty() || is_jump) return unlabelled(s);
+  if (s.label.empty() || ast::is_jump(s.kind)) return unlabelled(s);
   return Form("label").add(s.label.text).add(unlabelled(s)).end();
 }
 

@@ -16,7 +16,7 @@ struct Spelling {
 };
 
 constexpr Spelling kKeywords[] = {
-#define X(name, text, role) {TokenKind::name, text},
+#define X(name, text, ...) {TokenKind::name, text},
     DHPVM_KEYWORDS(X)
 #undef X
 };

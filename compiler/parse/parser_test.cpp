@@ -146,7 +146,7 @@ TEST(ParserTest, SimpleStatements) {
   EXPECT_EQ(body_of("x = 1; a[i, j] *= 2; p.x >>= 3; f(x); { }"),
             "(block (= x 1) (*= (index a i j) 2) (>>= (. p x) 3) (call f x) (block))");
   EXPECT_EQ(body_of("return; return 1 + 2; break; continue;"),
-            "(block (return _) (return (+ 1 2)) break continue)");
+            "(block return (return (+ 1 2)) break continue)");
   EXPECT_EQ(body_of("use file = io.open(\"x\", \"r\");"),
             "(block (use file (call (. io open) \"x\" \"r\")))");
   EXPECT_EQ(body_of("fn(x) { }(1);"), "(block (call (fn (params (x _)) _ (block)) 1))");
@@ -167,7 +167,7 @@ TEST(ParserTest, Branches) {
   EXPECT_EQ(
       body_of("match v { 1, 2 => f(); 3..10 => { g(); } Circle c => h(c); null => return; else => x = 1; }"),
       "(block (match v (arm 1 2 => (call f)) (arm (.. 3 10) => (block (call g))) "
-      "(arm (type Circle c) => (call h c)) (arm null => (return _)) (arm else => (= x 1))))");
+      "(arm (type Circle c) => (call h c)) (arm null => return) (arm else => (= x 1))))");
 }
 
 TEST(ParserTest, Loops) {

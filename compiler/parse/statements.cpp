@@ -51,8 +51,7 @@ ast::Stmt* StatementParser::body(std::string_view what) {
     advance();
     return error_stmt();
   }
-  const bool could_be_statement = starts_expression() || at(TokenKind::kReturn) || at(TokenKind::kBreak) ||
-                                  at(TokenKind::kContinue) || at(TokenKind::kFor) || at(TokenKind::kWhile);
+  const bool could_be_statement = starts_expression() || begins_statement(kind());
   if (!could_be_statement) {
     error(token().first_on_line ? cursor_.gap() : range(), "expected `{{` before the body of `{}`", what);
     return error_stmt();

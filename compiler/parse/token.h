@@ -8,45 +8,39 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/parse/statement_kinds.h"
+
 namespace dhpvm::compiler {
 
 // The place of a keyword: it begins a statement, or a declaration of a file, or stands within others. Recovery goes
 // on at those that begin something. `const` stands within, because it may be misplaced anywhere.
 enum class KeywordRole : std::uint8_t { kNone, kStatement, kDeclaration, kWithin };
 
-// X(enumerator, text, role): keywords.
+// X(enumerator, text, role, ...): keywords. Those of statement_kinds.h have more columns.
 #define DHPVM_KEYWORDS(X)                  \
   X(kAs, "as", kWithin)                    \
-  X(kBreak, "break", kStatement)           \
   X(kCatch, "catch", kWithin)              \
   X(kClass, "class", kDeclaration)         \
   X(kConst, "const", kWithin)              \
-  X(kContinue, "continue", kStatement)     \
   X(kElse, "else", kWithin)                \
   X(kEnum, "enum", kDeclaration)           \
   X(kExtern, "extern", kDeclaration)       \
   X(kFalse, "false", kWithin)              \
   X(kFn, "fn", kDeclaration)               \
   X(kFor, "for", kStatement)               \
-  X(kIf, "if", kStatement)                 \
   X(kImport, "import", kDeclaration)       \
   X(kIn, "in", kWithin)                    \
   X(kInit, "init", kWithin)                \
   X(kInterface, "interface", kDeclaration) \
   X(kIntrinsic, "intrinsic", kDeclaration) \
   X(kIs, "is", kWithin)                    \
-  X(kLet, "let", kStatement)               \
-  X(kMatch, "match", kStatement)           \
   X(kNull, "null", kWithin)                \
   X(kParallel, "parallel", kStatement)     \
-  X(kReturn, "return", kStatement)         \
   X(kStruct, "struct", kDeclaration)       \
   X(kThis, "this", kWithin)                \
   X(kTrue, "true", kWithin)                \
   X(kTry, "try", kStatement)               \
-  X(kUse, "use", kStatement)               \
-  X(kVar, "var", kStatement)               \
-  X(kWhile, "while", kStatement)
+  DHPVM_WORD_STATEMENTS(X)
 
 // X(enumerator, text): punctuation. The lexer takes the longest that fits.
 #define DHPVM_PUNCTUATION(X)   \
@@ -122,7 +116,7 @@ enum class TokenKind : std::uint8_t {
 // kNone if it is no keyword.
 constexpr KeywordRole role_of(TokenKind kind) {
   switch (kind) {
-#define X(name, text, role) \
+#define X(name, text, role, ...) \
   case TokenKind::name: return KeywordRole::role;
     DHPVM_KEYWORDS(X)
 #undef X

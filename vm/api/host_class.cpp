@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kHandle = "handle";
 
 constexpr std::string_view kKeywords[] = {
-#define X(enumerator, text, role) text,
+#define X(enumerator, text, ...) text,
     DHPVM_KEYWORDS(X)
 #undef X
 };
