@@ -133,10 +133,23 @@ struct Patch {
   std::string_view expected;
 };
 
-TEST(File, PatchedFilesAreRefusedWithAReason) {
-  const auto section = [](Section kind, std::size_t at, std::uint8_t value) {
-    return [=](Bytes& f) { f[start_of(f, kind) + at] = std::byte{value}; };
-  };
+// Each file is refused with its reason, in one line.
+void expect_refused(std::span<const Patch> patches) {
+  const Bytes original = write_module(tour());
+  for (std::size_t i = 0; i < patches.size(); ++i) {
+    Bytes file = original;
+    patches[i].change(file);
+    fix_checksums(file);
+    const Result<Module> module = read_module(file);
+    ASSERT_FALSE(module.ok()) << i;
+    EXPECT_EQ(module.error().code(), patches[i].code) << i << ": " << module.error().message();
+    EXPECT_NE(module.error().message().find(patches[i].expected), std::string::npos)
+        << i << ": " << module.error().message();
+    EXPECT_EQ(module.error().message().find('\n'), std::string::npos);
+  }
+}
+
+TEST(File, BadHeadersAreRefused) {
   const Patch patches[] = {
       {[](Bytes& f) { f[0] = std::byte{'E'}; }, ErrorCode::kMalformed, "does not begin with \"DHPV\""},
       {[](Bytes& f) { put<std::uint16_t>(f, 4, 2); }, ErrorCode::kUnsupported,
@@ -167,6 +180,15 @@ TEST(File, PatchedFilesAreRefusedWithAReason) {
          put<std::uint64_t>(f, row + 16, get<std::uint64_t>(f, row + 16) - 20);
        },
        ErrorCode::kMalformed, "a gap before section types"},
+  };
+  expect_refused(patches);
+}
+
+TEST(File, BadSectionsAreRefused) {
+  const auto section = [](Section kind, std::size_t at, std::uint8_t value) {
+    return [=](Bytes& f) { f[start_of(f, kind) + at] = std::byte{value}; };
+  };
+  const Patch patches[] = {
       {section(Section::kStrings, 0, 0x7f), ErrorCode::kMalformed, "section strings, offset"},
       {section(Section::kStrings, 1, 0x7f), ErrorCode::kMalformed, "cut off"},
       {section(Section::kTypes, 0, 0x7e), ErrorCode::kMalformed, "section types, offset"},
@@ -201,18 +223,7 @@ TEST(File, PatchedFilesAreRefusedWithAReason) {
        },
        ErrorCode::kMalformed, ""},
   };
-  const Bytes original = write_module(tour());
-  for (std::size_t i = 0; i < std::size(patches); ++i) {
-    Bytes file = original;
-    patches[i].change(file);
-    fix_checksums(file);
-    const Result<Module> module = read_module(file);
-    ASSERT_FALSE(module.ok()) << i;
-    EXPECT_EQ(module.error().code(), patches[i].code) << i << ": " << module.error().message();
-    EXPECT_NE(module.error().message().find(patches[i].expected), std::string::npos)
-        << i << ": " << module.error().message();
-    EXPECT_EQ(module.error().message().find('\n'), std::string::npos);
-  }
+  expect_refused(patches);
 }
 
 TEST(File, DamageIsFoundByTheChecksums) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 #include "bytecode/assembler.h"
@@ -159,9 +160,20 @@ TEST(Verifier, AcceptsGoodBodies) {
   }
 }
 
-TEST(Verifier, RefusesBadBodies) {
+// Each module is refused with words that its author can act on. `module_of` makes it of a case's text.
+template <typename ModuleOf>
+void expect_refused(std::span<const Case> cases, ModuleOf&& module_of) {
+  for (const Case& c : cases) {
+    const Status status = verify_text(module_of(c.text));
+    ASSERT_FALSE(status.ok()) << c.text;
+    EXPECT_EQ(status.error().code(), ErrorCode::kUnverified) << c.text << "\n" << status.error().to_string();
+    EXPECT_NE(status.error().message().find(c.expected), std::string::npos) << c.text << "\n"
+                                                                            << status.error().to_string();
+  }
+}
+
+TEST(Verifier, RefusesBadOperands) {
   const Case cases[] = {
-      // Encoding.
       {"word 0xffff", "unknown opcode 65535"},
       {"word 0x10000", "operand a is 1, and must be 0"},  // nop
       {"trap.text $99", "string 99 does not exist"},
@@ -203,7 +215,12 @@ TEST(Verifier, RefusesBadBodies) {
       {"string.concat r16, r5, -1", "-1 strings from R5 on"},
       {"string.concat r16, r19, 2", "2 strings from R19 on"},
       {"array.copy r1, r1, p10", "the three primitive operands leave the bank"},
-      // Branches.
+  };
+  expect_refused(cases, with_body);
+}
+
+TEST(Verifier, RefusesBadBranches) {
+  const Case cases[] = {
       {"jump 0", "a branch may not lead backward"},
       {"jump -1", "a branch may not lead backward"},
       {"A:\n jump.if p0, A", "a branch may not lead backward"},
@@ -215,7 +232,12 @@ TEST(Verifier, RefusesBadBodies) {
       {"jump.null r0, 2147483647", "outside the function"},
       {"loop -2147483648", "outside the function"},
       {"jump 2\n const p0, 5", "a branch leads into the middle of an instruction"},
-      // Definite assignment.
+  };
+  expect_refused(cases, with_body);
+}
+
+TEST(Verifier, RefusesUnassignedRegisters) {
+  const Case cases[] = {
       {"add.i64 p0, p2, p0", "P2 is not assigned on every path to here"},
       {"add.i64 p0, p0, p2", "P2 is not assigned on every path to here"},
       {"fma.f64 p0, p0, p0, p2", "P2 is not assigned on every path to here"},
@@ -233,7 +255,12 @@ TEST(Verifier, RefusesBadBodies) {
       {"array.copy r1, r1, p0", "position or count: P2 is not assigned"},
       {"call p2, r0, two", "argument: P2 is not assigned"},
       {"call p0, r16, two", "R16 is not assigned"},
-      // Types of references.
+  };
+  expect_refused(cases, with_body);
+}
+
+TEST(Verifier, RefusesReferencesOfWrongTypes) {
+  const Case cases[] = {
       {"jump.if p0, A\n move.r r0, r1\nA:\n move.r r16, r0",
        "R0 holds objects of different types on the paths to here"},
       {"move.r r16, r11\n jump.if p0, A\n move.r r16, r6\nA:\n jump.null r16, End",
@@ -293,7 +320,12 @@ TEST(Verifier, RefusesBadBodies) {
       {"string.concat r16, r4, 2", "a string: R4 is [Named], wanted is str"},
       {"string.concat r16, r5, 2", "a string: R6 is Shape, wanted is str"},
       {"trap.message r0", "a string: R0 is Node, wanted is str"},
-      // Calls.
+  };
+  expect_refused(cases, with_body);
+}
+
+TEST(Verifier, RefusesBadCalls) {
+  const Case cases[] = {
       {"move.r r16, r0\n move.r r17, r0\n call p0, r16, two", "argument: R17 is Node, wanted is [f64]"},
       {"move.r r17, r1\n call p0, r16, two", "R16 is not assigned"},
       {"call p0, r19, two", "2 arguments or results in a window from R19 on leave the bank"},
@@ -314,17 +346,16 @@ TEST(Verifier, RefusesBadBodies) {
       {"parallel.for p9, r1, #0", "4 arguments or results in a window from P9 on leave the bank"},
       {"imm p2, 0\n imm p3, 0\n parallel.for p0, r2, #0", "argument: R2 is [Node], wanted is [f64]"},
       {"imm p2, 0\n imm p3, 0\n parallel.for p0, r1, #0\n move.p p1, p3", "P3 is not assigned"},
-      // Returns.
+  };
+  expect_refused(cases, with_body);
+}
+
+TEST(Verifier, RefusesBadReturns) {
+  const Case cases[] = {
       {"return.r r0", "the function does not have one reference result"},
       {"call p0, r20, nothing\n return", "result: P0 is not assigned"},
   };
-  for (const Case& c : cases) {
-    const Status status = verify_text(with_body(c.text));
-    ASSERT_FALSE(status.ok()) << c.text;
-    EXPECT_EQ(status.error().code(), ErrorCode::kUnverified) << c.text << "\n" << status.error().to_string();
-    EXPECT_NE(status.error().message().find(c.expected), std::string::npos) << c.text << "\n"
-                                                                            << status.error().to_string();
-  }
+  expect_refused(cases, with_body);
 }
 
 TEST(Verifier, RefusesBadFunctions) {
@@ -446,11 +477,17 @@ TEST(Verifier, RefusesBadTypes) {
   }
 }
 
-TEST(Verifier, RefusesBadKernels) {
-  const std::string_view prelude =
-      "type struct Flat\nfield x: f32\ntype struct Deep\nfield s: str\n"
-      "type array [f64]: f64\ntype array [Flat]: Flat\ntype array [Deep]: Deep\ntype array [str]: str\n"
-      "type class C\nimport now() -> i64\n";
+// What the kernels below take and call.
+constexpr std::string_view kKernelTypes =
+    "type struct Flat\nfield x: f32\ntype struct Deep\nfield s: str\n"
+    "type array [f64]: f64\ntype array [Flat]: Flat\ntype array [Deep]: Deep\ntype array [str]: str\n"
+    "type class C\nimport now() -> i64\n";
+
+std::string with_kernel_types(std::string_view text) {
+  return std::string(kKernelTypes) + std::string(text) + "\n";
+}
+
+TEST(Verifier, RefusesKernelsOfWrongTypes) {
   const Case cases[] = {
       {"kernel #9 dims 1", "kernel 0: function 9 does not exist"},
       {"function k(i64) registers 1 0\nreturn\nend\nkernel k dims 0", "kernel 0: 0 dimensions, not 1 to 3"},
@@ -481,6 +518,12 @@ TEST(Verifier, RefusesBadKernels) {
        "takes [str], and parallel loops only arrays"},
       {"function k(i64, [Deep]) registers 1 1\nreturn\nend\nkernel k dims 1",
        "takes [Deep], and parallel loops only arrays"},
+  };
+  expect_refused(cases, with_kernel_types);
+}
+
+TEST(Verifier, RefusesBadCodeInKernels) {
+  const Case cases[] = {
       {"function k(i64) registers 1 1\nnew r0, C\nreturn\nend\nkernel k dims 1",
        "kernel 0: function 0 (k), word 0: new is not allowed in parallel loops: it makes an object"},
       {"function k(i64) registers 1 1\nnop\nline \"a.dhp\" 12:3\nconst.string r0, \"name\"\nreturn\nend\n"
@@ -517,6 +560,12 @@ TEST(Verifier, RefusesBadKernels) {
       {"function k(i64, [f64]) registers 4 2\ncall p1, r0, g\nreturn\nend\nfunction g()\nreturn\nend\nkernel "
        "k dims 1",
        "call overwrites a captured array"},
+  };
+  expect_refused(cases, with_kernel_types);
+}
+
+TEST(Verifier, RefusesBadNamesAndBlocksOfKernels) {
+  const Case cases[] = {
       {"function k(i64, [f64]) registers 1 1\nreturn\nend\nkernel k dims 1 array \"x\" array \"y\"",
        "kernel 0: 2 names for 1 arrays"},
       {"function k(i64, [f64]) registers 1 1\nreturn\nend\nkernel k dims 1 parts $99",
@@ -530,13 +579,10 @@ TEST(Verifier, RefusesBadKernels) {
       {"function k(i64, i64, i64, i64, i64) registers 5 0\nreturn\nend\nkernel k dims 2 counter 4 rows 2",
        "the bounds of its blocks are not three captured scalars"},
   };
-  for (const Case& c : cases) {
-    const Status status = verify_text(std::string(prelude) + std::string(c.text) + "\n");
-    ASSERT_FALSE(status.ok()) << c.text;
-    EXPECT_EQ(status.error().code(), ErrorCode::kUnverified) << c.text << "\n" << status.error().to_string();
-    EXPECT_NE(status.error().message().find(c.expected), std::string::npos) << c.text << "\n"
-                                                                            << status.error().to_string();
-  }
+  expect_refused(cases, with_kernel_types);
+}
+
+TEST(Verifier, AcceptsKernels) {
   for (const std::string_view good :
        {"function k(i64, i64, i64, i64, [f64], [f64]) registers 5 2\ntrap.text \"no\"\nend\n"
         "kernel k dims 1 array \"x\" parts \"sums\" counter 4 rows 1",
@@ -547,7 +593,7 @@ TEST(Verifier, RefusesBadKernels) {
         "function k(i64, [f64], [Flat]) registers 3 4\nimm p0, 0\nmove.r r2, r0\nmove.p p1, p0\ncall p1, r2, "
         "g\nreturn\nend\n"
         "function g(i64, [f64]) registers 1 1\nstore.f64 r0, p0, p0\nreturn\nend\nkernel k dims 1"}) {
-    const Status status = verify_text(std::string(prelude) + std::string(good) + "\n");
+    const Status status = verify_text(with_kernel_types(good));
     EXPECT_TRUE(status.ok()) << good << "\n" << status.error().to_string();
   }
 }
