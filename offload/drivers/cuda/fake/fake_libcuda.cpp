@@ -8,57 +8,10 @@
 #include <new>
 #include <utility>
 
-#include "offload/drivers/cuda/fake/fake_state.h"
-
-#define FAKE extern "C" __attribute__((visibility("default")))
+#include "offload/drivers/cuda/fake/fake_call.h"
 
 namespace dhpvm::offload::cu::fake {
 namespace {
-
-// With the mutex. The code that a call of `symbol` returns before it looks at its arguments.
-Code begin_call(const char* symbol, bool needs_context) {
-  State& all = state();
-  if (in_host_function()) {
-    ++all.counts.misuses;
-    return CUDA_ERROR_NOT_PERMITTED;
-  }
-  if (!all.initialised) return CUDA_ERROR_NOT_INITIALIZED;
-  for (auto fault = all.faults.begin(); fault != all.faults.end(); ++fault) {
-    if (fault->symbol != symbol || fault->skip-- > 0) continue;
-    const Code code = fault->code;
-    all.faults.erase(fault);
-    return code;
-  }
-  if (!needs_context) return CUDA_SUCCESS;
-  if (current().empty()) {
-    ++all.counts.misuses;
-    return CUDA_ERROR_INVALID_CONTEXT;
-  }
-  return current().back()->lost;
-}
-
-Code misuse(Code code) {
-  ++state().counts.misuses;
-  return code;
-}
-
-// Whether a call that gives something back does nothing at all. Otherwise it does so even if the device is
-// lost, for which the real driver needs the end of the context.
-bool is_void(Code code) {
-  return code == CUDA_ERROR_NOT_PERMITTED || code == CUDA_ERROR_NOT_INITIALIZED ||
-         code == CUDA_ERROR_INVALID_CONTEXT;
-}
-
-#define FAKE_RELEASE(symbol)                     \
-  State& all = state();                          \
-  std::unique_lock lock(all.mutex);              \
-  const Code answer = begin_call(#symbol, true); \
-  if (is_void(answer)) return answer
-
-#define FAKE_CALL(symbol, needs_context) \
-  State& all = state();                  \
-  std::unique_lock lock(all.mutex);      \
-  if (const Code code = begin_call(#symbol, needs_context); code != CUDA_SUCCESS) return code
 
 void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
@@ -403,110 +356,6 @@ FAKE Code cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, un
   });
   return CUDA_SUCCESS;
 }
-
-FAKE Code cuLaunchHostFunc(Stream stream, HostFunction function, void* data) {
-  FAKE_CALL(cuLaunchHostFunc, true);
-  push(*stream, [=] {
-    in_host_function() = true;
-    function(data);
-    in_host_function() = false;
-  });
-  return CUDA_SUCCESS;
-}
-
-FAKE Code cuStreamCreate(Stream* stream, unsigned flags) {
-  FAKE_CALL(cuStreamCreate, true);
-  if (flags != kStreamNonBlocking) return misuse(CUDA_ERROR_INVALID_VALUE);
-  *stream = new CUstream_st;
-  (*stream)->context = current().back();
-  (*stream)->thread = std::thread([created = *stream] { run_stream(*created); });
-  ++all.counts.streams;
-  return CUDA_SUCCESS;
-}
-
-FAKE Code cuStreamDestroy_v2(Stream stream) {
-  FAKE_RELEASE(cuStreamDestroy_v2);
-  stream->closing = true;
-  all.changed.notify_all();
-  lock.unlock();
-  stream->thread.join();
-  lock.lock();
-  --all.counts.streams;
-  delete stream;
-  return answer;
-}
-
-FAKE Code cuStreamWaitEvent(Stream stream, Event event, unsigned flags) {
-  FAKE_CALL(cuStreamWaitEvent, true);
-  if (flags != 0) return misuse(CUDA_ERROR_INVALID_VALUE);
-  if (event->latest == nullptr) return CUDA_SUCCESS;
-  push(*stream, [record = event->latest, stream] {
-    std::unique_lock inner(state().mutex);
-    state().changed.wait(inner, [&] { return record->done || stream->context->lost != CUDA_SUCCESS; });
-  });
-  return CUDA_SUCCESS;
-}
-
-FAKE Code cuStreamSynchronize(Stream stream) {
-  FAKE_CALL(cuStreamSynchronize, true);
-  wait_until_idle(*stream, lock);
-  return stream->context->lost;
-}
-
-FAKE Code cuEventCreate(Event* event, unsigned flags) {
-  FAKE_CALL(cuEventCreate, true);
-  if ((flags & ~(kEventBlockingSync | kEventDisableTiming)) != 0) return misuse(CUDA_ERROR_INVALID_VALUE);
-  *event = new CUevent_st{(flags & kEventDisableTiming) == 0, nullptr};
-  ++all.counts.events;
-  ++all.counts.events_created;
-  return CUDA_SUCCESS;
-}
-
-FAKE Code cuEventDestroy_v2(Event event) {
-  FAKE_RELEASE(cuEventDestroy_v2);
-  --all.counts.events;
-  delete event;
-  return answer;
-}
-
-FAKE Code cuEventRecord(Event event, Stream stream) {
-  FAKE_CALL(cuEventRecord, true);
-  event->latest = std::make_shared<Record>();
-  push(*stream, [record = event->latest] {
-    const std::lock_guard inner(state().mutex);
-    record->when = std::chrono::steady_clock::now();
-    record->done = true;
-    state().changed.notify_all();
-  });
-  return CUDA_SUCCESS;
-}
-
-FAKE Code cuEventQuery(Event event) {
-  FAKE_CALL(cuEventQuery, true);
-  return event->latest == nullptr || event->latest->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
-}
-
-FAKE Code cuEventSynchronize(Event event) {
-  FAKE_CALL(cuEventSynchronize, true);
-  CUctx_st& context = *current().back();
-  const std::shared_ptr<Record> record = event->latest;
-  if (record != nullptr) all.changed.wait(lock, [&] { return record->done || context.lost != CUDA_SUCCESS; });
-  return context.lost;
-}
-
-FAKE Code cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
-  FAKE_CALL(cuEventElapsedTime, true);
-  if (!begin->timed || !end->timed || begin->latest == nullptr || end->latest == nullptr)
-    return misuse(CUDA_ERROR_INVALID_HANDLE);
-  if (!begin->latest->done || !end->latest->done) return CUDA_ERROR_NOT_READY;
-  *milliseconds = std::chrono::duration<float, std::milli>(end->latest->when - begin->latest->when).count();
-  return CUDA_SUCCESS;
-}
-
-// Every function is declared as driver_api.h says.
-#define X(member, symbol, parameters) static_assert(std::is_same_v<decltype(&symbol), decltype(Api::member)>);
-DHPVM_CUDA_FUNCTIONS(X)
-#undef X
 
 FAKE void fake_cuda_configure(const FakeCudaConfig* config) {
   State& all = state();

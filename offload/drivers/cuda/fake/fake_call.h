@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The beginning that all functions of the fake driver have in common.
+#pragma once
+
+#include "offload/drivers/cuda/fake/fake_state.h"
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+// Every function is declared as driver_api.h says: a definition with other parameters does not compile.
+namespace dhpvm::offload::cu {
+#define X(member, symbol, parameters) FAKE Code symbol parameters;
+DHPVM_CUDA_FUNCTIONS(X)
+#undef X
+}  // namespace dhpvm::offload::cu
+
+namespace dhpvm::offload::cu::fake {
+
+// With the mutex. The code that a call of `symbol` returns before it looks at its arguments.
+inline Code begin_call(const char* symbol, bool needs_context) {
+  State& all = state();
+  if (in_host_function()) {
+    ++all.counts.misuses;
+    return CUDA_ERROR_NOT_PERMITTED;
+  }
+  if (!all.initialised) return CUDA_ERROR_NOT_INITIALIZED;
+  for (auto fault = all.faults.begin(); fault != all.faults.end(); ++fault) {
+    if (fault->symbol != symbol || fault->skip-- > 0) continue;
+    const Code code = fault->code;
+    all.faults.erase(fault);
+    return code;
+  }
+  if (!needs_context) return CUDA_SUCCESS;
+  if (current().empty()) {
+    ++all.counts.misuses;
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  return current().back()->lost;
+}
+
+inline Code misuse(Code code) {
+  ++state().counts.misuses;
+  return code;
+}
+
+// Whether a call that gives something back does nothing at all. Otherwise it does so even if the device is
+// lost, for which the real driver needs the end of the context.
+inline bool is_void(Code code) {
+  return code == CUDA_ERROR_NOT_PERMITTED || code == CUDA_ERROR_NOT_INITIALIZED ||
+         code == CUDA_ERROR_INVALID_CONTEXT;
+}
+
+}  // namespace dhpvm::offload::cu::fake
+
+#define FAKE_RELEASE(symbol)                     \
+  State& all = state();                          \
+  std::unique_lock lock(all.mutex);              \
+  const Code answer = begin_call(#symbol, true); \
+  if (is_void(answer)) return answer
+
+#define FAKE_CALL(symbol, needs_context) \
+  State& all = state();                  \
+  std::unique_lock lock(all.mutex);      \
+  if (const Code code = begin_call(#symbol, needs_context); code != CUDA_SUCCESS) return code
