@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
 #include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/link_probe.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -18,14 +18,9 @@ namespace {
 // A waiting thread looks at the clock and for interrupts with this period: deadlines are honoured as precisely.
 // Looking more often takes some time from devices that compute on this processor.
 constexpr auto kPollInterval = std::chrono::milliseconds(4);
-// As long as await() waits.
-constexpr auto kMoment = std::chrono::milliseconds(1);
+constexpr auto kMoment = std::chrono::milliseconds(1);  // that await() waits
 // Enough to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
-// Uploads that measure a link: two sizes tell the round trip from the rate. 10 Mbit/s take 0.1 s for it, and a quick
-// link well under 1 ms.
-constexpr std::uint64_t kSmallProbe = 1024;
-constexpr std::uint64_t kLargeProbe = 65536;
 // Loops that run together are stopped between chunks only: as many as there may be take less than the 100 ms that a
 // request to stop may take.
 constexpr double kMostJoined = 1e-3;
@@ -72,57 +67,6 @@ bool never_comes(const PipelineDevice& device, unsigned stage, std::uint64_t pos
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
-
-void DeviceModel::record(Stage queue, const OperationRecord& record) {
-  const double seconds = in_seconds(record.end - record.begin);
-  const std::lock_guard lock(mutex_);
-  const auto count = [&](Stage stage, std::uint64_t units) {
-    StageTotal& total = totals_[static_cast<unsigned>(stage)];
-    ++total.operations;
-    total.units += units;
-    total.time += record.end - record.begin;
-  };
-  switch (record.kind) {
-    case OperationRecord::Kind::kUpload:
-      count(Stage::kUpload, record.bytes);
-      // Between launches a copy has waited for these.
-      if (queue == Stage::kLaunch) break;
-      upload_.measured(static_cast<double>(record.bytes), seconds);
-      break;
-    case OperationRecord::Kind::kDownload:
-      count(Stage::kDownload, record.bytes);
-      if (queue == Stage::kLaunch) break;
-      download_.measured(static_cast<double>(record.bytes), seconds);
-      break;
-    case OperationRecord::Kind::kLaunch:
-      count(Stage::kLaunch, record.iterations);
-      launches_.try_emplace(record.label, 5e-6, 1e-9)
-          .first->second.measured(static_cast<double>(record.iterations), seconds);
-      break;
-    default: break;
-  }
-}
-
-StageTotal DeviceModel::total(Stage stage) const {
-  const std::lock_guard lock(mutex_);
-  return totals_[static_cast<unsigned>(stage)];
-}
-
-LinkModel DeviceModel::upload() const {
-  const std::lock_guard lock(mutex_);
-  return upload_;
-}
-
-LinkModel DeviceModel::download() const {
-  const std::lock_guard lock(mutex_);
-  return download_;
-}
-
-LinkModel DeviceModel::launch(std::uint64_t label) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = launches_.find(label);
-  return found == launches_.end() ? LinkModel(5e-6, 1e-9) : found->second;
-}
 
 Result<std::unique_ptr<PipelineDevice>> PipelineDevice::create(std::shared_ptr<Device> device,
                                                                BufferPool& pool, Registrations& registrations,
@@ -191,29 +135,8 @@ Status PipelineDevice::open_queues() {
 
 Status PipelineDevice::begin_to_measure_link() {
   if (!info().is_remote) return {};
-  DHPVM_ASSIGN(Buffer* const buffer, pool_.allocate(kLargeProbe, BufferContents::kUndefined));
-  std::memset(buffer->data(), 0, kLargeProbe);
-  const auto copy = [&]() -> Status {
-    DHPVM_ASSIGN(MemorySpan here, registrations_.span_of(*device_, *buffer));
-    DHPVM_ASSIGN(DeviceBlock block, acquire(kLargeProbe));
-    Positions after = block.busy;
-    for (const std::uint64_t bytes : {kSmallProbe, kSmallProbe, kLargeProbe}) {
-      here.bytes = bytes;
-      const MemorySpan there{block.memory, 0, bytes};
-      // As something large would travel.
-      DHPVM_ASSIGN(const Positions up, upload(there, here, after, kLarge));
-      after.include(up);
-      DHPVM_ASSIGN(const Positions down, download(here, there, after, kLarge));
-      after.include(down);
-    }
-    link_measured_ = block.busy = after;
-    release(std::move(block));
-    return {};
-  };
-  const Status status = copy();
-  hold(*buffer, submitted_);
-  buffer->close();
-  return status;
+  DHPVM_ASSIGN(link_measured_, probe_link(*this));
+  return {};
 }
 
 // The clock of the device as seen from the trace: both run from here on.

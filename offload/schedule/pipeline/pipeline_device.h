@@ -11,9 +11,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +23,7 @@
 #include "offload/schedule/memory/buffer.h"
 #include "offload/schedule/memory/buffer_pool.h"
 #include "offload/schedule/memory/registrations.h"
-#include "offload/schedule/pipeline/link_model.h"
+#include "offload/schedule/pipeline/device_model.h"
 #include "offload/schedule/pipeline/pace.h"
 #include "offload/schedule/pipeline/plan_memo.h"
 #include "offload/schedule/pipeline/positions.h"
@@ -39,35 +37,6 @@ struct DeviceBlock {
   std::shared_ptr<DeviceMemory> memory;
   std::uint64_t bytes = 0;
   Positions busy;  // the next user waits until then
-};
-
-// All operations of a stage: copies with their bytes, launches with their iterations, and the time for which
-// they have kept the device busy, on its own clock.
-struct StageTotal {
-  std::uint64_t operations = 0;
-  std::uint64_t units = 0;
-  std::chrono::nanoseconds time{0};
-};
-
-// Measurements of a device; shared with the code that chooses where loops run. Thread-safe.
-class DeviceModel {
- public:
-  // `queue` is where the operation was.
-  void record(Stage queue, const OperationRecord& record);
-  // Totals of the operations that are known to be done.
-  StageTotal total(Stage stage) const;
-  // Copies of the models as they are now.
-  LinkModel upload() const;
-  LinkModel download() const;
-  // Launches with this label; nothing known about it: a model that is not known().
-  LinkModel launch(std::uint64_t label) const;
-
- private:
-  mutable std::mutex mutex_;
-  std::array<StageTotal, kStages> totals_;
-  LinkModel upload_{10e-6, 1.0 / 10e9};
-  LinkModel download_{10e-6, 1.0 / 10e9};
-  std::map<std::uint64_t, LinkModel> launches_;
 };
 
 struct PipelineDeviceOptions {
