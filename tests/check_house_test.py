@@ -48,6 +48,23 @@ class HouseTest(unittest.TestCase):
         self.assert_allowed("vm/a.cpp", '#include "gc/heap.h"')
         self.assert_refused("gc/a.cpp", '#include "bytecode/isa.h"', "gc/ may not include bytecode/")
 
+    def test_files_and_functions_have_a_length(self):
+        def problems(path, lines):
+            self.write(path, LICENCE + "\n".join(lines) + "\n")
+            return [problem for problem in check_house.check(self.root) if "at most" in problem]
+
+        self.assertEqual(problems("gc/a.cpp", ["int x;"] * 499), [])
+        self.assertIn("gc/a.cpp:1: 501 lines", problems("gc/a.cpp", ["int x;"] * 500)[0])
+        self.assertEqual(problems("gc/a.cpp", []) + problems("gc/a_test.cpp", ["int x;"] * 600), [])
+        function = ["void f() {", *["  g();"] * 78, "}"]
+        self.assertEqual(problems("gc/a.cpp", ["struct A {", *["  int x;"] * 90, "};", *function]), [])
+        function.insert(1, "  g();")
+        self.assertEqual(problems("gc/a.cpp", function), ["gc/a.cpp:2: 81 lines; a function has at most 80"])
+
+    def test_scripts_have_a_width(self):
+        self.write("tests/a.py", "# SPDX-License-Identifier: Apache-2.0\n" + "x" * 121 + "\n")
+        self.assertIn("tests/a.py:2: 121 columns; a line has at most 120", check_house.check(self.root))
+
     def test_rooms_below_may_not_look_up(self):
         self.assert_refused("base/a.h", '#  include "vm/engine.h"', "base/ may not include vm/")
 

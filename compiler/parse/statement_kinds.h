@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-// X(enumerator, word, role, flow, fields): statements that begin with a word of their own, which is the token of the same
-// enumerator. role: KeywordRole. flow: StmtFlow. fields: those of ast::Stmt that it has; the others are empty.
+// X(enumerator, word, role, flow, fields): statements that begin with a word of their own, which is the token of the
+// same enumerator. role: KeywordRole. flow: StmtFlow. fields: those of ast::Stmt that it has; the others are empty.
 #define DHPVM_WORD_STATEMENTS(X)                                                                            \
   X(kBreak, "break", kStatement, kJump, "of the loop `label`, or of the innermost")                         \
   X(kContinue, "continue", kStatement, kJump, "likewise")                                                   \
