@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common part of the reports: it runs programs next to each other, and checks figures against bars.
 
-Two programs that are compared run in turns: after each repetition of one comes one of the other, so that whatever else the
-machine does meets both alike (bench/programs/kernels/measure.dhp describes the protocol).
+Two programs that are compared run in turns: after each repetition of one comes one of the other, so that whatever else
+the machine does meets both alike (bench/programs/kernels/measure.dhp describes the protocol).
 """
 
 import json
@@ -77,7 +77,9 @@ def print_figures(figures):
     width = max(len(figure.name) for figure in figures) + 2
     print(f"{'what':<{width}}{'measured':>12} {'unit':<8}{'bar':>12}")
     for figure in figures:
-        print(f"{figure.name:<{width}}{figure.value:>12.4g} {figure.unit:<8}{figure.bar_text():>12}  {figure.verdict()}".rstrip())
+        print(
+            f"{figure.name:<{width}}{figure.value:>12.4g} {figure.unit:<8}{figure.bar_text():>12}  {figure.verdict()}".rstrip()
+        )
     print()
 
 
@@ -119,8 +121,8 @@ class Result:
     processor: list = field(default_factory=list)  # seconds of processor time of each turn, of all threads together
 
     def statistic(self, name):
-        """A counter; none where this version does not have it. Times are in milliseconds if the name says so, whatever unit
-        they are counted in."""
+        """A counter; none where this version does not have it. Times are in milliseconds if the name says so, whatever
+        unit they are counted in."""
         if name in self.statistics:
             return self.statistics[name]
         nanoseconds = self.statistics.get(name.replace("_ms", "_ns"), self.statistics.get(name.replace("_ms", "")))
@@ -302,8 +304,8 @@ fn main() {
 
 
 def start_up(machine_, runs, flags=()):
-    """Median milliseconds of printing one line, from bytecode, and the resident MiB at the peak (none where the system does
-    not tell)."""
+    """Median milliseconds of printing one line, from bytecode, and the resident MiB at the peak (none where the system
+    does not tell)."""
     target = machine_.compile_text("hello", 'fn main() { print("hello, world"); }\n')
     samples = [run([machine_.tool, *flags, target]) for _ in range(runs + 3)][3:]
     if any(output != b"hello, world\n" for _, output in samples):

@@ -40,7 +40,9 @@ class Bench:
         """The report of a run; its table goes to standard output if `show`."""
         report = self.folder / "report.json"
         command = [self.tool, "batching", *options, f"--json={report}"] + ([f"--html={page}"] if page else [])
-        done = subprocess.run(command, stdout=None if show else subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=False)
+        done = subprocess.run(
+            command, stdout=None if show else subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=False
+        )
         if done.returncode > 1:
             fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}")
         return json.loads(report.read_text())
@@ -65,8 +67,9 @@ def transfer_bytes(report):
 
 
 def balanced_figures(report):
-    """The worst of all sizes, and of all numbers of chunks from 16 up. The gain is that of chunks that are worth launching:
-    where what a launch and the copies cost before they begin is more than a tenth of a chunk, it is told apart."""
+    """The worst of all sizes, and of all numbers of chunks from 16 up. The gain is that of chunks that are worth
+    launching: where what a launch and the copies cost before they begin is more than a tenth of a chunk, it is told
+    apart."""
     efficiencies, gains, small = [], [], []
     for case in report["cases"]:
         serial = next(m["seconds"] for m in case["measurements"] if m["mode"] == "serial pinned")
@@ -82,7 +85,9 @@ def balanced_figures(report):
         Figure.of("sim, balanced, 16+ chunks: against serial, same memory", min(gains), "x", BAR_GAIN, True),
     ]
     if small:
-        figures.append(Figure.of(f"the same, a launch more than {WORTH_LAUNCHING:.0%} of a chunk", min(small), "x", None, True))
+        figures.append(
+            Figure.of(f"the same, a launch more than {WORTH_LAUNCHING:.0%} of a chunk", min(small), "x", None, True)
+        )
     return figures
 
 
@@ -106,7 +111,15 @@ def suite_figures(report):
             if transfers > m["kernel_seconds"]:
                 ratios.append(m["seconds"] / transfers)
         if ratios:
-            figures.append(Figure.of(f"{name}: total against largest stage, transfer-bound, worst", max(ratios), "x", BAR_GPU_TRANSFERS, False))
+            figures.append(
+                Figure.of(
+                    f"{name}: total against largest stage, transfer-bound, worst",
+                    max(ratios),
+                    "x",
+                    BAR_GPU_TRANSFERS,
+                    False,
+                )
+            )
     return figures
 
 
@@ -123,8 +136,8 @@ def copies_on_host(vm):
 
 
 def cost_of_tracing(vm, device, processes=9, runs=15):
-    """Processor time with --trace against without, of all threads of a program that launches hundreds of chunks. Time on the
-    wall says the same on a quiet machine, and on a busy one nothing."""
+    """Processor time with --trace against without, of all threads of a program that launches hundreds of chunks. Time
+    on the wall says the same on a quiet machine, and on a busy one nothing."""
     program = vm.compile(PROGRAMS / "kernels" / "saxpy.dhp")
     command = [vm.tool, "--jit-wait", f"--device={device}", "--batch=65536"]
     warm_up = 3
@@ -138,7 +151,9 @@ def cost_of_tracing(vm, device, processes=9, runs=15):
             warm_up=warm_up, runs=runs,
         )  # fmt: skip
         ratios.append(statistics.median(traced.processor) / statistics.median(plain.processor))
-    return Figure.of(f"{device}: processor time with --trace against without", statistics.median(ratios), "x", BAR_TRACE, False)
+    return Figure.of(
+        f"{device}: processor time with --trace against without", statistics.median(ratios), "x", BAR_TRACE, False
+    )
 
 
 def buffer_figures(binaries):
@@ -159,8 +174,12 @@ def buffer_figures(binaries):
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-bench and dhpvm-run")
-    parser.add_argument("--quick", action="store_true", help="arrays of a few megabytes, for a machine with little time")
-    parser.add_argument("--device", action="append", metavar="NAME", help="these accelerators, instead of all there are")
+    parser.add_argument(
+        "--quick", action="store_true", help="arrays of a few megabytes, for a machine with little time"
+    )
+    parser.add_argument(
+        "--device", action="append", metavar="NAME", help="these accelerators, instead of all there are"
+    )
     parser.add_argument("--budget", metavar="SIZE", help="memory that loops may use on a device")
     parser.add_argument("--runs", type=int, default=9, help="repetitions where the clock is a real one (default 9)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all reports to FILE")
@@ -174,13 +193,17 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
         vm, bench = VirtualMachine(options.bin, folder), Bench(options.bin, folder)
         progress("balanced stages on sim")
-        balanced = bench.batching(f"--device={BALANCED}", "--kernel=polynomial-1", "--sizes=0.5,2,8", "--chunks=16,32,64", "--budget=64M")
+        balanced = bench.batching(
+            f"--device={BALANCED}", "--kernel=polynomial-1", "--sizes=0.5,2,8", "--chunks=16,32,64", "--budget=64M"
+        )
         figures += balanced_figures(balanced)
         for device in dict.fromkeys(["sim", *(bench.accelerators() if options.device is None else options.device)]):
             progress("")
             # A real device has memory of its own size, and a clock that needs repetitions.
             chosen = size if device == "sim" or options.quick or options.budget else []
-            page = options.pages / f"batching-{re.sub('[^a-z0-9]', '-', device.lower())}.html" if options.pages else None
+            page = (
+                options.pages / f"batching-{re.sub('[^a-z0-9]', '-', device.lower())}.html" if options.pages else None
+            )
             repeated = [] if device == "sim" else [f"--runs={options.runs}"]
             reports.append(bench.batching(f"--device={device}", *chosen, *repeated, show=True, page=page))
             print()
@@ -190,10 +213,15 @@ def main(arguments):
         figures += buffer_figures(options.bin)
     progress("")
     print(machine())
-    print("Figures of sim are simulated: by the clock of a device that does not exist. That of tracing is of this machine.\n")
+    print(
+        "Figures of sim are simulated: by the clock of a device that does not exist. That of tracing is of this machine.\n"
+    )
     print_figures(figures)
     if options.json:
-        options.json.write_text(json.dumps({"balanced": balanced, "reports": reports, "figures": [vars(f) for f in figures]}, indent=1) + "\n")
+        options.json.write_text(
+            json.dumps({"balanced": balanced, "reports": reports, "figures": [vars(f) for f in figures]}, indent=1)
+            + "\n"
+        )
     return 1 if any(report["summary"]["wrong"] for report in reports) else 0
 
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures native code of serial programs against C++ written the same way, and what compiling them costs.
 
-Programs are in bench/programs, their twins in bench/baselines/serial. Both do their repetitions in turns; what counts is the
-median of the repetitions, without start-up and, after the first ones, without compiling. These are in the time of the whole
-process, for one repetition with an empty code cache. Then: binary trees beside C++ and OpenJDK, the pauses that compiling
-makes, start-up, and whether a second run compiles anything.
+Programs are in bench/programs, their twins in bench/baselines/serial. Both do their repetitions in turns; what counts
+is the median of the repetitions, without start-up and, after the first ones, without compiling. These are in the time
+of the whole process, for one repetition with an empty code cache. Then: binary trees beside C++ and OpenJDK, the pauses
+that compiling makes, start-up, and whether a second run compiles anything.
 """
 
 import argparse
@@ -81,7 +81,12 @@ def measure(vm, binaries, name, runs):
     )  # fmt: skip
     again = Program([vm.tool, *vm.flags("on", cache), program, size, 1]).finish()
     interpreted = Program([vm.tool, *vm.flags("off"), program, size, 2]).finish()
-    for result, what in ((ours, "in native code"), (interpreted, "interpreted"), (cold, "from an empty cache"), (again, "from the cache")):
+    for result, what in (
+        (ours, "in native code"),
+        (interpreted, "interpreted"),
+        (cold, "from an empty cache"),
+        (again, "from the cache"),
+    ):
         compare(f"{name} {size} {what} and in C++", result, theirs)
     mine, other = statistics.median(ours.times), statistics.median(theirs.times)
     return {
@@ -99,7 +104,9 @@ def program_figures(rows):
     yield Figure.of("time against C++, worst", max(ratios), "times", BAR_WORST, False)
     compiled = [row["compile_ms"] for row in rows if row["compile_ms"] is not None and row["compiles"]]
     if compiled:
-        yield Figure.of("compile time of a function, median of the programs", statistics.median(compiled), "ms", None, False)
+        yield Figure.of(
+            "compile time of a function, median of the programs", statistics.median(compiled), "ms", None, False
+        )
     again = [row["compiles_again"] for row in rows if row["compiles_again"] is not None]
     if again:
         yield Figure.of("compiled in a later run of the same program", sum(again), "", 0.0, False)
@@ -137,7 +144,10 @@ def compile_java(folder):
 def measure_trees(vm, binaries):
     """Rows of (depth, what, seconds, MiB), whole processes in turns; and what is to be said about Java."""
     program = vm.compile(PROGRAMS / "binary_trees.dhp")
-    commands = {"DHPVM": [vm.tool, *vm.flags("on", vm.folder / "cache-trees"), program], "C++": [baseline(binaries, "serial", "binary_trees")]}
+    commands = {
+        "DHPVM": [vm.tool, *vm.flags("on", vm.folder / "cache-trees"), program],
+        "C++": [baseline(binaries, "serial", "binary_trees")],
+    }
     java, note = compile_java(vm.folder)
     if java:
         commands["OpenJDK"] = java
@@ -153,7 +163,9 @@ def measure_trees(vm, binaries):
                 results[what].append(Program([*command, depth]).finish())
         for what, done in results.items():
             compare(f"binary trees of depth {depth}: {what} and C++", done[0], results["C++"][0])
-            rows.append((depth, what, statistics.median(one.seconds for one in done), max(one.peak_mib for one in done)))
+            rows.append(
+                (depth, what, statistics.median(one.seconds for one in done), max(one.peak_mib for one in done))
+            )
     return rows, note
 
 
@@ -165,7 +177,9 @@ def tree_figures(rows):
             yield Figure.of(f"binary trees of depth {depth}, peak memory", mib, "MiB", bar_mib, False)
             for other in rows:
                 if other[:2] == (depth, "OpenJDK"):
-                    yield Figure.of(f"binary trees of depth {depth}, time against OpenJDK", seconds / other[2], "times", None, False)
+                    yield Figure.of(
+                        f"binary trees of depth {depth}, time against OpenJDK", seconds / other[2], "times", None, False
+                    )
 
 
 def print_trees(rows, note):
@@ -178,7 +192,8 @@ def print_trees(rows, note):
 
 
 def pauses(vm, jit, priority):
-    """Median milliseconds of the longest pause in functions and in parallel loops. The cache is off: everything is compiled."""
+    """Median milliseconds of the longest pause in functions and in parallel loops. The cache is off: everything is
+    compiled."""
     program = vm.compile(PROGRAMS / "pause.dhp")
     longest = {"functions_longest_ns": [], "loops_longest_ns": []}
     for _ in range(PAUSE_RUNS):
@@ -220,9 +235,17 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvmc and the baselines")
     parser.add_argument("--runs", type=int, default=9, help="timed repetitions of each program (default 9)")
-    parser.add_argument("--only", action="append", choices=list(SIZES), metavar="PROGRAM", help="this program, and nothing else; may be repeated")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(SIZES),
+        metavar="PROGRAM",
+        help="this program, and nothing else; may be repeated",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
-    parser.add_argument("--quick", action="store_true", help="measure nothing: run tiny sizes and compare what is printed")
+    parser.add_argument(
+        "--quick", action="store_true", help="measure nothing: run tiny sizes and compare what is printed"
+    )
     options = parser.parse_args(arguments)
     if options.runs < 1:
         parser.error("--runs must be positive")
@@ -232,7 +255,10 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
         vm = VirtualMachine(options.bin, folder)
         if not options.quick and not vm.has_native_code:
-            print("This version has no native code (dhpvm-run has no --jit): the figures are the interpreter's.\n", file=sys.stderr)
+            print(
+                "This version has no native code (dhpvm-run has no --jit): the figures are the interpreter's.\n",
+                file=sys.stderr,
+            )
         for name in names:
             progress(name)
             check(vm, options.bin, name)
@@ -240,7 +266,9 @@ def main(arguments):
                 rows.append(measure(vm, options.bin, name, options.runs))
         if options.quick:
             progress("")
-            print(f"{len(names)} programs: the same output in C++, {', '.join('--jit=' + jit for jit in vm.executors())}")
+            print(
+                f"{len(names)} programs: the same output in C++, {', '.join('--jit=' + jit for jit in vm.executors())}"
+            )
             return 0
         figures += program_figures(rows)
         if not options.only:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures parallel loops against C++ with OpenMP: the same loops, the same data, the same number of threads.
 
-Programs are in bench/programs/kernels, their twins in bench/baselines/kernels. Both do their repetitions in turns, and what
-counts is the median of the repetitions. Results must agree: to the bit where the arithmetic is exact, within a tolerance
-where it rests on elementary functions or on the order of a sum; at a small size also with the interpreter.
+Programs are in bench/programs/kernels, their twins in bench/baselines/kernels. Both do their repetitions in turns, and
+what counts is the median of the repetitions. Results must agree: to the bit where the arithmetic is exact, within a
+tolerance where it rests on elementary functions or on the order of a sum; at a small size also with the interpreter.
 """
 
 import argparse
@@ -26,11 +26,11 @@ WARM_UP = 3
 
 @dataclass(frozen=True)
 class Kernel:
-    """A loop: the size that takes 20 to 200 ms on two cores and what --size does to it, a size for quick checks, and how
-    results compare: the tolerance against C++, and against our own interpreter, both relative to the mean magnitude (0: all
-    bits). `vectorised` is what clang 19 does with the innermost loop of the C++ that does the work, as -Rpass=loop-vectorize
-    reports it and the machine code confirms; `why` says why not. Where it does not, the higher bar holds. `on_devices`: it is
-    written in OpenCL C by hand, too, for run_offload.py."""
+    """A loop: the size that takes 20 to 200 ms on two cores and what --size does to it, a size for quick checks, and
+    how results compare: the tolerance against C++, and against our own interpreter, both relative to the mean magnitude
+    (0: all bits). `vectorised` is what clang 19 does with the innermost loop of the C++ that does the work, as
+    -Rpass=loop-vectorize reports it and the machine code confirms; `why` says why not. Where it does not, the higher
+    bar holds. `on_devices`: it is written in OpenCL C by hand, too, for run_offload.py."""
 
     size: int
     quick: int
@@ -48,7 +48,9 @@ KERNELS = {
     "add_image": Kernel(2000, 20, True),
     "stencil3d": Kernel(250, 12, True),
     "convolution2d": Kernel(2000, 20, True),
-    "black_scholes": Kernel(2_000_000, 500, True, "only the arithmetic: logf and expf are called one lane at a time", 1e-5, 1e-5),
+    "black_scholes": Kernel(
+        2_000_000, 500, True, "only the arithmetic: logf and expf are called one lane at a time", 1e-5, 1e-5
+    ),
     "monte_carlo": Kernel(8_000_000, 20_000, True),
     "blur": Kernel(2000, 40, False, STRICT_SUM, 1e-6),
     "euler": Kernel(12, 1, False, "a store under a condition"),
@@ -67,7 +69,9 @@ KERNELS = {
     "gemv": Kernel(2048, 45, False, STRICT_SUM, on_devices=False),
     "matmul_nt": Kernel(512, 45, False, STRICT_SUM, on_devices=False),
     "matmul_tn": Kernel(512, 45, False, STRICT_SUM, on_devices=False),
-    "softmax": Kernel(2048, 45, False, "expf is called one element at a time, and " + STRICT_SUM, 1e-5, 1e-5, on_devices=False),
+    "softmax": Kernel(
+        2048, 45, False, "expf is called one element at a time, and " + STRICT_SUM, 1e-5, 1e-5, on_devices=False
+    ),
     "layer_norm": Kernel(2048, 45, False, STRICT_SUM, on_devices=False),
     "transpose": Kernel(2048, 45, False, "its stores are far apart", on_devices=False),
     "md": Kernel(100_000, 300, False, STRICT_SUM, on_devices=False),
@@ -106,7 +110,9 @@ def difference(ours, theirs, tolerance):
                 return f"the bits differ: sum {a['sum'][0]} against {b['sum'][0]}"
             continue
         magnitude = max(float(a["magnitude"][0]), float(b["magnitude"][0]))
-        pairs = [(float(x), float(y), magnitude / int(a["count"][0])) for x, y in zip(a["sample"], b["sample"], strict=True)]
+        pairs = [
+            (float(x), float(y), magnitude / int(a["count"][0])) for x, y in zip(a["sample"], b["sample"], strict=True)
+        ]
         for x, y, scale in [*pairs, (float(a["sum"][0]), float(b["sum"][0]), magnitude)]:
             # Written so that NaN differs from everything.
             if not abs(x - y) <= tolerance * max(abs(x), abs(y), scale):
@@ -158,9 +164,16 @@ class Bench:
         # With real-time priority, no other program's use of the core counts as time of compiling.
         command, environment, cpus = self.ours(name, size, 1, "on", cache)
         cold = Program([*real_time(), *command], environment, cpus).finish()
-        ours, theirs = take_turns(self.ours(name, size, WARM_UP + runs, "on", cache), self.theirs(name, size, WARM_UP + runs), warm_up=WARM_UP, runs=runs)
+        ours, theirs = take_turns(
+            self.ours(name, size, WARM_UP + runs, "on", cache),
+            self.theirs(name, size, WARM_UP + runs),
+            warm_up=WARM_UP,
+            runs=runs,
+        )
         if theirs.threads is None:
-            fail("the baselines were built without OpenMP: install libomp-19-dev (for GCC: nothing more), then build again")
+            fail(
+                "the baselines were built without OpenMP: install libomp-19-dev (for GCC: nothing more), then build again"
+            )
         if theirs.threads != self.threads:
             fail(f"{name}: OpenMP uses {theirs.threads} threads, not {self.threads}")
         compare(f"{name} {size}", ours, theirs, kernel.tolerance)
@@ -185,7 +198,9 @@ def figures_of(rows):
         yield Figure.of("the same where OpenMP does not vectorise, worst", min(scalar), "times", BAR_SCALAR, True)
     compiled = [row["compile_ms"] for row in rows if row["compile_ms"]]
     if compiled:
-        yield Figure.of("compile time of a loop, median of the programs", statistics.median(compiled), "ms", BAR_COMPILE_MS, False)
+        yield Figure.of(
+            "compile time of a loop, median of the programs", statistics.median(compiled), "ms", BAR_COMPILE_MS, False
+        )
     again = [row["compiles_again"] for row in rows if row["compiles_again"] is not None]
     if again:
         yield Figure.of("compiled in a later run of the same program", sum(again), "", 0.0, False)
@@ -211,9 +226,13 @@ def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvmc and the baselines")
     parser.add_argument("--runs", type=int, default=9, help="timed repetitions of each program (default 9)")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both sides (default: all processors)")
+    parser.add_argument(
+        "--threads", type=int, default=len(os.sched_getaffinity(0)), help="of both sides (default: all processors)"
+    )
     parser.add_argument("--size", type=float, default=1.0, metavar="FACTOR", help="multiplies every size (default 1)")
-    parser.add_argument("--only", action="append", choices=list(KERNELS), metavar="LOOP", help="this loop only; may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=list(KERNELS), metavar="LOOP", help="this loop only; may be repeated"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
     parser.add_argument("--quick", action="store_true", help="measure nothing: run tiny sizes and compare the results")
     options = parser.parse_args(arguments)
@@ -226,22 +245,37 @@ def main(arguments):
         vm = VirtualMachine(options.bin, folder)
         bench = Bench(vm, options.bin, options.threads)
         if not options.quick and not vm.has_native_code:
-            print("This version has no native code (dhpvm-run has no --jit): the figures are the interpreter's.\n", file=sys.stderr)
+            print(
+                "This version has no native code (dhpvm-run has no --jit): the figures are the interpreter's.\n",
+                file=sys.stderr,
+            )
         for name in names:
             progress(name)
             bench.check(name)
             if not options.quick:
-                rows.append(bench.measure(name, max(round(KERNELS[name].size * options.size), KERNELS[name].quick), options.runs))
+                rows.append(
+                    bench.measure(
+                        name, max(round(KERNELS[name].size * options.size), KERNELS[name].quick), options.runs
+                    )
+                )
         progress("")
         if options.quick:
-            print(f"{len(names)} loops: results agree between C++, {', '.join('--jit=' + jit for jit in vm.executors())}")
+            print(
+                f"{len(names)} loops: results agree between C++, {', '.join('--jit=' + jit for jit in vm.executors())}"
+            )
             return 0
 
     figures = list(figures_of(rows))
     report(rows, options.threads, options.runs)
     print_figures(figures)
     if options.json:
-        everything = {"machine": machine(), "threads": options.threads, "runs": options.runs, "loops": rows, "figures": [asdict(f) for f in figures]}
+        everything = {
+            "machine": machine(),
+            "threads": options.threads,
+            "runs": options.runs,
+            "loops": rows,
+            "figures": [asdict(f) for f in figures],
+        }
         options.json.write_text(json.dumps(everything, indent=2) + "\n")
     return 0
 

@@ -63,7 +63,9 @@ def main(arguments):
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run and dhpvmc")
     parser.add_argument("--peak", type=int, default=4096, metavar="MIB", help="what is made (default 4096)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
-    parser.add_argument("--quick", action="store_true", help="a small peak, and as long as it takes; fails if memory stays")
+    parser.add_argument(
+        "--quick", action="store_true", help="a small peak, and as long as it takes; fails if memory stays"
+    )
     options = parser.parse_args(arguments)
     peak = 256 if options.quick else options.peak
     figures = []
@@ -81,7 +83,9 @@ def main(arguments):
     print(f"{machine()}; 2 s after a peak of {peak} MiB of which {peak // PART} are kept\n")
     print_figures(figures)
     if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), "figures": [asdict(f) for f in figures]}, indent=2) + "\n")
+        options.json.write_text(
+            json.dumps({"machine": machine(), "figures": [asdict(f) for f in figures]}, indent=2) + "\n"
+        )
     return 1 if options.quick and not all(figure.met for figure in figures) else 0
 
 

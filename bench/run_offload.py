@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures parallel loops on devices against kernels that were written for them by hand.
 
-Programs are in bench/programs/kernels, the hand-written OpenCL C and what launches it in bench/baselines/opencl. On one device,
-our loops, those kernels, and our loops on the host's own cores do their repetitions in turns; what counts is the median.
-Data stays where it is, and results must agree. Besides: what a launch and a chunk cost the host, where a small loop
-runs, and what tracing costs.
+Programs are in bench/programs/kernels, the hand-written OpenCL C and what launches it in bench/baselines/opencl. On one
+device, our loops, those kernels, and our loops on the host's own cores do their repetitions in turns; what counts is
+the median. Data stays where it is, and results must agree. Besides: what a launch and a chunk cost the host, where a
+small loop runs, and what tracing costs.
 """
 
 import argparse
@@ -43,7 +43,11 @@ SMALL = """fn main() {
 def devices(vm):
     """The OpenCL devices that can be used."""
     listing = subprocess.run([vm.tool, "--list-devices"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    return [line.split()[0] for line in listing.splitlines() if line.lstrip().startswith("opencl:") and "cannot be used" not in line]
+    return [
+        line.split()[0]
+        for line in listing.splitlines()
+        if line.lstrip().startswith("opencl:") and "cannot be used" not in line
+    ]
 
 
 LOOPS = [name for name, kernel in KERNELS.items() if kernel.on_devices]
@@ -54,7 +58,18 @@ class Bench:
         self.vm, self.binaries, self.device = vm, binaries, device
 
     def hand(self, name, size, repetitions):
-        return [baseline(self.binaries, "opencl", "loops"), BENCH / "baselines" / "opencl", self.device, name, size, repetitions], None, None
+        return (
+            [
+                baseline(self.binaries, "opencl", "loops"),
+                BENCH / "baselines" / "opencl",
+                self.device,
+                name,
+                size,
+                repetitions,
+            ],
+            None,
+            None,
+        )
 
     def ours(self, name, device, size, repetitions):
         program = self.vm.compile(PROGRAMS / "kernels" / f"{name}.dhp")
@@ -64,7 +79,9 @@ class Bench:
     def compare(self, name, size, hand, ours, host):
         kernel = KERNELS[name]
         if ours.statistic("device_loops") != ours.statistic("parallel_loops"):
-            fail(f"{name} {size}: of {ours.statistic('parallel_loops')} loops {ours.statistic('device_loops')} ran on {self.device}")
+            fail(
+                f"{name} {size}: of {ours.statistic('parallel_loops')} loops {ours.statistic('device_loops')} ran on {self.device}"
+            )
         compare(f"{name} {size}: ours on {self.device}, and by hand", ours, hand, kernel.tolerance)
         compare(f"{name} {size}: ours on the host, and by hand", host, hand, kernel.tolerance)
 
@@ -77,7 +94,11 @@ class Bench:
     def measure(self, name, size, runs):
         """One row of the report."""
         repetitions = WARM_UP + runs
-        commands = [self.hand(name, size, repetitions), self.ours(name, self.device, size, repetitions), self.ours(name, "host", size, repetitions)]
+        commands = [
+            self.hand(name, size, repetitions),
+            self.ours(name, self.device, size, repetitions),
+            self.ours(name, "host", size, repetitions),
+        ]
         results = take_turns(*commands, warm_up=WARM_UP, runs=runs)
         self.compare(name, size, *results)
         hand, ours, host = (statistics.median(result.times) for result in results)
@@ -88,9 +109,14 @@ class Bench:
 
 
 def figures_of(rows, device):
-    for key, what, bar in (("device_ratio", f"on {device}", BAR_DEVICE), ("host_ratio", "on the host's cores", BAR_HOST)):
+    for key, what, bar in (
+        ("device_ratio", f"on {device}", BAR_DEVICE),
+        ("host_ratio", "on the host's cores", BAR_HOST),
+    ):
         ratios = [row[key] for row in rows]
-        yield Figure.of(f"ours {what} against OpenCL by hand, geometric mean", geometric_mean(ratios), "times", bar, True)
+        yield Figure.of(
+            f"ours {what} against OpenCL by hand, geometric mean", geometric_mean(ratios), "times", bar, True
+        )
         yield Figure.of(f"ours {what} against OpenCL by hand, worst", min(ratios), "times", None, True)
 
 
@@ -101,8 +127,14 @@ def small_loop(vm, device):
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)  # fmt: skip
     counters = next(json.loads(line) for line in done.stderr.splitlines() if line.startswith("{"))
     story = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("{"))
-    stayed = sum(int(n) for n in re.findall(r"stayed on the host (\d+) times?: the host is expected to be quicker", story))
-    return Figure.of(f"small saxpy, free to choose: executions on {device}", counters["device_loops"], "", 0, False), stayed, story
+    stayed = sum(
+        int(n) for n in re.findall(r"stayed on the host (\d+) times?: the host is expected to be quicker", story)
+    )
+    return (
+        Figure.of(f"small saxpy, free to choose: executions on {device}", counters["device_loops"], "", 0, False),
+        stayed,
+        story,
+    )
 
 
 def enqueue_figures(binaries):
@@ -131,7 +163,13 @@ def main(arguments):
     parser.add_argument("--device", metavar="NAME", help="an OpenCL device (default: the first there is)")
     parser.add_argument("--runs", type=int, default=9, help="timed repetitions of each program (default 9)")
     parser.add_argument("--size", type=float, default=1.0, metavar="FACTOR", help="multiplies every size (default 1)")
-    parser.add_argument("--only", action="append", choices=LOOPS, metavar="LOOP", help="this loop only, and loops alone; may be repeated")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=LOOPS,
+        metavar="LOOP",
+        help="this loop only, and loops alone; may be repeated",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
     parser.add_argument("--quick", action="store_true", help="measure nothing: run tiny sizes and compare the results")
     options = parser.parse_args(arguments)
@@ -144,7 +182,11 @@ def main(arguments):
         found = devices(vm)
         device = options.device or (found[0] if found else None)
         if device is None or not vm.has_native_code:
-            print("SKIP: no OpenCL device (pocl-opencl-icd is one on the processor)" if vm.has_native_code else "SKIP: no native code in this build")
+            print(
+                "SKIP: no OpenCL device (pocl-opencl-icd is one on the processor)"
+                if vm.has_native_code
+                else "SKIP: no native code in this build"
+            )
             return SKIPPED
         if device not in found:
             fail(f"there is no OpenCL device {device}; dhpvm-run --list-devices shows those that there are")
@@ -154,7 +196,11 @@ def main(arguments):
             if options.quick:
                 bench.check(name)
             else:
-                rows.append(bench.measure(name, max(round(KERNELS[name].size * options.size), KERNELS[name].quick), options.runs))
+                rows.append(
+                    bench.measure(
+                        name, max(round(KERNELS[name].size * options.size), KERNELS[name].quick), options.runs
+                    )
+                )
         progress("")
         if options.quick:
             print(f"{len(names)} loops: results agree between OpenCL C by hand, ours on {device}, and ours on the host")
@@ -166,7 +212,10 @@ def main(arguments):
             progress("launches, a small loop, tracing")
             figures += enqueue_figures(options.bin)
             figure, stayed, story = small_loop(vm, device)
-            figures += [figure, Figure.of("the same: stayed because the host is expected to be quicker", stayed, "", 1, True)]
+            figures += [
+                figure,
+                Figure.of("the same: stayed because the host is expected to be quicker", stayed, "", 1, True),
+            ]
             figures += [cost_of_tracing(vm, name) for name in ("sim", device)]
             progress("")
             print(f"{story}\n")

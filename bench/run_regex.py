@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the module `regex` beside Python's `re`: finding all matches in generated log lines, and in Russian text.
 
-Both find the matches one by one and add up their sizes, or those of a group. They take turns; what counts is the median.
-"""
+Both find the matches one by one and add up their sizes, or those of a group. They take turns; what counts is the
+median. """
 
 import argparse
 import json
@@ -16,7 +16,18 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import PROGRAMS, Figure, Program, VirtualMachine, fail, geometric_mean, machine, markdown, print_figures, progress
+from harness import (
+    PROGRAMS,
+    Figure,
+    Program,
+    VirtualMachine,
+    fail,
+    geometric_mean,
+    machine,
+    markdown,
+    print_figures,
+    progress,
+)
 
 # Expressions, and the group whose places are requested; all of them match something.
 LOG_CASES = [
@@ -43,7 +54,15 @@ WARM_UP = 3
 def log_text(size):
     rng = random.Random(7)
     levels = ["INFO"] * 12 + ["DEBUG"] * 6 + ["WARN"] * 2 + ["ERROR"]
-    paths = ["/api/v1/users", "/api/v2/orders", "/static/app.js", "/login", "/health", "/img/logo.png", "/search?q=shoes"]
+    paths = [
+        "/api/v1/users",
+        "/api/v2/orders",
+        "/static/app.js",
+        "/login",
+        "/health",
+        "/img/logo.png",
+        "/search?q=shoes",
+    ]
     rooms = ["net.http", "db.pool", "auth", "cache.redis", "worker"]
     texts = ["request served", "connection reset by peer", "slow query", "token refreshed for user=bob.k@example.com",
              "cache miss", "timeout after {}ms", "naïve café résumé"]  # fmt: skip
@@ -120,7 +139,9 @@ def main(arguments):
                 ours, theirs, matches = measure(command, expression, group, text, options.runs)
                 speedups.append(theirs / ours)
                 name = "`" + expression.replace("|", r"\|") + "`" + (f", group {group}" if group else "")
-                rows.append((name, matches, f"{megabytes / ours:.0f}", f"{megabytes / theirs:.0f}", f"{theirs / ours:.2f}"))
+                rows.append(
+                    (name, matches, f"{megabytes / ours:.0f}", f"{megabytes / theirs:.0f}", f"{theirs / ours:.2f}")
+                )
     progress("")
     figures = [
         Figure.of("speed against Python's re, geometric mean", geometric_mean(speedups), "times", None, True),

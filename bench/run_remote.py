@@ -47,7 +47,9 @@ class Worker:
         self.log = tempfile.NamedTemporaryFile(prefix="dhpvm-worker-", suffix=".log")
         command = [*before, binaries / "dhpvm-run", "--worker", f"--listen={host}:0", *options]
         self.command = [*map(str, command)]
-        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log
+        )
 
     @functools.cached_property
     def address(self):
@@ -81,8 +83,8 @@ class Worker:
 
 
 class Link:
-    """A network of its own that can be reached from this one by a link of a certain rate, in both directions. Lasts as long
-    as a process that does nothing but keep it."""
+    """A network of its own that can be reached from this one by a link of a certain rate, in both directions. Lasts as
+    long as a process that does nothing but keep it."""
 
     def __init__(self, number, rate):
         self.keeper = subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
@@ -97,7 +99,22 @@ class Link:
         for before, device, address in (([], here, f"{net}.1/24"), (self.inside, there, f"{net}.2/24")):
             self.do(*before, "ip", "address", "add", address, "dev", device)
             self.do(*before, "ip", "link", "set", device, "up")
-            self.do(*before, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "20ms")
+            self.do(
+                *before,
+                "tc",
+                "qdisc",
+                "add",
+                "dev",
+                device,
+                "root",
+                "tbf",
+                "rate",
+                rate,
+                "burst",
+                "256kb",
+                "latency",
+                "20ms",
+            )
 
     @staticmethod
     def do(*command):
@@ -164,7 +181,9 @@ class Report:
         command = [self.binaries / "remote_bench", f"{worker.address}/host", "--json", *map(str, options)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
         if done.returncode != 0:
-            fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}; the worker says\n{worker.text()}")
+            fail(
+                f"{' '.join(map(str, command))} ended with exit code {done.returncode}; the worker says\n{worker.text()}"
+            )
         return done.stdout
 
     def loopback(self):
@@ -214,15 +233,27 @@ class Report:
             with self.worker("--device=host") as worker:
                 stopped.add(self.queues(worker, f"--stop={worker.process.pid}"))
                 worker.process.send_signal(signal.SIGCONT)
-        self.figures.append(killed.figure("killed worker, until that is known", "until a killed worker is known to be", BAR_KILLED_MS))
+        self.figures.append(
+            killed.figure("killed worker, until that is known", "until a killed worker is known to be", BAR_KILLED_MS)
+        )
         if stopped.values:
-            self.figures.append(stopped.figure("stopped worker, until it is given up", "until a stopped worker is given up", BAR_STOPPED_MS))
+            self.figures.append(
+                stopped.figure(
+                    "stopped worker, until it is given up", "until a stopped worker is given up", BAR_STOPPED_MS
+                )
+            )
         memory = statistics.median(idle)
-        self.figures.append(Figure.of("idle worker that lends its cores, resident", memory, "MiB", BAR_MEMORY_MIB, False))
+        self.figures.append(
+            Figure.of("idle worker that lends its cores, resident", memory, "MiB", BAR_MEMORY_MIB, False)
+        )
         if not self.options.quick:
             with self.worker() as worker:
                 progress(f"a worker with all devices: {worker.address}")
-                self.figures.append(Figure.of("the same, with all devices (vendors' libraries)", worker.resident_mib(), "MiB", None, False))
+                self.figures.append(
+                    Figure.of(
+                        "the same, with all devices (vendors' libraries)", worker.resident_mib(), "MiB", None, False
+                    )
+                )
 
     def programs_on(self, workers, *options):
         """The report of dhpvm-bench remote."""
@@ -241,7 +272,14 @@ class Report:
         """Beside the network of this machine, where names and rates are nobody else's business."""
         results = self.folder / "links.json"
         owner = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
-        command = [*owner, sys.executable, __file__, f"--bin={self.binaries}", f"--inside={results}", f"--runs={self.options.runs}"]
+        command = [
+            *owner,
+            sys.executable,
+            __file__,
+            f"--bin={self.binaries}",
+            f"--inside={results}",
+            f"--runs={self.options.runs}",
+        ]
         command += ["--quick"] if self.options.quick else []
         progress("loops over links of 1 Gbit/s and 500 Mbit/s")
         try:
@@ -286,8 +324,12 @@ class Report:
                 with self.worker("--device=host") as all_cores:
                     report = self.programs_on([one, all_cores], *options)
         loops = report["loops"][0]
-        self.figures.append(Figure.of("a program's loop of one iteration, waited for", loops["single_seconds"] * 1e6, "us", None, False))
-        self.figures.append(Figure.of("the same, a hundred before that", loops["batched_seconds"] * 1e6, "us", None, False))
+        self.figures.append(
+            Figure.of("a program's loop of one iteration, waited for", loops["single_seconds"] * 1e6, "us", None, False)
+        )
+        self.figures.append(
+            Figure.of("the same, a hundred before that", loops["batched_seconds"] * 1e6, "us", None, False)
+        )
         self.products = report["products"]
 
     def print(self):
@@ -300,13 +342,20 @@ class Report:
             print(note)
         if self.wrong:
             print("WRONG: some results differ from those of this machine")
-        print("PoCL-Remote, measured before on a machine of this kind: " + "; ".join(f"{what} {value}" for what, value in POCL.items()))
+        print(
+            "PoCL-Remote, measured before on a machine of this kind: "
+            + "; ".join(f"{what} {value}" for what, value in POCL.items())
+        )
 
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvm-bench and remote_bench")
-    parser.add_argument("--quick", action="store_true", help="see that everything works, and measure nothing worth reading")
+    parser.add_argument(
+        "--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvm-bench and remote_bench"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="see that everything works, and measure nothing worth reading"
+    )
     parser.add_argument("--turns", type=int, default=None, help="times that everything is measured (default 7)")
     parser.add_argument("--runs", type=int, default=None, help="repetitions in each turn (default 15)")
     parser.add_argument("--only", choices=ALL, action="append", help="measure this alone; may be repeated")
@@ -324,7 +373,9 @@ def main(arguments):
             except OSError as problem:
                 print(problem)
                 return SKIPPED
-            options.inside.write_text(json.dumps({"figures": [vars(f) for f in report.figures], "notes": report.notes, "wrong": report.wrong}))
+            options.inside.write_text(
+                json.dumps({"figures": [vars(f) for f in report.figures], "notes": report.notes, "wrong": report.wrong})
+            )
             return 0
         # Links want privileges that tests do not have.
         for name in options.only or [name for name in ALL if name != "links" or not options.quick]:

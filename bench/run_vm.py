@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the virtual machine against its bars: ten programs beside Lua 5.4, start-up, and the C++ benchmarks.
 
-Each program exists twice, written the same way, in bench/programs. Both run in turn, so that whatever else the machine does
-meets both alike; what counts is the median of whole processes, and both must print the same.
+Each program exists twice, written the same way, in bench/programs. Both run in turn, so that whatever else the machine
+does meets both alike; what counts is the median of whole processes, and both must print the same.
 """
 
 import argparse
@@ -16,7 +16,18 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import PROGRAMS, Figure, VirtualMachine, fail, geometric_mean, machine, print_figures, progress, run, start_up
+from harness import (
+    PROGRAMS,
+    Figure,
+    VirtualMachine,
+    fail,
+    geometric_mean,
+    machine,
+    print_figures,
+    progress,
+    run,
+    start_up,
+)
 
 # The argument of each program: about a second of Lua.
 SIZES = {
@@ -59,7 +70,8 @@ def compare_with_lua(vm, lua, runs, names):
 
 
 def cpp_figures(binaries, name):
-    """The figures of a C++ benchmark: one JSON object per line. Bars are floors for rates, ceilings for everything else."""
+    """The figures of a C++ benchmark: one JSON object per line. Bars are floors for rates, ceilings for everything
+    else."""
     done = subprocess.run([binaries / name, "--json"], stdout=subprocess.PIPE, check=True, text=True)
     for line in done.stdout.splitlines():
         if not line.startswith("{"):
@@ -80,10 +92,14 @@ def print_comparison(rows):
 
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvmc and the C++ benchmarks")
+    parser.add_argument(
+        "--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvmc and the C++ benchmarks"
+    )
     parser.add_argument("--runs", type=int, default=7, help="timed runs of each program (default 7)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
-    parser.add_argument("--only", action="append", choices=list(SIZES), metavar="PROGRAM", help="this program only; may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=list(SIZES), metavar="PROGRAM", help="this program only; may be repeated"
+    )
     options = parser.parse_args(arguments)
     binaries = options.bin.resolve()
     lua = shutil.which("lua5.4")
@@ -122,7 +138,12 @@ def main(arguments):
         print(f"not built, so not measured: {name} (cmake -DDHPVM_BENCH=ON)")
     if options.json:
         programs = [{"name": name, "size": SIZES[name], "ours_s": ours, "lua_s": theirs} for name, ours, theirs in rows]
-        report = {"machine": machine(), "runs": options.runs, "programs": programs, "figures": [asdict(f) for f in figures]}
+        report = {
+            "machine": machine(),
+            "runs": options.runs,
+            "programs": programs,
+            "figures": [asdict(f) for f in figures],
+        }
         options.json.write_text(json.dumps(report, indent=2) + "\n")
     return 0
 

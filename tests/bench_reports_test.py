@@ -74,14 +74,18 @@ class ProgramsTest(unittest.TestCase):
         return [sys.executable, self.fake, name, self.log, repetitions]
 
     def test_turns(self):
-        a, b = harness.take_turns((self.command("a", 5), None, None), (self.command("b", 5), None, None), warm_up=2, runs=3)
+        a, b = harness.take_turns(
+            (self.command("a", 5), None, None), (self.command("b", 5), None, None), warm_up=2, runs=3
+        )
         self.assertEqual(self.log.read_text(), "aabb" + "ab" * 3)
         self.assertEqual([round(time * 1e9) for time in b.times], [3, 4, 5])
         self.assertEqual((a.lines[-1], a.threads, a.statistic("compiles")), ("result 4", 2, 7))
 
     def test_too_few_repetitions(self):
         with self.assertRaisesRegex(SystemExit, "ended before its time"):
-            harness.take_turns((self.command("a", 3), None, None), (self.command("b", 5), None, None), warm_up=2, runs=3)
+            harness.take_turns(
+                (self.command("a", 3), None, None), (self.command("b", 5), None, None), warm_up=2, runs=3
+            )
 
     def test_exit_code(self):
         with self.assertRaisesRegex(SystemExit, "exit code 9"):
@@ -110,7 +114,10 @@ class FiguresTest(unittest.TestCase):
         self.assertFalse(harness.Figure.of("time", 1.01, "s", 1.0, False).met)
 
     def test_bar_of_scalar_loops(self):
-        rows = [{"ratio": 1.5, "vectorised": scalar, "compiles": 1, "compile_ms": 4.0, "compiles_again": 1} for scalar in (True, False)]
+        rows = [
+            {"ratio": 1.5, "vectorised": scalar, "compiles": 1, "compile_ms": 4.0, "compiles_again": 1}
+            for scalar in (True, False)
+        ]
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             harness.print_figures(list(run_kernels.figures_of(rows)))

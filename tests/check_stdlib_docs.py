@@ -10,7 +10,16 @@ import sys
 from pathlib import Path
 
 # Modules that only other modules import.
-INTERNAL_MODULES = {"fft_stages", "linalg_factors", "linalg_general", "linalg_spectra", "regex_automaton", "regex_backtracker", "regex_program", "regex_simulation"}
+INTERNAL_MODULES = {
+    "fft_stages",
+    "linalg_factors",
+    "linalg_general",
+    "linalg_spectra",
+    "regex_automaton",
+    "regex_backtracker",
+    "regex_program",
+    "regex_simulation",
+}
 # What the modules keep to themselves; everything else is public.
 INTERNAL = {
     "args": {"ArgumentKind", "Declared", "distance", "help_line", "nearest", "Parsed.add"}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random dates, times, durations and texts of them: the module `datetime` computes and reads the same as Python's, and takes damaged texts
-calmly.
+"""Random dates, times, durations and texts of them: the module `datetime` computes and reads the same as Python's, and
+takes damaged texts calmly.
 
 usage: datetime_against_python.py --bin BIN_DIR [--runs N] [--seed N] [--options OPTION...]
 
---runs counts cases. --options are for dhpvm-run. A case with another result is printed. Damaged texts have to give an error, or the value
-that Python reads from them, if it reads any.
+--runs counts cases. --options are for dhpvm-run. A case with another result is printed. Damaged texts have to give an
+error, or the value that Python reads from them, if it reads any.
 """
 
 import argparse
@@ -19,7 +19,13 @@ from pathlib import Path
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 MICRO = datetime.timedelta(microseconds=1)
-PATTERNS = ["%Y-%m-%d %H:%M:%S.%f %z", "%d/%b/%Y:%H:%M:%S %z", "%a, %d %B %Y %I:%M:%S %p %z", "%Y%j %H%M%z", "%m/%d/%Y %H:%M%z %%"]
+PATTERNS = [
+    "%Y-%m-%d %H:%M:%S.%f %z",
+    "%d/%b/%Y:%H:%M:%S %z",
+    "%a, %d %B %Y %I:%M:%S %p %z",
+    "%Y%j %H%M%z",
+    "%m/%d/%Y %H:%M%z %%",
+]
 DAMAGE = ["-", ":", "T", "W", "Z", ".", "+", " ", "9", "00", "\u00e9", "P", "1e", "+25", "60", "x" * 30, "9" * 30]
 
 # A line for each case: a letter and its arguments. A result in one line for each.
@@ -62,7 +68,10 @@ fn main(args: [str]) {
 
 def random_moment(rng):
     # Offsets must not lead out of the years 1 to 9999, which are Python's.
-    micros = rng.randrange((datetime.datetime.max - datetime.datetime.min) // MICRO - 4 * 86_400_000_000) + 2 * 86_400_000_000
+    micros = (
+        rng.randrange((datetime.datetime.max - datetime.datetime.min) // MICRO - 4 * 86_400_000_000)
+        + 2 * 86_400_000_000
+    )
     naive = datetime.datetime.min + (micros if rng.random() < 0.5 else micros // 1_000_000 * 1_000_000) * MICRO
     return naive.replace(tzinfo=random_zone(rng))
 
@@ -141,7 +150,12 @@ def moment_case(rng):
     text = other.strftime(pattern)
     minutes = zone.utcoffset(None) // datetime.timedelta(minutes=1)
     clock = f"{other.hour} {other.minute} {other.second} {other.microsecond}"
-    return ["moment", shown(moment), minutes, pattern], f"{in_micros(moment) // MICRO} {shown(other)} {clock} true {text}"
+    return [
+        "moment",
+        shown(moment),
+        minutes,
+        pattern,
+    ], f"{in_micros(moment) // MICRO} {shown(other)} {clock} true {text}"
 
 
 def parse_case(rng):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the recipes of deploy/ honest where there are neither other machines nor Slurm, systemd or Kubernetes: their scripts
-run with stand-ins for ssh and srun, and the worker with the command lines of the service and of the manifest.
+"""Keeps the recipes of deploy/ honest where there are neither other machines nor Slurm, systemd or Kubernetes: their
+scripts run with stand-ins for ssh and srun, and the worker with the command lines of the service and of the manifest.
 
 usage: deploy_test.py --bin BIN_DIR [unittest arguments]
 """
@@ -130,7 +130,11 @@ class Recipes(unittest.TestCase):
     def assert_works(self, command, key):
         """That the worker's command serves programs, and ends in peace when it is told to."""
         log = self.folder / "log"
-        command = [BIN / "dhpvm-run", *(word.replace("0.0.0.0:7471", "127.0.0.1:0") for word in command[1:]), "--device=host"]
+        command = [
+            BIN / "dhpvm-run",
+            *(word.replace("0.0.0.0:7471", "127.0.0.1:0") for word in command[1:]),
+            "--device=host",
+        ]
         with open(log, "w", encoding="utf-8") as out:
             worker = subprocess.Popen(command, stdout=out, stderr=out)
         self.addCleanup(worker.wait)
@@ -198,7 +202,9 @@ class Recipes(unittest.TestCase):
         names = [f"{name}-{number}.{name}" for number in range(workers["spec"]["replicas"])]
         self.assertIn("--connect=" + ",".join(names), program)
         key = self.key()
-        command = [word.replace("/run/dhpvm", str(self.folder)) for word in template["spec"]["containers"][0]["command"]]
+        command = [
+            word.replace("/run/dhpvm", str(self.folder)) for word in template["spec"]["containers"][0]["command"]
+        ]
         self.assert_works(command, key)
 
 

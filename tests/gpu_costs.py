@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares what the loops of programs in gpu/ cost on a GPU with gpu/costs.txt, a line for each launch.
 
-The interpreter of PTX counts them, so that no GPU is needed. With --bless the file is written anew, for a change that was
-meant.
+The interpreter of PTX counts them, so that no GPU is needed. With --bless the file is written anew, for a change that
+was meant.
 """
 
 import argparse

@@ -21,7 +21,22 @@ I64 = range(-(2**63), 2**63)
 PIECES = ["[", "]", "{", "}", ",", ":", '"', "\\", "\\u", "\\ud800", "\\uDC00", "0", "-", ".", "e", "1e999", "true", "nul", " ",
           "\n", "\x00", "\x1f", "é", "\U0001f600", "[[", "[" * 600, "9" * 30, "/*", "NaN", "'"]  # fmt: skip
 TEXTS = ["", "a", 'quo"te', "back\\slash", "line\nend", "\x00\x1f\x7f", "é€\U0001f600", "long " * 60, "\u2028", "/"]
-NUMBERS = [0, -1, 2**63 - 1, -(2**63), 2**63, 10**25, 0.1, -0.0, 1e-7, 1e22, 1e23, 5e-324, 1.7976931348623157e308, 2**53 + 1.0]
+NUMBERS = [
+    0,
+    -1,
+    2**63 - 1,
+    -(2**63),
+    2**63,
+    10**25,
+    0.1,
+    -0.0,
+    1e-7,
+    1e22,
+    1e23,
+    5e-324,
+    1.7976931348623157e308,
+    2**53 + 1.0,
+]
 
 # Prints, for every text of the file, the value, and the values as arrays of numbers; nothing for an error.
 PROGRAM = """
@@ -140,7 +155,9 @@ def expected(data):
     """The value, or None if the text must be refused, in a tuple."""
     try:
         text = data.decode().removeprefix("\ufeff")
-        return (checked(json.loads(text, parse_constant=refuse, parse_int=keeping_minus_zero, object_pairs_hook=fields)),)
+        return (
+            checked(json.loads(text, parse_constant=refuse, parse_int=keeping_minus_zero, object_pairs_hook=fields)),
+        )
     except (Refused, ValueError, RecursionError):
         return None
 

@@ -3,14 +3,14 @@
 """Runs random programs of parallel loops on devices that work, and on devices that are lost at random moments.
 
 Each program shares a few arrays between loops, and between loops and the host, which reads, writes and closes them in
-between. It runs in the interpreter first. A device must then give the same output; one that is lost may also end the program
-with a trap that names the loss, after output that is right so far. A wrong result with exit code 0 is the failure that this
-test looks for.
+between. It runs in the interpreter first. A device must then give the same output; one that is lost may also end the
+program with a trap that names the loss, after output that is right so far. A wrong result with exit code 0 is the
+failure that this test looks for.
 
 usage: loops_on_devices.py --bin BIN_DIR [--executors NAME,...] [--runs N] [--seed N] [--jobs N] [--keep DIR]
 
---runs counts programs of each executor, from seed --seed on. A failing program is printed with its seed and command, and
-kept in --keep.
+--runs counts programs of each executor, from seed --seed on. A failing program is printed with its seed and command,
+and kept in --keep.
 """
 
 import argparse
@@ -105,8 +105,10 @@ def check(bin_dir, keep, name, seed):
     if problem is None:
         path.unlink()
         return None, done.code == EXIT_TRAP
-    return (f"{name}, seed {seed}: {problem}\n  {' '.join(map(str, done.words))}\n--- expected\n{expected.out}--- output\n"
-            f"{done.out}--- errors\n{done.errors}--- program\n{program}"), False
+    return (
+        f"{name}, seed {seed}: {problem}\n  {' '.join(map(str, done.words))}\n--- expected\n{expected.out}--- output\n"
+        f"{done.out}--- errors\n{done.errors}--- program\n{program}"
+    ), False
 
 
 def main():

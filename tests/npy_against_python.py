@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random arrays in NumPy's files, whole and damaged: the module `npy` reads what is in them, writes what this program and, where it is there,
-NumPy read back, and takes damaged ones calmly.
+"""Random arrays in NumPy's files, whole and damaged: the module `npy` reads what is in them, writes what this program
+and, where it is there, NumPy read back, and takes damaged ones calmly.
 
 usage: npy_against_python.py --bin BIN_DIR [--runs N] [--seed N] [--options OPTION...]
 
@@ -31,8 +31,8 @@ TYPES = {"i1": ("b", "i8"), "u1": ("B", "u8"), "i2": ("h", "i16"), "u2": ("H", "
          "i8": ("q", "i64"), "u8": ("Q", "u64"), "f4": ("f", "f32"), "f8": ("d", "f64"), "b1": ("?", "bool")}  # fmt: skip
 NAMES = [name for _, name in TYPES.values()]
 
-# For every line of the file, PATH RANK TYPE: reads the array, writes it to PATH.out, as .npz where PATH is one, and prints type, shape and
-# elements.
+# For every line of the file, PATH RANK TYPE: reads the array, writes it to PATH.out, as .npz where PATH is one, and
+# prints type, shape and elements.
 PROGRAM = """
 import io;
 import npy;
@@ -165,7 +165,9 @@ def zipped(rng, file):
 
 def damaged(rng, file):
     at = rng.randrange(len(file))
-    return rng.choice([file[:at], file[:at] + bytes([rng.randrange(256)]) + file[at + 1 :], file[:at] + b"9" + file[at:], file[at:]])
+    return rng.choice(
+        [file[:at], file[:at] + bytes([rng.randrange(256)]) + file[at + 1 :], file[:at] + b"9" + file[at:], file[at:]]
+    )
 
 
 class Case:
@@ -203,7 +205,11 @@ class Case:
             return f"{found} is written"
         if numpy:
             loaded = numpy.load(out)["again"] if self.is_npz else numpy.load(out)
-            if loaded.dtype.str[1:] != self.wanted or loaded.shape != self.shape or str(loaded.flatten().tolist()) != str(found[2]):
+            if (
+                loaded.dtype.str[1:] != self.wanted
+                or loaded.shape != self.shape
+                or str(loaded.flatten().tolist()) != str(found[2])
+            ):
                 return f"NumPy reads {loaded!r}"
         return None
 

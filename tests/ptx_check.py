@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiles every parallel loop of the corpus and of the samples to PTX and assembles it with NVIDIA's ptxas.
 
-ptxas is looked for in DHPVM_PTXAS, in CUDA_HOME, in the usual places of toolkits and on the PATH; without it the check is
-skipped. No GPU is needed.
+ptxas is looked for in DHPVM_PTXAS, in CUDA_HOME, in the usual places of toolkits and on the PATH; without it the check
+is skipped. No GPU is needed.
 """
 
 import argparse
@@ -86,7 +86,9 @@ def main():
     run = options.bin.resolve() / "dhpvm-run"
     ptxas, places = find_ptxas()
     if ptxas is None:
-        print(f"SKIP: ptxas is not in {', '.join(places)}. It is part of NVIDIA's CUDA toolkit; DHPVM_PTXAS may say where it is")
+        print(
+            f"SKIP: ptxas is not in {', '.join(places)}. It is part of NVIDIA's CUDA toolkit; DHPVM_PTXAS may say where it is"
+        )
         return EXIT_SKIPPED
 
     def check(task):

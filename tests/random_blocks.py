@@ -11,7 +11,8 @@ LENGTHS = (0, 1, 2, 63, 64, 65, 127, 129, 1000, 1025, 4097)
 
 
 class Loop:
-    """A function with one such loop over x: [T] and keys: [i64], whose elements lie in 0..bins. It prints what comes out."""
+    """A function with one such loop over x: [T] and keys: [i64], whose elements lie in 0..bins. It prints what comes
+    out."""
 
     def __init__(self, chooser, number):
         self.random = chooser
@@ -33,7 +34,9 @@ class Loop:
         return f"    parallel for {', '.join(ranges)} reduce({', '.join(reductions)}) {{"
 
     def condition(self):
-        index = self.random.choice(["i", *(["j"] if self.dimensions > 1 else []), *(["h"] if self.dimensions > 2 else [])])
+        index = self.random.choice(
+            ["i", *(["j"] if self.dimensions > 1 else []), *(["h"] if self.dimensions > 2 else [])]
+        )
         return self.random.choice((f"{index} % {self.random.choice((2, 3, 5))} == {self.random.choice((0, 1))}",
                                    f"keys[i] > {self.random.choice((0, 1, 3))}", f"x[i] > (3 as {self.kind})"))
 
@@ -67,8 +70,11 @@ class Loop:
         update = f"{updated} = math.{op}({updated}, x[i]);" if op in ("min", "max") else f"{updated} {op}= x[i];"
         also = self.chance(0.2) and self.dimensions == 1
         size = "bins" if rank == 1 else "bins, 3"
-        lines = [f"    let sums = [{kind}{', 2' if rank == 2 else ''}]({size});", *(["    let own = [i64](n);"] if also else []),
-                 self.head([f"{op}: sums[]"])]
+        lines = [
+            f"    let sums = [{kind}{', 2' if rank == 2 else ''}]({size});",
+            *(["    let own = [i64](n);"] if also else []),
+            self.head([f"{op}: sums[]"]),
+        ]
         body = [*self.checks(), *self.guarded(update), *(["own[i] = keys[i];"] if also else [])]
         lines += ["        " + line for line in body] + ["    }"]
         each = "" if rank == 1 else "for q in 0..3 { "
@@ -79,14 +85,27 @@ class Loop:
         return lines
 
     def by_function(self):
-        lines = [f"    var best = Best{self.name}(x[0], -1);" if self.chance(0.5) else f"    var best = Best{self.name}(3 as {self.kind}, 7);",
-                 self.head([f"nearer_{self.name}: best"])]
+        lines = [
+            (
+                f"    var best = Best{self.name}(x[0], -1);"
+                if self.chance(0.5)
+                else f"    var best = Best{self.name}(3 as {self.kind}, 7);"
+            ),
+            self.head([f"nearer_{self.name}: best"]),
+        ]
         update = f"best = nearer_{self.name}(best, Best{self.name}(x[i], i));"
         lines += ["        " + line for line in (*self.checks(), *self.guarded(update))]
         return [*lines, "    }", f"    print({bits(self.kind, 'best.value')}, best.at);"]
 
     def search(self):
-        hit = self.random.choice((f"x[i] == ({self.random.choice((200, 5, 97))} as {self.kind})", "keys[i] == limit", "i == n - 1", "keys[i] < 0"))
+        hit = self.random.choice(
+            (
+                f"x[i] == ({self.random.choice((200, 5, 97))} as {self.kind})",
+                "keys[i] == limit",
+                "i == n - 1",
+                "keys[i] < 0",
+            )
+        )
         if self.chance(0.4):
             lines = ["    var found = false;", self.head(["any: found"])]
             update = self.random.choice((f"found = {hit};", f"if {hit} {{ found = true; }}"))
@@ -102,10 +121,18 @@ class Loop:
     def function(self):
         lines = self.form()
         head = f"fn {self.name}(x: [{self.kind}], keys: [i64], n: i64, bins: i64, limit: i64) {{"
-        return "\n".join([f"struct Pair{self.name} {{ a: {self.kind}; b: {self.kind}; }}",
-                          f"struct Best{self.name} {{ value: {self.kind}; at: i64; }}",
-                          f"fn nearer_{self.name}(a: Best{self.name}, b: Best{self.name}) -> Best{self.name} =>",
-                          "    if b.value > a.value || b.value == a.value && b.at < a.at { b } else { a };", head, *lines, "}", ""])
+        return "\n".join(
+            [
+                f"struct Pair{self.name} {{ a: {self.kind}; b: {self.kind}; }}",
+                f"struct Best{self.name} {{ value: {self.kind}; at: i64; }}",
+                f"fn nearer_{self.name}(a: Best{self.name}, b: Best{self.name}) -> Best{self.name} =>",
+                "    if b.value > a.value || b.value == a.value && b.at < a.at { b } else { a };",
+                head,
+                *lines,
+                "}",
+                "",
+            ]
+        )
 
 
 def bits(kind, value):
@@ -129,8 +156,16 @@ class Program:
                 lines += self.launch(loop, f"{loop.name}_{launch}")
         body = "\n".join("    " + line for line in lines)
         functions = [loop.function() for loop in self.loops]
-        return "\n".join(["import math;", "", "fn small(key: i64, limit: i64) -> bool { assert(key <= limit); return true; }", "",
-                          *functions, f"fn main() {{\n{body}\n}}\n"])
+        return "\n".join(
+            [
+                "import math;",
+                "",
+                "fn small(key: i64, limit: i64) -> bool { assert(key <= limit); return true; }",
+                "",
+                *functions,
+                f"fn main() {{\n{body}\n}}\n",
+            ]
+        )
 
     def launch(self, loop, name):
         length = self.random.choice(LENGTHS)
@@ -138,8 +173,10 @@ class Program:
         factor = self.random.choice((1, 7, 13))
         yield f"let {name} = [{loop.kind}]({max(length, 1)});"
         yield f"let {name}_keys = [i64]({max(length, 1)});"
-        yield (f"for i in 0..{name}.len {{ {name}[i] = ((i * {factor} + {self.random.randint(0, 9)}) % 101) as {loop.kind}; "
-               f"{name}_keys[i] = (i * {factor}) % {bins}; }}")
+        yield (
+            f"for i in 0..{name}.len {{ {name}[i] = ((i * {factor} + {self.random.randint(0, 9)}) % 101) as {loop.kind}; "
+            f"{name}_keys[i] = (i * {factor}) % {bins}; }}"
+        )
         limit = bins
         if length > 0 and loop.form != loop.search and self.random.random() < 0.4:
             # Out of range, and behind the limit of assertions.

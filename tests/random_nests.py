@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs random nests of loops compiled, and compares them with the interpreter.
 
-Each program has a few parallel loops with inner loops over rows, columns and vectors, and launches each of them several times:
-with other sizes, other operands, operands in one array with the results, and operands that have changed since. Sizes lie around
-those of vectors, tiles of rows, bands of rows that share what is packed for them, and blocks of the inner loop. Some iterations and
-turns are left out, and some programs end with a trap in the middle of a nest. The output, bit by bit, and the trap have to be
-the interpreter's. One program in five has loops over structs (random_records.py) instead, and one in ten loops by blocks, with
-caught traps (random_blocks.py).
+Each program has a few parallel loops with inner loops over rows, columns and vectors, and launches each of them several
+times: with other sizes, other operands, operands in one array with the results, and operands that have changed since.
+Sizes lie around those of vectors, tiles of rows, bands of rows that share what is packed for them, and blocks of the
+inner loop. Some iterations and turns are left out, and some programs end with a trap in the middle of a nest. The
+output, bit by bit, and the trap have to be the interpreter's. One program in five has loops over structs
+(random_records.py) instead, and one in ten loops by blocks, with caught traps (random_blocks.py).
 
 usage: random_nests.py --bin BIN_DIR [--runs N] [--seed N] [--jobs N] [--options OPTION...] [--check-races] [--keep DIR]
 
---runs counts programs, from seed --seed on. --options are for dhpvm-run, such as --device=sim. A failing program is printed with
-its seed, and kept in --keep. --check-races looks for iterations that get in each other's way, which would be an error in this
-script.
+--runs counts programs, from seed --seed on. --options are for dhpvm-run, such as --device=sim. A failing program is
+printed with its seed, and kept in --keep. --check-races looks for iterations that get in each other's way, which would
+be an error in this script.
 """
 
 import argparse
@@ -193,8 +193,10 @@ class Nest:
         parameters = [f"{o.name}: [{o.kind}], {o.name}_at: i64, {o.name}_row: i64" for o in self.operands]
         if self.trap:
             parameters.append(f"v: [i64], w: [{self.kind}]")
-        lines = [f"fn {self.name}({', '.join(parameters)}, c: [{self.kind}], c_at: i64, slabs: i64, rows: i64, cols: i64, n: i64, "
-                 "turns: i64) {"]
+        lines = [
+            f"fn {self.name}({', '.join(parameters)}, c: [{self.kind}], c_at: i64, slabs: i64, rows: i64, cols: i64, n: i64, "
+            "turns: i64) {"
+        ]
         reductions = [*(["+: total"] if self.reduces else []), *(["+: sums[]"] if self.scatters else [])]
         reduction = f" reduce({', '.join(reductions)})" if reductions else ""
         if self.reduces:
@@ -263,7 +265,9 @@ class Program:
             self.launch(self.nests[-1], fails=True)
 
     def source(self):
-        return "\n".join(["import math;", "", *helpers(), *(nest.text for nest in self.nests), "fn main() {", *self.lines, "}", ""])
+        return "\n".join(
+            ["import math;", "", *helpers(), *(nest.text for nest in self.nests), "fn main() {", *self.lines, "}", ""]
+        )
 
     def emit(self, text):
         self.lines.append("    " + text)
@@ -271,7 +275,12 @@ class Program:
     def sizes(self, nest):
         """The sizes of a launch, by the name of the index."""
         if nest.dimensions > 1 and self.random.random() < 0.1:
-            return {"h": 1, "i": self.random.choice((1, 8, 9)), "j": self.random.choice((1, 3, 33)), "k": self.random.choice(LONG_INNER)}
+            return {
+                "h": 1,
+                "i": self.random.choice((1, 8, 9)),
+                "j": self.random.choice((1, 3, 33)),
+                "k": self.random.choice(LONG_INNER),
+            }
         found = {"h": self.random.choice((1, 2, 3)) if nest.dimensions == 3 else 1,
                  "i": self.random.choice(ROWS) if nest.dimensions > 1 else 1,
                  "j": self.random.choice(COLUMNS),
@@ -327,7 +336,10 @@ class Program:
         layout = {}
         shared = self.random.random() < 0.4
         parts = {}
-        for name, kind, length in [*((o.name, o.kind, needed[o.name][1] * 2 + 8) for o in nest.operands), ("c", nest.kind, results)]:
+        for name, kind, length in [
+            *((o.name, o.kind, needed[o.name][1] * 2 + 8) for o in nest.operands),
+            ("c", nest.kind, results),
+        ]:
             if shared or (kind in parts and name != "c" and self.random.random() < 0.3):
                 parts.setdefault(kind, []).append((name, length))
             else:
@@ -368,12 +380,16 @@ class Program:
 
 
 def helpers():
-    """Functions that fill an array and print one, by type; those of loops with @fastmath have whole numbers, whose sums are exact
-    in any order."""
+    """Functions that fill an array and print one, by type; those of loops with @fastmath have whole numbers, whose sums
+    are exact in any order."""
     for kind in KINDS:
         for suffix, is_fast in (("", False), *([("_fast", True)] if is_float(kind) else [])):
             value = "(i * 7919 + seed * 104729) % 2003"
-            value = f"{value} % 7" if kind == "u8" else f"{value} % 13 - 6" if is_fast or not is_float(kind) else f"{value} - 1000"
+            value = (
+                f"{value} % 7"
+                if kind == "u8"
+                else f"{value} % 13 - 6" if is_fast or not is_float(kind) else f"{value} - 1000"
+            )
             value = f"({value}) as {kind}" + (" / 317.0" if is_float(kind) and not is_fast else "")
             yield f"fn change_{kind}{suffix}(a: [{kind}], seed: i64) {{\n    for i in 0..a.len {{ a[i] = {value}; }}\n}}\n"
             yield (f"fn digest_{kind}{suffix}(a: [{kind}]) -> i64 {{\n    var h = 7;\n"
@@ -406,13 +422,17 @@ def check(options, seed):
     if expected.code not in (0, EXIT_TRAP) or "data race" in expected.errors:
         return f"seed {seed} does not run in the interpreter:\n{expected.errors}\n{program}", ""
     threads = random.Random(seed).choice((1, 2, 3))
-    done = Run([*tool, "--jit-wait", "--no-cache", "--explain-offload", f"--threads={threads}", *options.options, str(path)])
+    done = Run(
+        [*tool, "--jit-wait", "--no-cache", "--explain-offload", f"--threads={threads}", *options.options, str(path)]
+    )
     problem = judge(done, expected)
     if problem is None:
         path.unlink()
         return None, done.errors
-    return (f"seed {seed}: {problem}\n  {' '.join(map(str, done.words))}\n--- expected\n{expected.out}{expected.errors}--- output\n"
-            f"{done.out}--- errors\n{done.errors}--- program\n{program}"), done.errors
+    return (
+        f"seed {seed}: {problem}\n  {' '.join(map(str, done.words))}\n--- expected\n{expected.out}{expected.errors}--- output\n"
+        f"{done.out}--- errors\n{done.errors}--- program\n{program}"
+    ), done.errors
 
 
 def main():
@@ -433,8 +453,12 @@ def main():
     for problem in problems[:3]:
         print(problem)
     explained = "".join(text for _, text in results)
-    forms = {"in tiles of rows": "rows together", "packed": "packed for all rows", "transposed": "transposed for the lanes",
-             "checked": "accesses are checked"}
+    forms = {
+        "in tiles of rows": "rows together",
+        "packed": "packed for all rows",
+        "transposed": "transposed for the lanes",
+        "checked": "accesses are checked",
+    }
     counts = {form: explained.count(words) for form, words in forms.items()}
     listed = ", ".join(f"{count} {form}" for form, count in counts.items())
     print(f"{options.runs} programs, {explained.count('parallel for at')} nests: {listed}; {len(problems)} wrong")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs for random_nests.py with parallel loops over arrays of structs: fields of mixed widths are read and written by
-one iteration for itself, whole or one by one, under conditions, and at steps of one or several structs."""
+"""Random programs for random_nests.py with parallel loops over arrays of structs: fields of mixed widths are read and
+written by one iteration for itself, whole or one by one, under conditions, and at steps of one or several structs."""
 
 import random
 
@@ -16,7 +16,9 @@ class Record:
         self.random = chooser
         self.struct = f"Record{number}"
         self.name = f"step{number}"
-        kinds = chooser.choice((KINDS, KINDS, ("f64", "f32", "i32"), ("f64", "u8", "bool"), ("f32", "u8"), ("u16", "u8")))
+        kinds = chooser.choice(
+            (KINDS, KINDS, ("f64", "f32", "i32"), ("f64", "u8", "bool"), ("f32", "u8"), ("u16", "u8"))
+        )
         self.fields = [(f"f{n}", chooser.choice(kinds)) for n in range(chooser.randint(2, 8))]
         self.step = chooser.choice((1, 1, 1, 1, 2, 3))
         self.first = chooser.randrange(self.step)
@@ -64,16 +66,22 @@ class Record:
         return f"fn {self.name}(a: [{self.struct}], v: [i64], n: i64, out: [i64]) {{\n    parallel for i in 0..n {{\n{lines}\n    }}\n}}\n"
 
     def helpers(self):
-        numbers = [f"(i * {n + 3} + seed * 31) % {self.random.choice((2, 3, 127, 251))}" for n in range(len(self.fields))]
+        numbers = [
+            f"(i * {n + 3} + seed * 31) % {self.random.choice((2, 3, 127, 251))}" for n in range(len(self.fields))
+        ]
         values = [f"{text} == 1" if kind == "bool" else f"({text} - {100 if kind in ('f64', 'i64', 'f32', 'i32') else 0}) as {kind}"
                   for text, (_, kind) in zip(numbers, self.fields, strict=True)]  # fmt: skip
-        digests = "\n".join(f"        h = h * 31 + ({f'a[i].{name} as i64' if kind == 'bool' else f'a[i].{name} as f64 as i64'});"
-                            for name, kind in self.fields)
+        digests = "\n".join(
+            f"        h = h * 31 + ({f'a[i].{name} as i64' if kind == 'bool' else f'a[i].{name} as f64 as i64'});"
+            for name, kind in self.fields
+        )
         yield self.fields_text()
         yield (f"fn fill_{self.name}(a: [{self.struct}], seed: i64) {{\n"
                f"    for i in 0..a.len {{ a[i] = {self.struct}({', '.join(values)}); }}\n}}\n")
-        yield (f"fn digest_{self.name}(a: [{self.struct}]) -> i64 {{\n    var h = 7;\n    for i in 0..a.len {{\n{digests}\n    }}\n"
-               "    return h;\n}\n")
+        yield (
+            f"fn digest_{self.name}(a: [{self.struct}]) -> i64 {{\n    var h = 7;\n    for i in 0..a.len {{\n{digests}\n    }}\n"
+            "    return h;\n}\n"
+        )
         yield self.function()
 
 

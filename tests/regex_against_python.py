@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random regular expressions: the module `regex` finds the same matches and groups as Python's `re`, and takes damaged ones calmly.
+"""Random regular expressions: the module `regex` finds the same matches and groups as Python's `re`, and takes damaged
+ones calmly.
 
 usage: regex_against_python.py --bin BIN_DIR [--runs N] [--seed N] [--options OPTION...]
 
---runs counts expressions, each with a text. --options are for dhpvm-run. An expression that matches differently is printed. Damaged
-expressions, and those that repeat what may match nothing, have to give matches or an error, whatever Python says of them.
-"""
+--runs counts expressions, each with a text. --options are for dhpvm-run. An expression that matches differently is
+printed. Damaged expressions, and those that repeat what may match nothing, have to give matches or an error, whatever
+Python says of them. """
 
 import argparse
 import random
@@ -16,19 +17,60 @@ import sys
 import tempfile
 from pathlib import Path
 
-ATOMS = ["a", "b", "c", "ab", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", r"\s", r"[\w-]", r"[^\s]", r"\.", "é", "[é-ü]", "1", " "]
+ATOMS = [
+    "a",
+    "b",
+    "c",
+    "ab",
+    ".",
+    "[ab]",
+    "[^a]",
+    "[a-c]",
+    r"\w",
+    r"\d",
+    r"\s",
+    r"[\w-]",
+    r"[^\s]",
+    r"\.",
+    "é",
+    "[é-ü]",
+    "1",
+    " ",
+]
 EDGES = ["^", r"\b", r"\B", r"\A", r"\Z"]
 REPEATS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?", "{2,}"]
 LETTERS = "aaabbbccc 1.-éü_\n"
-# Bytes in hexadecimal: the first and last characters of each size, what is too long, cut short, a surrogate or too large, and single bytes.
+# Bytes in hexadecimal: the first and last characters of each size, what is too long, cut short, a surrogate or too
+# large, and single bytes.
 RARE = """
 c280 dfbf e0a080 ed9fbf ee8080 efbfbd efbfbf f0908080 f48fbfbf c080 c1bf e08080 e09fbf eda080 edbfbf f08fbfbf f4908080 c2 e0a0 e282 f09080
 80 bf c3 a9 e1 ef f0 ff
 """.split()
-DAMAGE = ["(", ")", "[", "]", "{", "}", "*", "\\", "?", "|", "(?", "(?<", "{2", "\\x", "[z-a]", "(?=a)", "\\1", "{99999}", "((((", "\xff"]
+DAMAGE = [
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "*",
+    "\\",
+    "?",
+    "|",
+    "(?",
+    "(?<",
+    "{2",
+    "\\x",
+    "[z-a]",
+    "(?=a)",
+    "\\1",
+    "{99999}",
+    "((((",
+    "\xff",
+]
 
-# Prints, for every pair of an expression and a text, the places of all matches and of their groups. Automata of any size have to
-# find the same as the simulation.
+# Prints, for every pair of an expression and a text, the places of all matches and of their groups. Automata of any
+# size have to find the same as the simulation.
 PROGRAM = """
 import io;
 import list;
@@ -90,7 +132,8 @@ def random_expression(rng, depth=0, wild=False):
 
 
 def repeated(rng, depth, wild):
-    # A part that may match nothing is repeated in wild ones only: which of the empty turns counts differs between Python and automata.
+    # A part that may match nothing is repeated in wild ones only: which of the empty turns counts differs between
+    # Python and automata.
     body = random_expression(rng, depth + 1, wild)
     if wild:
         return f"(?:{body}){rng.choice(REPEATS)}"
@@ -100,7 +143,10 @@ def repeated(rng, depth, wild):
 
 
 def has_empty_group(body):
-    return any(mark in body for mark in ("*", "?", "{0")) and re.compile(body.replace("(?:", "("), re.ASCII).fullmatch("") is not None
+    return (
+        any(mark in body for mark in ("*", "?", "{0"))
+        and re.compile(body.replace("(?:", "("), re.ASCII).fullmatch("") is not None
+    )
 
 
 def damaged(rng, expression):
@@ -119,7 +165,8 @@ def expected(expression, text):
         at.append(at[-1] + len(in_bytes(c)))
     compiled = re.compile(expression, re.ASCII)
     spans, start = [], 0
-    # Behind an empty match the search goes on at the next character; Python's finditer tries for one that is not empty first.
+    # Behind an empty match the search goes on at the next character; Python's finditer tries for one that is not empty
+    # first.
     while start <= len(text) and (m := compiled.search(text, start)):
         spans.append([m.span(i) for i in range(compiled.groups + 1)])
         start = m.end() + (m.end() == m.start())
@@ -141,7 +188,10 @@ def main():
         if rng.random() < 0.3:
             expression = "(?m)" + rng.choice(["", "^"]) + expression + rng.choice(["", "$"])
         rare = rng.choice([0, 0.1, 0.5])
-        pieces = (bytes.fromhex(rng.choice(RARE)) if rng.random() < rare else rng.choice(LETTERS).encode() for _ in range(rng.randrange(1, 25)))
+        pieces = (
+            bytes.fromhex(rng.choice(RARE)) if rng.random() < rare else rng.choice(LETTERS).encode()
+            for _ in range(rng.randrange(1, 25))
+        )
         text = b"".join(pieces).decode(errors="surrogateescape")
         cases.append((damaged(rng, expression) if kind == "damaged" else expression, text, kind == "whole"))
     with tempfile.TemporaryDirectory() as folder:

@@ -95,7 +95,9 @@ class RunnerTest(unittest.TestCase):
         trap += "//! err   at main (t.dhp:9)\n"
         self.assert_passes(trap + "//! exit 3\n// expect trap: index out of range at line 7\n")
         self.assert_passes(trap + "//! exit 3\n// expect trap: index out of range\n")
-        self.assert_fails(trap + "//! exit 3\n// expect trap: index out of range at line 9\n", "innermost frame is at line 7")
+        self.assert_fails(
+            trap + "//! exit 3\n// expect trap: index out of range at line 9\n", "innermost frame is at line 7"
+        )
         self.assert_fails(trap + "//! exit 0\n// expect trap: index out of range\n", "expected exit code 3, got 0")
         self.assert_fails(trap + "//! exit 3\n// expect trap: null reference\n", "expected the trap 'null reference'")
         self.assert_fails("//! err boom\n//! exit 3\n// expect trap: boom at line 1\n", "no frame with a line")
@@ -105,7 +107,9 @@ class RunnerTest(unittest.TestCase):
         both = ("interpreter", "bytecode")
         self.assert_passes(error + "// expect error: unknown name\n", *both)
         self.assert_passes(error + "// expect error: unknown name at line 4\n", *both)
-        self.assert_fails(error + "// expect error: unknown name at line 5\n", "found line 4: unknown name 'x'", executors=both)
+        self.assert_fails(
+            error + "// expect error: unknown name at line 5\n", "found line 4: unknown name 'x'", executors=both
+        )
         self.assert_fails(error + "// expect error: type\n", "expected the compile error 'type'", executors=both)
         self.assert_fails("//! out 1\n// expect error: type\n", "expected exit code 2, got 0")
         self.assert_fails(error + "// expect: 1\n", "expected exit code 0, got 2")
@@ -118,7 +122,9 @@ class RunnerTest(unittest.TestCase):
         every = [executor.name for executor in run_programs.EXECUTORS if executor.device is None]
         output = self.assert_passes("//! out 1\n// expect: 1\n// parallel for\n", *every)
         self.assertIn(f"{len(every)} passed, 0 failed, 0 skipped", output)
-        self.assert_fails("//! out 1\n//! stress-out bad\n// expect: 1\n", "on gc-stress", "+bad", executors=("gc-stress",))
+        self.assert_fails(
+            "//! out 1\n//! stress-out bad\n// expect: 1\n", "on gc-stress", "+bad", executors=("gc-stress",)
+        )
         self.assert_fails("//! lose-line-in-text\n// expect: line\n", "-line", executors=("roundtrip",))
 
     def test_arguments_flags_and_input_reach_the_program(self):

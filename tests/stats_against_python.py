@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random numbers, also such that lose digits easily: the module `stats` computes what Python's `statistics` and exact fractions do.
+"""Random numbers, also such that lose digits easily: the module `stats` computes what Python's `statistics` and exact
+fractions do.
 
 usage: stats_against_python.py --bin BIN_DIR [--runs N] [--seed N] [--options OPTION...]
 
@@ -48,7 +49,14 @@ fn main(args: [str]) -> void! {
 
 def random_array(rng, n):
     base, width = rng.choice([0.0, 1.0, -1e6, 1e9]), rng.choice([1.0, 1e-3, 1e4])
-    draw = rng.choice([lambda: rng.uniform(-1, 1), lambda: rng.gauss(0, 1), lambda: float(rng.randrange(-3, 4)), lambda: rng.expovariate(1) ** 3])
+    draw = rng.choice(
+        [
+            lambda: rng.uniform(-1, 1),
+            lambda: rng.gauss(0, 1),
+            lambda: float(rng.randrange(-3, 4)),
+            lambda: rng.expovariate(1) ** 3,
+        ]
+    )
     numbers = [base + width * draw() for _ in range(n)]
     if rng.random() < 0.2:
         numbers.sort(reverse=rng.random() < 0.5)
@@ -64,14 +72,34 @@ def exact(x, y):
     xx, yy = sum((v - mean_x) ** 2 for v in xs), sum((v - mean_y) ** 2 for v in ys)
     xy = sum((v - mean_x) * (w - mean_y) for v, w in zip(xs, ys))
     slope = xy / xx
-    figures = [mean_x, xx / (n - 1), xx / n, mean_x, xx / (n - 1), xy / (n - 1), None, slope, mean_y + slope * (xs[0] - mean_x)]
+    figures = [
+        mean_x,
+        xx / (n - 1),
+        xx / n,
+        mean_x,
+        xx / (n - 1),
+        xy / (n - 1),
+        None,
+        slope,
+        mean_y + slope * (xs[0] - mean_x),
+    ]
     figures = [None if f is None else float(f) for f in figures]
     figures[6] = float(xy) / math.sqrt(float(xx)) / math.sqrt(float(yy))
     # By how much rounding the numbers themselves can move each figure.
     size_x, size_y = max(map(abs, x)), max(map(abs, y))
     spread = math.sqrt(float(xx) * float(yy)) / (n - 1)
     slope_scale = math.sqrt(float(yy) / float(xx))
-    scales = [size_x, figures[1], figures[1], size_x, figures[1], spread, 1.0, slope_scale, size_y + slope_scale * size_x]
+    scales = [
+        size_x,
+        figures[1],
+        figures[1],
+        size_x,
+        figures[1],
+        spread,
+        1.0,
+        slope_scale,
+        size_y + slope_scale * size_x,
+    ]
     return figures, scales
 
 
@@ -93,7 +121,9 @@ def problems(x, y, found):
         yield f"median: {quantiles[3]}, Python has {statistics.median(x)}"
     if sum(counts) != len(x) or edges[0] != ordered[0] or edges[3] != ordered[-1]:
         yield f"histogram: {counts} between {edges}"
-    if counts[0] != bisect.bisect_left(ordered, edges[1]) or counts[-1] != len(x) - bisect.bisect_left(ordered, edges[2]):
+    if counts[0] != bisect.bisect_left(ordered, edges[1]) or counts[-1] != len(x) - bisect.bisect_left(
+        ordered, edges[2]
+    ):
         yield f"histogram: {counts} with edges {edges} of {ordered}"
 
 

@@ -4,8 +4,8 @@
 
 usage: stop_test.py --bin FOLDER [--only PREFIX] [--times]
 
-Each program says when it has begun, and does then one thing that takes long: a native, waiting, loops on a device. All of
-them have to end. --times prints how soon; the test itself only gives up on those that do not end at all.
+Each program says when it has begun, and does then one thing that takes long: a native, waiting, loops on a device. All
+of them have to end. --times prints how soon; the test itself only gives up on those that do not end at all.
 """
 
 import argparse
@@ -35,9 +35,12 @@ def calls(prepare, call):
 LONG_TEXT = 'let a = str.repeat("a", 8000000);'
 NATIVES = {
     "find": calls(LONG_TEXT + ' let b = str.repeat("a", 4000000) + "b";', "if str.find(a, b) == 7 { return; }"),
-    "find_last": calls(LONG_TEXT + ' let b = "b" + str.repeat("a", 4000000);',
-                       "if str.find_last(a, b) == 7 { return; }"),
-    "replace": calls(LONG_TEXT + ' let b = str.repeat("a", 4000000) + "b";', 'if str.replace(a, b, "") == "" { return; }'),
+    "find_last": calls(
+        LONG_TEXT + ' let b = "b" + str.repeat("a", 4000000);', "if str.find_last(a, b) == 7 { return; }"
+    ),
+    "replace": calls(
+        LONG_TEXT + ' let b = str.repeat("a", 4000000) + "b";', 'if str.replace(a, b, "") == "" { return; }'
+    ),
     "replace-many": calls('let a = str.repeat("a", 100000000);', 'if str.replace(a, "a", "b") == "" { return; }'),
     "repeat": calls("", 'if str.repeat("ab", 200000000) == "" { return; }'),
     "upper": calls('let a = str.repeat("a", 200000000);', 'if str.upper(a) == "" { return; }'),
@@ -61,15 +64,15 @@ LOOPS = {
     "long": f"fn main() {{ {ARRAY} begin(); parallel for i in 0..a.len {{ {WORK} }} print(a[7]); }}",
     # The iterations are longer than they were when the loop was measured.
     "longer": f"fn work(a: [f64], n: i64) {{ parallel for i in 0..a.len {{ {WORK} }} }}\n"
-              f"fn main() {{ {ARRAY} work(a, 100); begin(); while true {{ work(a, n); n += 1; }} }}",
+    f"fn main() {{ {ARRAY} work(a, 100); begin(); while true {{ work(a, n); n += 1; }} }}",
     # Each takes about a second, and no caller waits for them.
     "forty": f"fn main() {{ {ARRAY} begin(); for j in 0..40 {{ parallel for i in 0..1500 {{ {WORK} }} }} print(a[7]); }}",
     "short": "fn main() { let a = [f64](1000000, fill: 1.0); begin();"
-             " while true { parallel for i in 0..a.len { a[i] = a[i] * 0.5 + 1.0; } } }",
+    " while true { parallel for i in 0..a.len { a[i] = a[i] * 0.5 + 1.0; } } }",
     "reduction": f"fn main() {{ {ARRAY} begin(); while true {{ var s = 0.0; parallel for i in 0..a.len reduce(+: s) {{"
-                 " var x = a[i]; for k in 0..n / 30 { x = x * 0.999 + 0.5; } s += x; } if s == 7.0 { return; } } }",
+    " var x = a[i]; for k in 0..n / 30 { x = x * 0.999 + 0.5; } s += x; } if s == 7.0 { return; } } }",
     "rows": "fn main() { let a = [f64, 2](2000, 300, fill: 1.0); begin(); parallel for i in 0..2000, j in 0..300 {"
-            " var x = a[i, j]; for k in 0..100000 { x = x * 0.999 + 0.5; } a[i, j] = x; } print(a[7, 7]); }",
+    " var x = a[i, j]; for k in 0..100000 { x = x * 0.999 + 0.5; } a[i, j] = x; } print(a[7, 7]); }",
 }
 # Loops that are deferred until their results are needed, and run together then.
 CHAIN = ("fn main() { let a = [f64](200000, fill: 1.0); let b = [f64](200000); let n = 300000; begin(); while true {"
@@ -161,7 +164,9 @@ def main():
     failed = 0
     chosen = [(number, *program) for number, program in enumerate(table(run)) if program[0].startswith(options.only)]
     if not chosen:
-        return EXIT_SKIPPED if options.only in ("opencl/", "mixed/") else f"no program's name begins with '{options.only}'"
+        return (
+            EXIT_SKIPPED if options.only in ("opencl/", "mixed/") else f"no program's name begins with '{options.only}'"
+        )
     for number, name, source, words in chosen:
         for label, request in REQUESTS[number % 2].items():
             with tempfile.TemporaryDirectory() as folder:

@@ -109,8 +109,11 @@ class Functions(support.Comparisons):
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "singular"):
             dhpvm.jit(singular)(np.ones((3, 3)))
-        for wrong, argument, reason in ((swapped_of_three, C, "2 dimensions here"), (no_such_axis, A, "each of them once"),
-                                        (largest_bool, A > 0, "write any or all")):
+        for wrong, argument, reason in (
+            (swapped_of_three, C, "2 dimensions here"),
+            (no_such_axis, A, "each of them once"),
+            (largest_bool, A > 0, "write any or all"),
+        ):
             with self.assertRaisesRegex(dhpvm.TranslationError, reason):
                 dhpvm.jit(wrong)(argument)
         for wrong, argument in ((samples_of_rows, A), (descending, X), (widths_of_rows, X)):

@@ -484,8 +484,8 @@ class Memory(unittest.TestCase):
                 self.assertRaises(IndexError, m.at, x, 99)
 
         x = np.ones(10)
-        # Compiling in the background takes memory of its own, at any time on a busy machine. Memory that calls leave behind
-        # grows in every round: 100 bytes a call would be 6 MB.
+        # Compiling in the background takes memory of its own, at any time on a busy machine. Memory that calls leave
+        # behind grows in every round: 100 bytes a call would be 6 MB.
         for _ in range(8):
             before = resident()
             work()

@@ -4,8 +4,8 @@
 
 usage: exhaustion_test.py --bin FOLDER --deny-threads LIBRARY
 
-Threads and descriptors run out after each number of them that a run takes, on every device. A signal that ends the process,
-an internal error, a wrong result and a run that does not end are what this looks for.
+Threads and descriptors run out after each number of them that a run takes, on every device. A signal that ends the
+process, an internal error, a wrong result and a run that does not end are what this looks for.
 """
 
 import argparse
@@ -99,8 +99,10 @@ def main():
                 continue
             for more in ([], ["--deadline=100s"]):
                 words = [tool, f"--device={device}", *more, str(program)]
-                faults = [(f"{n} threads", {"LD_PRELOAD": str(options.deny_threads), "DENY_THREADS_AFTER": str(n)}, None)
-                          for n in range(MOST_THREADS)]
+                faults = [
+                    (f"{n} threads", {"LD_PRELOAD": str(options.deny_threads), "DENY_THREADS_AFTER": str(n)}, None)
+                    for n in range(MOST_THREADS)
+                ]
                 if not more:
                     faults += [(f"{n} descriptors", None, n) for n in DESCRIPTORS]
                 for name, environment, descriptors in faults:

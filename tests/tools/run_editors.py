@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests what tools/editors/make_extensions.py makes: that the grammar has every keyword of the lexer, and what it and the
-syntax file of Vim make of the library's sources."""
+"""Tests what tools/editors/make_extensions.py makes: that the grammar has every keyword of the lexer, and what it and
+the syntax file of Vim make of the library's sources."""
 
 import json
 import re

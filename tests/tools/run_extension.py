@@ -47,7 +47,9 @@ class Extension(unittest.TestCase):
         given = self.run_extension(BIN / "dhpvmc")
         self.assertEqual(given["errors"], [])
         wrong = given["firstDiagnostics"]
-        self.assertEqual([(d["severity"], d["range"]["start"]["line"]) for d in wrong if "cuont" in d["message"]], [(0, 4)])
+        self.assertEqual(
+            [(d["severity"], d["range"]["start"]["line"]) for d in wrong if "cuont" in d["message"]], [(0, 4)]
+        )
         self.assertEqual(given["diagnostics"], [])  # after the change
         self.assertIn("Doubles a number", given["hover"]["contents"]["value"])
         self.assertEqual(given["definition"][0]["range"]["start"], {"line": 1, "character": 3, "is": "position"})

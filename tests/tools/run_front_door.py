@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests what strangers can do to a worker before it knows who they are: nothing.
 
-While they do it, clients are served without waiting, and the worker's memory, descriptors, threads and log stay bounded.
+While they do it, clients are served without waiting, and the worker's memory, descriptors, threads and log stay
+bounded.
 
 usage: run_front_door.py --bin BIN_DIR [unittest arguments]
 """
@@ -132,10 +133,20 @@ class FrontDoor(run_workers.Case):
     def test_what_is_no_conversation_is_cut_off(self):
         hello = preamble()
         talks = [
-            [b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"], [b"SSH-2.0-OpenSSH_9.2\r\n"], [b"\xff" * 4096],
-            [message(b"")], [message(b"DHPV")], [message(b"X" * 4097)], [message(hello[:11])],
-            [message(preamble(version=0xffff))], [message(preamble(identity=0))], [message(preamble(identity=9))],
-            [message(preamble(lane=7))], [message(preamble(lane=2))], [message(preamble(identity=2))], [message(hello + b"\x16\x03\x01\xff\xff" + b"A" * 4000)],
+            [b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"],
+            [b"SSH-2.0-OpenSSH_9.2\r\n"],
+            [b"\xff" * 4096],
+            [message(b"")],
+            [message(b"DHPV")],
+            [message(b"X" * 4097)],
+            [message(hello[:11])],
+            [message(preamble(version=0xFFFF))],
+            [message(preamble(identity=0))],
+            [message(preamble(identity=9))],
+            [message(preamble(lane=7))],
+            [message(preamble(lane=2))],
+            [message(preamble(identity=2))],
+            [message(hello + b"\x16\x03\x01\xff\xff" + b"A" * 4000)],
             [message(hello), message(b"\x17" * 4096)],
         ]
         # Three kinds of these ended a worker when libfabric's provider for TCP took the connections.

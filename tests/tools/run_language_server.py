@@ -102,7 +102,9 @@ def offset_at(text, place):
 
 def applied(text, edits):
     """The text after edits as the protocol has them."""
-    for edit in sorted(edits, key=lambda e: (e["range"]["start"]["line"], e["range"]["start"]["character"]), reverse=True):
+    for edit in sorted(
+        edits, key=lambda e: (e["range"]["start"]["line"], e["range"]["start"]["character"]), reverse=True
+    ):
         begin, end = (offset_at(text, edit["range"][side]) for side in ("start", "end"))
         text = text[:begin] + edit["newText"] + text[end:]
     return text
@@ -244,7 +246,9 @@ class Session(unittest.TestCase):
         return path.name, path.read_text(encoding="utf-8").split("\n")[place["range"]["start"]["line"]]
 
     def labels(self, pattern, offset):
-        return [item["label"] for item in self.client.request("textDocument/completion", self.at(pattern, offset))["items"]]
+        return [
+            item["label"] for item in self.client.request("textDocument/completion", self.at(pattern, offset))["items"]
+        ]
 
     # --- diagnostics
     def test_diagnostics_follow_the_text(self):
@@ -327,7 +331,9 @@ class Session(unittest.TestCase):
 
         self.assertEqual(uses("LIMIT"), [("main.dhp", 3), ("main.dhp", 16)])
         self.assertEqual(uses("LIMIT", False), [("main.dhp", 16)])
-        self.assertEqual(uses("area(Shape"), [("main.dhp", 13), ("shapes.dhp", LIBRARY[: LIBRARY.index("fn area")].count("\n"))])
+        self.assertEqual(
+            uses("area(Shape"), [("main.dhp", 13), ("shapes.dhp", LIBRARY[: LIBRARY.index("fn area")].count("\n"))]
+        )
         lines = [number for name, number in uses("total = ")]
         self.assertEqual(lines, [13, 16, 19, 19, 20])
         self.assertEqual(len(uses("x - from")), 3)
@@ -343,10 +349,18 @@ class Session(unittest.TestCase):
             path.write_text(texts[path.name], encoding="utf-8")
         self.assertIn("shapes.surface(Shape.circle", texts["main.dhp"])
         self.assertIn("fn surface(shape", texts["shapes.dhp"])
-        checked = subprocess.run([BIN / "dhpvmc", "--check", self.folder / "main.dhp"], capture_output=True, check=False)
+        checked = subprocess.run(
+            [BIN / "dhpvmc", "--check", self.folder / "main.dhp"], capture_output=True, check=False
+        )
         self.assertEqual(checked.returncode, 0, checked.stderr.decode())
         self.replace("print(total", "print(stack.name(), total")
-        for place, name in (("area(", "2x"), ("area(", "if"), ("push(stack", "other"), ("shapes;", "other"), ("name()", "x")):
+        for place, name in (
+            ("area(", "2x"),
+            ("area(", "if"),
+            ("push(stack", "other"),
+            ("shapes;", "other"),
+            ("name()", "x"),
+        ):
             answer = self.client.ask("textDocument/rename", self.at(place, 1) | {"newName": name})
             self.assertIn("error", answer, (place, name))
         self.assertIsNone(self.client.request("textDocument/prepareRename", self.at("push(stack", 1)))
@@ -379,7 +393,9 @@ class Session(unittest.TestCase):
 
     def test_completion_inside_of_a_call_that_is_not_finished(self):
         self.replace("print(total, words.len()", "print(total, words.")
-        self.assertIn("push", self.labels("words.,", 6) if "words.," in self.text else self.labels("print(total, words.", 19))
+        self.assertIn(
+            "push", self.labels("words.,", 6) if "words.," in self.text else self.labels("print(total, words.", 19)
+        )
 
     def test_signatures(self):
         self.replace("distance(a, to: Point(3.0, 4.0))", "distance(a, ")
@@ -472,7 +488,9 @@ class Session(unittest.TestCase):
             self.assertEqual(self.client.ask(method, json.loads(params))["error"]["code"], code)
         far = {"line": 2**31, "character": 2**31}
         self.client.request("textDocument/hover", {"textDocument": {"uri": self.uri}, "position": far})
-        self.client.notify("textDocument/didChange", {"textDocument": {"uri": self.uri}, "contentChanges": [{"range": 1}]})
+        self.client.notify(
+            "textDocument/didChange", {"textDocument": {"uri": self.uri}, "contentChanges": [{"range": 1}]}
+        )
         self.client.request("textDocument/hover", self.at("far"))
         self.assertEqual(self.client.close(), 0)
 
@@ -506,7 +524,9 @@ class Session(unittest.TestCase):
             end = min(len(self.text), begin + chance.choice((0, 0, 0, 1, 2, 5, 40)))
             other = chance.choice(texts)
             start = chance.randrange(len(other))
-            new = chance.choice(("", ".", "(", "}", ";", '"', "é𝄞", "\n", " x", other[start : start + chance.randrange(60)]))
+            new = chance.choice(
+                ("", ".", "(", "}", ";", '"', "é𝄞", "\n", " x", other[start : start + chance.randrange(60)])
+            )
             changes.append(
                 {
                     "range": {"start": position(self.text, begin), "end": position(self.text, end)},

@@ -152,7 +152,9 @@ def histogram_of_edges(a, bins, range=None):
 
 def cov(m, y=None):
     if y is not None:
-        assert m.ndim == 1 and y.ndim == 1 and len(m) == len(y), "two samples are arrays of one dimension and one size here"
+        assert (
+            m.ndim == 1 and y.ndim == 1 and len(m) == len(y)
+        ), "two samples are arrays of one dimension and one size here"
         c = np.empty((2, 2))
         dx, dy = m - m.mean(), y - y.mean()
         c[0, 0] = (dx * dx).sum() / (len(m) - 1)
