@@ -64,10 +64,7 @@ class Judge {
       case StmtKind::kBreak:
       case StmtKind::kContinue:
       case StmtKind::kReturn: break;
-      case StmtKind::kTry:
-      case StmtKind::kLeaveTry:
-      case StmtKind::kUse:
-      case StmtKind::kParallelFor: ok_ = false; return;
+      default: ok_ = false; return;  // handlers and loops stay with the function that they were written in
     }
     children(s);
   }
