@@ -47,6 +47,7 @@ class LocalSession final : public SessionHandle, private SessionHost {
 
  private:
   const WorkerOptions& options() const override { return surroundings_.options; }
+  const std::vector<wire::Device>& facts() const override { return surroundings_.facts; }
   Status open_devices() override { return {}; }
   const std::vector<std::shared_ptr<Device>>& devices() const override { return surroundings_.devices; }
   const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }

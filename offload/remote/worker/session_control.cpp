@@ -137,14 +137,22 @@ void visit(Codec& codec, Is<Probe> auto& record) {
   codec.text(record.caches);
 }
 template <typename Codec>
+void visit(Codec& codec, Is<wire::Device> auto& device) {
+  codec.text(device.name);
+  codec.text(device.description);
+  codec.number(device.memory_bytes);
+  codec.number(device.largest_allocation);
+  codec.number(device.compute_units);
+  codec.flag(device.is_gpu);
+  codec.flag(device.is_simulated);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Offer> auto& record) {
+  visit(codec, record.device);
+}
+template <typename Codec>
 void visit(Codec& codec, Is<Lends> auto& record) {
-  codec.text(record.device.name);
-  codec.text(record.device.description);
-  codec.number(record.device.memory_bytes);
-  codec.number(record.device.largest_allocation);
-  codec.number(record.device.compute_units);
-  codec.flag(record.device.is_gpu);
-  codec.flag(record.device.is_simulated);
+  visit(codec, record.device);
 }
 template <typename Codec>
 void visit(Codec& codec, Is<Serving> auto& record) {

@@ -49,7 +49,11 @@ struct Close {
 struct Probe {
   std::string caches;
 };
-using ToSession = std::variant<Begin, TakeBulk, Move, AnnounceEnd, Close, Probe>;
+// A device that the worker lends; before the session begins.
+struct Offer {
+  wire::Device device;
+};
+using ToSession = std::variant<Begin, TakeBulk, Move, AnnounceEnd, Close, Probe, Offer>;
 
 // ---- From the process -----------------------------------------------------------------------------------------------
 

@@ -64,6 +64,22 @@ TEST_F(SessionControlTest, ConnectionsArriveWithTheirKeys) {
   EXPECT_EQ(sent.st_ino, arrived.st_ino);
 }
 
+TEST_F(SessionControlTest, DevicesAreToldBothWays) {
+  const wire::Device device{"opencl:0", "a device", 1 << 30, 1 << 20, 8, true, false};
+  ASSERT_TRUE(worker_.send(Offer{device}, Patience::kNone).ok());
+  ASSERT_TRUE(process_.send(Lends{device}, Patience::kNone).ok());
+  const auto there = process_.receive_to_session(Patience::kForever);
+  const auto here = worker_.receive_from_session(Patience::kForever);
+  ASSERT_TRUE(there.ok() && *there && here.ok() && *here);
+  for (const wire::Device& told : {std::get<Offer>(**there).device, std::get<Lends>(**here).device}) {
+    EXPECT_EQ(told.name, device.name);
+    EXPECT_EQ(told.description, device.description);
+    EXPECT_EQ(told.memory_bytes, device.memory_bytes);
+    EXPECT_EQ(told.compute_units, device.compute_units);
+    EXPECT_TRUE(told.is_gpu);
+  }
+}
+
 TEST_F(SessionControlTest, TextsAreCut) {
   ASSERT_TRUE(process_.send(LogLine{LogLevel::kInfo, std::string(5000, 'x')}, Patience::kNone).ok());
   const auto record = worker_.receive_from_session(Patience::kNone);

@@ -10,6 +10,7 @@
 #include "dhpvm/result.h"
 #include "offload/devices/device.h"
 #include "offload/remote/fabric/fabric.h"
+#include "offload/remote/fabric/protocol.h"
 #include "offload/remote/fabric/transport.h"
 #include "offload/remote/worker/session_end.h"
 #include "offload/remote/worker/worker_options.h"
@@ -21,6 +22,7 @@ class SessionHost {
   virtual const WorkerOptions& options() const = 0;
   // Opens the devices, which may take long; on the session's own thread, once. devices() has them from then on.
   virtual Status open_devices() = 0;
+  // In the order of facts(); null: it cannot be opened any more.
   virtual const std::vector<std::shared_ptr<Device>>& devices() const = 0;
   virtual const std::shared_ptr<SessionFigures>& own_figures() const = 0;
   virtual Fabric& fabric() = 0;
@@ -31,6 +33,8 @@ class SessionHost {
   virtual void on_client_gone(const ClientGone& gone) = 0;
   // Everything is freed. The last call; it may destroy the host. On the progress thread, as the one above.
   virtual void on_session_ended(const Error& reason) = 0;
+  // The devices as clients are told them, which is known before they are open.
+  virtual const std::vector<wire::Device>& facts() const = 0;
 
  protected:
   ~SessionHost() = default;

@@ -44,7 +44,7 @@ class SessionPort {
 
   void send(const wire::FromWorker& record) { send(*frames(), record); }
   static void send(FrameLane& frames, const wire::FromWorker& record);
-  // kProtocol when there is no such device.
+  // kProtocol when there is no such device; kDeviceFailed when it cannot be opened any more.
   Result<Device*> device(std::uint64_t number);
   virtual const WorkerLimits& limits() const = 0;
 

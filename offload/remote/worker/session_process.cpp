@@ -16,6 +16,7 @@
 #include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/one_line.h"
+#include "base/thread.h"
 #include "offload/remote/worker/session_host.h"
 #include "offload/remote/worker/session_processes.h"
 #include "offload/remote/worker/session_rights.h"
@@ -27,10 +28,11 @@ namespace {
 class ServedSession final : private SessionHost {
  public:
   ServedSession(const control::Socket& control, const std::shared_ptr<SessionFigures>& figures,
-                Fabric& fabric, Transport& transport, SessionProcess::OpenDevices open_devices,
-                WorkerOptions options)
+                std::vector<wire::Device> facts, Fabric& fabric, Transport& transport,
+                SessionProcess::OpenDevices open_devices, WorkerOptions options)
       : control_(control),
         figures_(figures),
+        facts_(std::move(facts)),
         fabric_(fabric),
         transport_(transport),
         open_devices_(std::move(open_devices)),
@@ -40,10 +42,8 @@ class ServedSession final : private SessionHost {
 
  private:
   const WorkerOptions& options() const override { return options_; }
-  Status open_devices() override {
-    DHPVM_ASSIGN(devices_, open_devices_());
-    return {};
-  }
+  const std::vector<wire::Device>& facts() const override { return facts_; }
+  Status open_devices() override;
   const std::vector<std::shared_ptr<Device>>& devices() const override { return devices_; }
   const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
   Fabric& fabric() override { return fabric_; }
@@ -64,9 +64,11 @@ class ServedSession final : private SessionHost {
   void handle(control::AnnounceEnd& record);
   void handle(control::Close& record);
   void handle(control::Probe&) {}
+  void handle(control::Offer&) {}
 
   const control::Socket& control_;
   const std::shared_ptr<SessionFigures> figures_;
+  const std::vector<wire::Device> facts_;
   Fabric& fabric_;
   Transport& transport_;
   const SessionProcess::OpenDevices open_devices_;
@@ -74,7 +76,22 @@ class ServedSession final : private SessionHost {
   const WorkerOptions options_;
   bool dials_client_ = false;
   std::shared_ptr<WorkerSession> session_;
+  Thread compiler_;  // loads it
 };
+
+// Meanwhile the compiler is loaded, which takes as long: the first kernel finds it there.
+Status ServedSession::open_devices() {
+  static_cast<void>(compiler_.start_once("compiler", [generator = options_.generator] {
+    if (generator) static_cast<void>(generator());
+  }));
+  DHPVM_ASSIGN(const std::vector<std::shared_ptr<Device>> opened, open_devices_());
+  for (const wire::Device& lent : facts_) {
+    const auto found =
+        std::ranges::find(opened, lent.name, [](const auto& device) { return device->info().name; });
+    devices_.push_back(found == opened.end() ? nullptr : *found);
+  }
+  return {};
+}
 
 // Without the worker no recipient of a report is left.
 void ServedSession::tell(const control::FromSession& record) const {
@@ -207,6 +224,9 @@ Result<SessionProcess::Task> SessionProcess::wait() {
       DHPVM_TRY(prepare_caches(probe->caches));
       return Task{true, probe->caches};
     }
+    if (auto* const offer = std::get_if<control::Offer>(&*record)) {
+      devices_.push_back(std::move(offer->device));
+    }
     if (auto* const begin = std::get_if<control::Begin>(&*record)) {
       begin_ = std::move(*begin);
       DHPVM_TRY(prepare_caches(begin_->caches));
@@ -231,7 +251,7 @@ Status SessionProcess::show(const OpenDevices& open_devices) const {
 
 void SessionProcess::serve(Fabric& fabric, Transport& transport, OpenDevices open_devices,
                            WorkerOptions options) {
-  ServedSession session(control_, figures_.figures(), fabric, transport, std::move(open_devices),
+  ServedSession session(control_, figures_.figures(), devices_, fabric, transport, std::move(open_devices),
                         std::move(options));
   session.serve(*begin_);
 }

@@ -51,7 +51,8 @@ class SessionProcess {
 
   control::Socket control_;
   SharedFigures figures_;
-  std::string rights_;  // that the system could not take away
+  std::string rights_;                 // that the system could not take away
+  std::vector<wire::Device> devices_;  // that the worker lends
   std::optional<control::Begin> begin_;
 };
 

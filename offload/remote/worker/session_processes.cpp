@@ -24,6 +24,12 @@ class ProcessSession final : public SessionHandle {
     DHPVM_ASSIGN(DetachedChannel detached, detach(*channel));
     watcher_.keep(*process_, [&](LastWord& word) { word.keep_frames(detached); });
     if (place_.number == 0) watcher_.limit(number_, place_);
+    for (const wire::Device& device : watcher_.devices()) {
+      if (!process_->control.send(control::Offer{device}, control::Patience::kNone).ok()) {
+        watcher_.kill(*process_);
+        return std::shared_ptr<Lane>();
+      }
+    }
     control::Begin record;
     record.number = number_;
     record.token = token_;

@@ -27,27 +27,31 @@ std::shared_ptr<FrameLane> WorkerSession::attach(const std::shared_ptr<Channel>&
   return frames_;
 }
 
-// The devices are opened only now: until then a session costs little.
+// The devices are opened only now: until then a session costs little. Meanwhile the client is welcomed, and opens its
+// second connection.
 void WorkerSession::serve(const SessionPlace& place) {
   limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
   if (place.time.count() != 0)
     limits_.time = limits_.time.count() == 0 ? place.time : std::min(limits_.time, place.time);
-  post_task([this] {
-    post_to_progress([this, opened = host_.open_devices()] {
-      if (ended_) return;
-      if (!opened.ok()) return close(EndCause::kDevices, opened.error());
-      has_devices_ = true;
-      await_bulk();
-      if (greeted_) welcome();
-    });
-  });
+  is_served_ = true;
+  post_task([this] { post_to_progress([this, opened = host_.open_devices()] { on_devices(opened); }); });
+  await_bulk();
+  if (greeted_) welcome();
+}
+
+void WorkerSession::on_devices(const Status& opened) {
+  if (ended_) return;
+  if (!opened.ok()) return close(EndCause::kDevices, opened.error());
+  has_devices_ = true;
+  become_ready();
+  for (const std::vector<std::byte>& frame : std::exchange(early_frames_, {})) handle_frame(frame);
 }
 
 void WorkerSession::await_bulk() {
   const auto deadline = host_.options().handshake_deadline;
   host_.transport().post_at(Transport::Clock::now() + deadline, [weak = weak_from_this(), deadline] {
     const auto late = weak.lock();
-    if (late == nullptr || late->is_ready_) return;
+    if (late == nullptr || late->has_bulk_) return;
     late->close(EndCause::kDeadline,
                 error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
                       deadline.count()));
@@ -61,7 +65,13 @@ Status WorkerSession::attach_bulk(std::shared_ptr<BulkLane> bulk) {
 
 void WorkerSession::on_bulk_open() {
   if (dial_bulk_) transfers_.lane()->send(token_, {}, [](const Status&) {});
-  is_ready_ = true;
+  has_bulk_ = true;
+  become_ready();
+}
+
+// Once both the second connection and the devices are there.
+void WorkerSession::become_ready() {
+  if (!has_bulk_ || !has_devices_) return;
   operations_.open();
   send(wire::Ready{});
   watch_idleness();
@@ -96,6 +106,16 @@ void WorkerSession::announce_end() {
 // ---- Records --------------------------------------------------------------------------------------------------------
 
 void WorkerSession::on_frame(ConstBytes frame) {
+  if (ended_) return;
+  // A client that has been welcomed may name the devices at once.
+  const bool is_early = greeted_ && is_served_ && !has_devices_;
+  if (!is_early) return handle_frame(frame);
+  if (early_frames_.size() == kEarlyFrames)
+    return close(EndCause::kProtocol, protocol_violation("it does not wait until the session is ready"));
+  early_frames_.emplace_back(frame.begin(), frame.end());
+}
+
+void WorkerSession::handle_frame(ConstBytes frame) {
   if (ended_) return;
   auto records = wire::read_from_client(frame);
   if (!records.ok()) return close(EndCause::kProtocol, std::move(records).error());
@@ -139,7 +159,7 @@ Status WorkerSession::handle(wire::Hello& record) {
   log(LogLevel::kInfo, fmt::format("{} from {} (release {})", quoted_name(record.name), frames_->peer(),
                                    quoted_name(record.release)));
   host_.own_figures()->set_program(record.name);
-  if (has_devices_) welcome();
+  if (is_served_) welcome();
   if (place_ != 0) send(wire::Queued{place_});
   return {};
 }
@@ -164,8 +184,7 @@ void WorkerSession::welcome() {
   welcome.max_operations = limits_.operations;
   welcome.memory_quota = limits_.memory_bytes;
   welcome.module_quota = limits_.module_bytes;
-  for (const std::shared_ptr<Device>& device : host_.devices())
-    welcome.devices.push_back(facts_of(device->info()));
+  welcome.devices = host_.facts();
   send(welcome);
   // Only now the client knows the token that opens the other lane.
   if (dial_bulk_) dial_bulk_();

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/frame_lane.h"
@@ -58,6 +59,8 @@ class WorkerSession final : public FrameHandler,
  private:
   // Requests that a client may have waiting.
   static constexpr std::uint64_t kRequests = 64;
+  // Frames that a client may send before it has heard that the session is ready.
+  static constexpr std::size_t kEarlyFrames = 64;
 
   SessionHost& host() override { return host_; }
   bool has_ended() const override { return ended_.has_value(); }
@@ -75,9 +78,12 @@ class WorkerSession final : public FrameHandler,
   template <typename Record>
   Status dispatch(Record& record);
   Status admit(const wire::FromClient& record);
+  void handle_frame(ConstBytes frame);
   void await_bulk();
   void serve(const SessionPlace& place);
   void welcome();
+  void on_devices(const Status& opened);
+  void become_ready();
   void watch_idleness();
   EndCause cause_of(const Error& reason) const;
   void begin_end(EndCause cause, const Error& reason);
@@ -94,8 +100,10 @@ class WorkerSession final : public FrameHandler,
   std::uint64_t place_;  // in the queue; 0: it is served
   std::shared_ptr<FrameLane> frames_;
   bool greeted_ = false;
+  bool is_served_ = false;
   bool has_devices_ = false;
-  bool is_ready_ = false;
+  bool has_bulk_ = false;
+  std::vector<std::vector<std::byte>> early_frames_;  // that wait for the devices
   std::chrono::steady_clock::time_point active_ = std::chrono::steady_clock::now();  // had something to do
   std::optional<EndCause> closed_for_;
   std::optional<Error> ended_;
