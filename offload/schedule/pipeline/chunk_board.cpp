@@ -13,6 +13,8 @@ namespace {
 // The chunk that measures a part is this fraction of the loop: what it takes a part with a tenth of the others' rate
 // is a small part of the loop's time.
 constexpr std::uint64_t kProbes = 256;
+// As many times what all parts are measured with is the loop.
+constexpr std::uint64_t kProbesOfAll = 8;
 // A part takes next at least this fraction of what it has done already.
 constexpr std::uint64_t kLeastShare = 64;
 // Submitted ahead, so that transfers and kernels overlap.
@@ -22,45 +24,108 @@ constexpr double kWorthRedoing = 0.8;
 // A part that has taken a chunk from another is given this much more time, again and again: devices whose rates are
 // misjudged do not take it from each other for ever.
 constexpr double kPatience = 4;
+// A part that takes at most this many times as long as the quickest helps with the last rows, even if a few others
+// could do them.
+constexpr double kNearlyAsQuick = 1.5;
+// All parts are looked through when this many seconds have passed for each of them, some hundredth of a processor's
+// time; a few parts are looked through whenever somebody asks.
+constexpr double kLookSeconds = 2e-6;
+constexpr double kMostLooks = 1024;
 
 }  // namespace
 
 ChunkBoard::ChunkBoard(const IterationSpace& space, std::uint64_t unit, std::size_t parts)
-    : unit_(unit), all_rows_(space.extent(0)), boxes_{space}, parts_(parts) {
+    : unit_(unit), all_rows_(space.extent(0)), boxes_{space}, parts_(parts), looks_(kMostLooks) {
   if (space.empty()) boxes_.clear();
+  rows_left_ = boxes_.empty() ? 0 : all_rows_;
 }
 
 void ChunkBoard::join(std::size_t part, const Facts& facts) {
   const std::lock_guard lock(mutex_);
   PartState& state = parts_[part];
+  drop(state);
   state = {};
   state.facts = facts;
   state.is_here = true;
+  ++here_;
+  ++unmeasured_;
+  look_at(state, 0);
 }
 
 void ChunkBoard::leave(std::size_t part) {
   const std::lock_guard lock(mutex_);
-  parts_[part].is_here = false;
-  parts_[part].given.clear();
+  drop(parts_[part]);
 }
+
+// The part takes no part any more.
+void ChunkBoard::drop(PartState& part) {
+  for (Given& given : part.given) settle(given);
+  part.given.clear();
+  if (!std::exchange(part.is_here, false)) return;
+  --here_;
+  if (part.rate <= 0) --unmeasured_;
+  rates_ -= std::exchange(part.rate, 0);
+}
+
+// ---- Looking at parts -----------------------------------------------------------------------------------------------
+
+// Whether all parts may be looked through, however many they are.
+bool ChunkBoard::may_look(double now) {
+  looks_ = std::min(looks_ + std::max(now - looked_, 0.0) / kLookSeconds, kMostLooks);
+  looked_ = now;
+  if (looks_ <= 0) return false;
+  looks_ -= static_cast<double>(parts_.size());
+  return true;
+}
+
+// After something has changed there.
+void ChunkBoard::look_at(PartState& part, double now) {
+  const double rate = rate_of(part, now);
+  if ((rate > 0) != (part.rate > 0)) unmeasured_ += rate > 0 ? std::size_t{0} - 1 : 1;
+  rates_ += rate - part.rate;
+  quickest_ = std::max(quickest_, rate);
+  part.rate = rate;
+}
+
+// Finds those that are overdue, and the quickest once it has become slower.
+void ChunkBoard::look_at_all(double now) {
+  if (!may_look(now)) return;
+  rates_ = quickest_ = 0;
+  unmeasured_ = 0;
+  for (PartState& part : parts_) {
+    if (!part.is_here) continue;
+    part.rate = rate_of(part, now);
+    rates_ += part.rate;
+    quickest_ = std::max(quickest_, part.rate);
+    if (part.rate <= 0) ++unmeasured_;
+  }
+}
+
+void ChunkBoard::settle(Given& given) {
+  if (!std::exchange(given.is_settled, true)) --unsettled_;
+}
+
+// ---- Handing out ----------------------------------------------------------------------------------------------------
 
 ChunkBoard::Offer ChunkBoard::next(std::size_t part, double now, std::uint64_t most_rows) {
   const std::lock_guard lock(mutex_);
   PartState& state = parts_[part];
   Offer offer;
   offer.advice = Advice::kWait;
+  look_at(state, now);
   if (boxes_.empty()) {
-    if (all_settled()) {
-      offer.advice = Advice::kEnd;
-    } else if (redo(part, now, offer)) {
+    if (unsettled_ != 0 && redo(part, now, offer)) {
       offer.advice = Advice::kCompute;
+    } else if (unsettled_ == 0) {
+      offer.advice = Advice::kEnd;
     }
     return offer;
   }
+  look_at_all(now);
   // One chunk measures the part; only then it is given others ahead.
   const bool is_measured = state.rows_done != 0 || state.facts.rows_per_second > 0;
   if (state.given.size() >= (is_measured ? kAhead : 1)) return offer;
-  const std::uint64_t wanted = rows_for_part(state, now);
+  const std::uint64_t wanted = rows_for_part(state);
   if (wanted == 0) return offer;
   offer.chunk.box = cut(std::min(wanted, most_rows));
   if (state.facts.has_claims) offer.chunk.claim = std::make_shared<ChunkClaim>();
@@ -81,6 +146,7 @@ IterationSpace ChunkBoard::cut(std::uint64_t rows) {
   rows = std::max((rows + unit_ - 1) / unit_, std::uint64_t{1}) * unit_;
   IterationSpace& box = boxes_.back();
   const IterationSpace piece = rows_of(box, 0, rows);
+  rows_left_ -= piece.extent(0);
   box.low[0] = piece.high[0];
   if (box.empty()) boxes_.pop_back();
   return piece;
@@ -92,6 +158,7 @@ void ChunkBoard::hand_out(PartState& part, Chunk chunk, double now) {
   given.rows = chunk.box.extent(0);
   given.chunk = std::move(chunk);
   given.since = now;
+  ++unsettled_;
 }
 
 std::vector<ChunkBoard::Given>::iterator ChunkBoard::find(PartState& part, const Chunk& chunk) {
@@ -105,56 +172,56 @@ void ChunkBoard::submitted(std::size_t part, const Chunk& chunk) {
     found->is_submitted = true;
 }
 
-void ChunkBoard::done(std::size_t part, const Chunk& chunk, double now) {
+bool ChunkBoard::done(std::size_t part, const Chunk& chunk, double now) {
   const std::lock_guard lock(mutex_);
   PartState& state = parts_[part];
   const auto found = find(state, chunk);
-  if (found == state.given.end()) return;
+  if (found == state.given.end()) return false;
   const double seconds = now - std::max(found->since, state.last_done);
   state.least_seconds = state.rows_done == 0 ? seconds : std::min(state.least_seconds, seconds);
   state.rows_done += found->rows;
   state.last_done = now;
+  settle(*found);
+  if (found->twin_number != 0) {
+    PartState& other = parts_[found->twin];
+    const auto twin = std::ranges::find(other.given, found->twin_number,
+                                        [](const Given& given) { return given.chunk.number; });
+    if (twin != other.given.end()) settle(*twin);
+  }
   state.given.erase(found);
+  look_at(state, now);
+  return unsettled_ == 0 && boxes_.empty();
 }
 
 void ChunkBoard::refuse(std::size_t part, const Chunk& chunk) {
   const std::lock_guard lock(mutex_);
   PartState& state = parts_[part];
-  std::erase_if(state.given, [&](const Given& given) { return given.chunk.number == chunk.number; });
+  const auto found = find(state, chunk);
+  if (found == state.given.end()) return;
+  settle(*found);
   // Somebody else computes a chunk that was handed out again.
-  const bool has_other = std::ranges::any_of(parts_, [&](const PartState& other) {
-    return std::ranges::any_of(other.given, [&](const Given& given) {
-      return given.chunk.claim != nullptr && given.chunk.claim == chunk.claim;
-    });
-  });
+  bool has_other = false;
+  if (found->twin_number != 0) {
+    const std::vector<Given>& others = parts_[found->twin].given;
+    has_other = std::ranges::any_of(
+        others, [&](const Given& given) { return given.chunk.number == found->twin_number; });
+  }
+  state.given.erase(found);
   const bool is_open = chunk.claim == nullptr || chunk.claim->state() == ChunkClaim::State::kOpen;
-  if (!has_other && is_open) boxes_.push_back(chunk.box);
-}
-
-bool ChunkBoard::is_settled(const Given& given) {
-  return given.chunk.claim != nullptr && given.chunk.claim->state() != ChunkClaim::State::kOpen;
-}
-
-bool ChunkBoard::all_settled() const {
-  return std::ranges::all_of(parts_, [](const PartState& part) {
-    return std::ranges::all_of(part.given, [](const Given& given) { return is_settled(given); });
-  });
+  if (has_other || !is_open) return;
+  rows_left_ += chunk.box.extent(0);
+  boxes_.push_back(chunk.box);
 }
 
 void ChunkBoard::give_back(const std::vector<IterationSpace>& boxes) {
   const std::lock_guard lock(mutex_);
+  for (const IterationSpace& box : boxes) rows_left_ += box.extent(0);
   boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
 }
 
 std::uint64_t ChunkBoard::rows_left() const {
   const std::lock_guard lock(mutex_);
-  return left();
-}
-
-std::uint64_t ChunkBoard::left() const {
-  std::uint64_t rows = 0;
-  for (const IterationSpace& box : boxes_) rows += box.extent(0);
-  return rows;
+  return rows_left_;
 }
 
 std::uint64_t ChunkBoard::redone() const {
@@ -178,29 +245,19 @@ double ChunkBoard::rate_of(const PartState& part, double now) const {
 
 // Half of what the part should still get by its rate makes chunks smaller towards the end, so that all come to it at
 // the same time; but not so small that they cost more than they bring. 0: it cannot help.
-std::uint64_t ChunkBoard::rows_for_part(const PartState& part, double now) const {
-  const double mine = rate_of(part, now);
-  double all = 0;
-  double quickest = 0;
-  std::size_t here = 0;
-  bool all_known = true;
-  for (const PartState& other : parts_) {
-    if (!other.is_here) continue;
-    const double rate = rate_of(other, now);
-    ++here;
-    all += rate;
-    quickest = std::max(quickest, rate);
-    all_known = all_known && rate > 0;
-  }
-  const auto rows = static_cast<double>(left());
-  if (mine <= 0) return std::max(all_rows_ / kProbes, std::uint64_t{1});
+std::uint64_t ChunkBoard::rows_for_part(const PartState& part) const {
+  const double mine = part.rate;
+  if (mine <= 0) return std::max(all_rows_ / std::max(kProbes, kProbesOfAll * here_), std::uint64_t{1});
+  const auto rows = static_cast<double>(rows_left_);
+  const double all = std::max(rates_, mine);
   double share = mine / all;
   // A part that is still being measured may turn out to be as quick.
-  if (!all_known) share = std::min(share, 1 / static_cast<double>(here));
+  if (unmeasured_ != 0) share = std::min(share, 1 / static_cast<double>(here_));
   const std::uint64_t fair =
       std::max(static_cast<std::uint64_t>(rows * share / 2) + 1, part.rows_done / kLeastShare);
   const double least = std::min(static_cast<double>(unit_), rows);
-  if (mine < quickest && least / mine > std::max(rows / (all - mine), least / quickest)) return 0;
+  const double others = std::max(rows / (all - mine), kNearlyAsQuick * least / quickest_);
+  if (mine < quickest_ && least / mine > others) return 0;
   return fair;
 }
 
@@ -218,27 +275,33 @@ double ChunkBoard::seconds_until(const PartState& part, std::size_t given, doubl
 
 bool ChunkBoard::redo(std::size_t part, double now, Offer& offer) {
   PartState& me = parts_[part];
-  const double rate = rate_of(me, now);
-  if (!me.given.empty() || me.facts.redo == Redo::kNever || rate <= 0) return false;
+  if (!me.given.empty() || me.facts.redo == Redo::kNever || me.rate <= 0 || !may_look(now)) return false;
   Given* best = nullptr;
+  std::size_t best_part = 0;
   double longest = 0;
-  for (PartState& other : parts_) {
-    if (&other == &me || other.facts.redo == Redo::kNever) continue;
+  for (std::size_t o = 0; o < parts_.size(); ++o) {
+    PartState& other = parts_[o];
+    if (o == part || other.facts.redo == Redo::kNever) continue;
     for (std::size_t n = 0; n < other.given.size(); ++n) {
       Given& given = other.given[n];
-      if (given.chunk.claim == nullptr || given.is_again || !given.is_submitted || is_settled(given))
-        continue;
+      if (given.chunk.claim == nullptr) continue;
+      if (given.chunk.claim->state() != ChunkClaim::State::kOpen) settle(given);
+      if (given.is_again || !given.is_submitted || given.is_settled) continue;
       const double seconds = seconds_until(other, n, now);
       const double again =
-          std::max(static_cast<double>(given.rows) / rate, me.least_seconds) * given.patience;
+          std::max(static_cast<double>(given.rows) / me.rate, me.least_seconds) * given.patience;
       if (again >= kWorthRedoing * seconds || seconds <= longest) continue;
       best = &given;
+      best_part = o;
       longest = seconds;
     }
   }
   if (best == nullptr) return false;
   const bool beside = me.facts.redo == Redo::kBeside && me.facts.has_claims;
-  if (!beside && !best->chunk.claim->revoke()) return false;
+  if (!beside) {
+    settle(*best);
+    if (!best->chunk.claim->revoke()) return false;
+  }
   best->is_again = true;
   offer.chunk.box = best->chunk.box;
   offer.chunk.number = next_number_++;
@@ -247,11 +310,17 @@ bool ChunkBoard::redo(std::size_t part, double now, Offer& offer) {
   } else if (me.facts.has_claims) {
     offer.chunk.claim = std::make_shared<ChunkClaim>();
   }
-  const double patience = best->patience * kPatience;
   ++redone_;
   hand_out(me, offer.chunk, now);
-  me.given.back().is_again = beside;
-  me.given.back().patience = patience;
+  Given& mine = me.given.back();
+  mine.is_again = beside;
+  mine.patience = best->patience * kPatience;
+  if (beside) {
+    mine.twin = best_part;
+    mine.twin_number = best->chunk.number;
+    best->twin = part;
+    best->twin_number = mine.chunk.number;
+  }
   return true;
 }
 

@@ -4,6 +4,9 @@
 // An unmeasured device gets a small chunk first. A device whose smallest chunk would take longer than the
 // others need for all that is left gets nothing. Once all chunks are handed out, a device that is idle does those again
 // that others are expected to take longer for (speculative execution), and the first answer counts.
+//
+// A chunk costs the same whether ten parts share the loop or a thousand: sums over all parts are kept up to date by the
+// part that changes, and the parts are looked through at a bounded rate.
 #pragma once
 
 #include <cstddef>
@@ -65,8 +68,9 @@ class ChunkBoard {
   // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that no part does it
   // again: contents of arrays are noted in the order of submission, and inputs are not replaced while they are read.
   void submitted(std::size_t part, const Chunk& chunk);
-  // The part is done with the chunk, whose results are in place, by it or by others.
-  void done(std::size_t part, const Chunk& chunk, double now);
+  // The part is done with the chunk, whose results are in place, by it or by others. Whether that was
+  // the last one, and nobody has to wait any longer.
+  bool done(std::size_t part, const Chunk& chunk, double now);
   // Nothing of the chunk has begun, for lack of room.
   void refuse(std::size_t part, const Chunk& chunk);
   // So many rows for a device that has the loop to itself.
@@ -83,8 +87,12 @@ class ChunkBoard {
     double since = 0;
     std::uint64_t rows = 0;
     bool is_submitted = false;
-    bool is_again = false;  // is done by another as well
-    double patience = 1;    // with a part that has taken it from another
+    bool is_settled = false;  // known to be: nobody waits for it
+    bool is_again = false;    // is done by another as well
+    // The other one of two parts that do it, and its number there; 0: there is none.
+    std::size_t twin = 0;
+    std::uint64_t twin_number = 0;
+    double patience = 1;  // with a part that has taken it from another
   };
   struct PartState {
     Facts facts;
@@ -94,16 +102,19 @@ class ChunkBoard {
     double first_begin = 0;
     double last_done = 0;
     double least_seconds = 0;  // of any chunk
+    double rate = 0;           // as it was when the part was looked at last; its share of rates_
   };
 
   double rate_of(const PartState& part, double now) const;
-  std::uint64_t rows_for_part(const PartState& part, double now) const;
+  bool may_look(double now);
+  void look_at(PartState& part, double now);
+  void look_at_all(double now);
+  void settle(Given& given);
+  void drop(PartState& part);
+  std::uint64_t rows_for_part(const PartState& part) const;
   double seconds_until(const PartState& part, std::size_t given, double now) const;
   static std::vector<Given>::iterator find(PartState& part, const Chunk& chunk);
   bool redo(std::size_t part, double now, Offer& offer);
-  bool all_settled() const;
-  static bool is_settled(const Given& given);
-  std::uint64_t left() const;
   IterationSpace cut(std::uint64_t rows);
   void hand_out(PartState& part, Chunk chunk, double now);
 
@@ -111,7 +122,16 @@ class ChunkBoard {
   const std::uint64_t all_rows_;
   mutable std::mutex mutex_;
   std::vector<IterationSpace> boxes_;  // none is empty
+  std::uint64_t rows_left_ = 0;        // in all of them
   std::vector<PartState> parts_;
+  // Of the parts that are here, as each was when it was looked at last.
+  double rates_ = 0;
+  double quickest_ = 0;
+  std::size_t here_ = 0;
+  std::size_t unmeasured_ = 0;   // without a rate
+  std::uint64_t unsettled_ = 0;  // of all that was given
+  double looks_ = 0;             // parts that may be looked at now
+  double looked_ = 0;            // when that was counted
   std::uint64_t next_number_ = 1;
   std::uint64_t redone_ = 0;
 };

@@ -187,6 +187,46 @@ TEST(ChunkBoard, DoesAgainWhatAStalledWorkerHolds) {
   }
 }
 
+// The parts are not looked through for every chunk then; what is overdue is found all the same.
+TEST(ChunkBoard, ManyWorkersShareOneLoop) {
+  for (const bool is_known : {false, true}) {
+    std::vector<SimulatedWorker> workers(100, {50e-6, 100e-6, is_known});
+    const double ideal = 4000 * 100e-6 / 100;
+    EXPECT_LT(simulate(workers, 4000).seconds, ideal * 1.6) << is_known;
+    for (std::size_t n = 0; n < 5; ++n) workers[n * 20].stalls_at = 1e-3;
+    const SharedLoopOutcome outcome = simulate(workers, 4000);
+    EXPECT_GE(outcome.redone, 5U);
+    EXPECT_LT(outcome.seconds, ideal * 4) << is_known;
+  }
+}
+
+TEST(ChunkBoard, TheLastOneIsTold) {
+  ChunkBoard board({1, {0}, {2}}, 1, 2);
+  board.join(0, {1, true, Redo::kNever});
+  board.join(1, {1, true, Redo::kNever});
+  const ChunkBoard::Chunk first = board.next(0, 0, 1).chunk;
+  const ChunkBoard::Chunk second = board.next(1, 0, 1).chunk;
+  EXPECT_EQ(board.next(1, 0, 1).advice, ChunkBoard::Advice::kWait);
+  EXPECT_FALSE(board.done(0, first, 1));
+  EXPECT_EQ(board.next(0, 1, 1).advice, ChunkBoard::Advice::kWait);
+  EXPECT_TRUE(board.done(1, second, 1));
+  EXPECT_EQ(board.next(0, 1, 1).advice, ChunkBoard::Advice::kEnd);
+}
+
+TEST(ChunkBoard, AChunkThatTwoPartsDoIsDoneByTheFirst) {
+  ChunkBoard board({1, {0}, {1}}, 1, 2);
+  board.join(0, {1, true, Redo::kBeside});
+  board.join(1, {100, true, Redo::kBeside});
+  const ChunkBoard::Chunk slow = board.next(0, 0, 1).chunk;
+  board.submitted(0, slow);
+  const ChunkBoard::Offer again = board.next(1, 0, 1);
+  ASSERT_EQ(again.advice, ChunkBoard::Advice::kCompute);
+  EXPECT_TRUE(board.done(1, again.chunk, 0.1));
+  EXPECT_EQ(board.next(0, 0.1, 1).advice, ChunkBoard::Advice::kEnd);
+  board.leave(0);
+  EXPECT_EQ(board.next(1, 0.1, 1).advice, ChunkBoard::Advice::kEnd);
+}
+
 TEST(ChunkBoard, WithoutRedoOneWaits) {
   const SharedLoopOutcome outcome = simulate({{50e-6, 1e-6}, {50e-6, 1e-3}}, 10'000, Redo::kNever);
   EXPECT_EQ(outcome.redone, 0U);

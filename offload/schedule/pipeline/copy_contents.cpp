@@ -2,6 +2,7 @@
 #include "offload/schedule/pipeline/copy_contents.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -67,10 +68,47 @@ void CopyContents::outdate(const Interval& bytes) {
   host_.set_absent(bytes);
 }
 
+// With the mutex held.
 void CopyContents::outdate_others(const DeviceCopy& copy, const Interval& bytes) {
-  const std::lock_guard lock(mutex_);
   for (DeviceCopy& other : entries_) {
     if (&other != &copy) other.valid.remove(bytes);
+  }
+}
+
+void CopyContents::written_among_others(DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  copy.valid.add(bytes);
+  host_.set_absent(bytes);
+}
+
+void CopyContents::outdate_among_others(DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  copy.valid.remove(bytes);
+  host_.set_absent(bytes);
+}
+
+void CopyContents::outdate_between(std::span<const Written> written) {
+  const std::lock_guard lock(mutex_);
+  IntervalSet all;
+  IntervalSet twice;
+  std::map<const DeviceCopy*, const IntervalSet*> own;
+  for (const Written& one : written) {
+    own[one.copy] = one.bytes;
+    for (const Interval& part : one.bytes->intervals()) {
+      for (const Interval& again : all.common(part)) twice.add(again);
+      all.add(part);
+    }
+  }
+  for (DeviceCopy& copy : entries_) {
+    IntervalSet kept;
+    if (const auto found = own.find(&copy); found != own.end()) {
+      for (const Interval& part : found->second->intervals()) {
+        for (const Interval& valid : copy.valid.common(part)) kept.add(valid);
+      }
+    }
+    for (const Interval& part : twice.intervals()) kept.remove(part);
+    for (const Interval& part : all.intervals()) copy.valid.remove(part);
+    for (const Interval& part : kept.intervals()) copy.valid.add(part);
   }
 }
 

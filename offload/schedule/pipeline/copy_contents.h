@@ -8,6 +8,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,8 +56,18 @@ class CopyContents {
   void written(DeviceCopy& copy, const Interval& bytes);
   // The same for results that are not kept in any copy.
   void outdate(const Interval& bytes);
-  // The copies of others are not current there.
-  void outdate_others(const DeviceCopy& copy, const Interval& bytes);
+  // As written(), by one of several devices that share a loop: the copies of others are left to outdate_between(), so
+  // that a chunk costs the same however many there are. None of them reads what another writes.
+  void written_among_others(DeviceCopy& copy, const Interval& bytes);
+  // The same for results that are not kept in the copy.
+  void outdate_among_others(DeviceCopy& copy, const Interval& bytes);
+  // Copies that have shared a loop, with all that each has written: elsewhere that is not current, and nowhere what two
+  // of them have written.
+  struct Written {
+    const DeviceCopy* copy;
+    const IntervalSet* bytes;
+  };
+  void outdate_between(std::span<const Written> written);
   // This copy alone is not current there.
   void outdate_in(DeviceCopy& copy, const Interval& bytes);
   // Operations have been submitted that bring the current contents to the host, where they are at `positions` of the
@@ -82,6 +93,8 @@ class CopyContents {
   Error lost();
 
  private:
+  void outdate_others(const DeviceCopy& copy, const Interval& bytes);
+
   const Interval whole_;
   std::recursive_mutex mutex_;
   HostContents host_;

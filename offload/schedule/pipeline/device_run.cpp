@@ -209,25 +209,30 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
     array.copy->busy.include(Stage::kLaunch, position);
     if (writes.empty()) continue;
     array.copies->contents().set_writer(loops_.back().position);
+    CopyContents& contents = array.copies->contents();
     if (placement == Placement::kResident) {
-      array.copies->contents().written(*array.copy, writes);
-    } else if (placement == Placement::kShared) {
+      is_shared_ ? contents.written_among_others(*array.copy, writes) : contents.written(*array.copy, writes);
+    } else {
+      is_shared_ ? contents.outdate_among_others(*array.copy, writes) : contents.outdate(writes);
+    }
+    if (placement == Placement::kShared) {
       Positions there;
       there.include(Stage::kLaunch, position);
-      array.copies->contents().outdate(writes);
-      array.copies->contents().arriving_on_host(*array.copy, writes, there);
+      contents.arriving_on_host(*array.copy, writes, there);
       array.copies->write_back().sent();
-    } else {
-      array.copies->contents().outdate(writes);
     }
   }
 }
 
-void DeviceRun::outdate_others() {
-  for (const RunArray& array : arrays_) {
-    if (array.copies == nullptr) continue;
-    for (const Interval& part : array.staged.intervals())
-      array.copies->contents().outdate_others(*array.copy, part);
+void DeviceRun::outdate_between(std::span<DeviceRun* const> runs) {
+  std::vector<CopyContents::Written> written;
+  for (std::size_t n = 0; n < runs.front()->arrays_.size(); ++n) {
+    written.clear();
+    for (const DeviceRun* const run : runs) {
+      const RunArray& array = run->arrays_[n];
+      if (array.copies != nullptr && !array.staged.empty()) written.push_back({array.copy, &array.staged});
+    }
+    if (!written.empty()) runs.front()->arrays_[n].copies->contents().outdate_between(written);
   }
 }
 

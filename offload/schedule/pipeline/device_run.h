@@ -68,9 +68,11 @@ class DeviceRun {
   // Chunks in flight are not waited for any more, all of which have been done by others: their results are dropped.
   void abandon();
 
-  // The elements that the run has written are current nowhere else, whatever other devices that shared the loop have
+  // Others share the loop: until outdate_between() this run tells of its own copies alone.
+  void share() { is_shared_ = true; }
+  // The elements that a run has written are current nowhere else, whatever other devices that shared the loop have
   // uploaded meanwhile: they may have read around them. To be called when all of them have come to their end.
-  void outdate_others();
+  static void outdate_between(std::span<DeviceRun* const> runs);
   // The kernel's report of traps; after a finish() that waited, and after give_up() for the chunks that were done.
   const codegen::KernelReport& report() const { return report_; }
 
@@ -174,9 +176,10 @@ class DeviceRun {
   std::shared_ptr<KernelStop> stop_;  // null: kernels run to their end
   WhenStopped when_stopped_ = WhenStopped::kBetweenChunks;
 
-  std::uint64_t chunk_ = 0;                  // number of the next one
-  std::optional<RunChunk> current_;          // being submitted
-  bool has_claims_ = false;                  // of its chunks
+  std::uint64_t chunk_ = 0;          // number of the next one
+  std::optional<RunChunk> current_;  // being submitted
+  bool has_claims_ = false;          // of its chunks
+  bool is_shared_ = false;
   std::deque<RunChunk> chunks_;              // in flight
   std::vector<IterationSpace> chunks_done_;  // known to be
   Positions last_;                           // of all that was submitted

@@ -38,7 +38,7 @@ double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Tells threads that a chunk is done.
+// Tells threads that everything is done.
 class Bell {
  public:
   void ring() {
@@ -48,16 +48,20 @@ class Bell {
     }
     rung_.notify_all();
   }
-  // For a moment, at most.
+  // For a moment, at most; a longer one where many wait, so that together they look as often as a few.
   void wait() {
+    constexpr unsigned kFew = 16;
     std::unique_lock lock(mutex_);
-    rung_.wait_for(lock, std::chrono::milliseconds(1), [this, seen = rings_] { return rings_ != seen; });
+    const std::chrono::milliseconds moment(1 + ++waiting_ / kFew);
+    rung_.wait_for(lock, moment, [this, seen = rings_] { return rings_ != seen; });
+    --waiting_;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable rung_;
   std::uint64_t rings_ = 0;
+  unsigned waiting_ = 0;
 };
 
 // One execution of a loop on one device or several.
@@ -148,10 +152,12 @@ class LoopExecution {
       work(*part_run, true);
     }
     threads.clear();
+    std::vector<DeviceRun*> ended;
     for (PartRun& part_run : runs) {
       parts_[part_run.part].device->keep_copies(false);
-      if (shared) part_run.run->outdate_others();
+      ended.push_back(part_run.run.get());
     }
+    if (shared) DeviceRun::outdate_between(ended);
     for (PartRun& part_run : runs) {
       DHPVM_TRY(end(part_run));
       if (part_run.status.ok() && !part_run.exhausted) able.push_back(part_run.part);
@@ -203,6 +209,7 @@ class LoopExecution {
     for (PartRun& part_run : runs) {
       const DeviceInfo& info = parts_[part_run.part].device->info();
       part_run.is_shared = true;
+      part_run.run->share();
       part_run.facts.has_claims = (info.is_remote || info.may_be_lost) && !info.shares_host_memory;
       part_run.facts.redo = redo;
       board_.join(part_run.part, part_run.facts);
@@ -274,9 +281,9 @@ class LoopExecution {
         DHPVM_ASSIGN(const bool is_done, run.await_first());
         if (!is_done && run.has_first_read_inputs()) board_.submitted(part_run.part, flying.front());
         if (!is_done) continue;
-        board_.done(part_run.part, flying.front(), now_in_seconds());
+        const bool is_last = board_.done(part_run.part, flying.front(), now_in_seconds());
         flying.pop_front();
-        bell_.ring();
+        if (is_last) bell_.ring();
       }
     }
   }
