@@ -5,6 +5,7 @@
 
 #include "compiler/check/body.h"
 #include "compiler/check/checker.h"
+#include "compiler/check/specialise.h"
 #include "compiler/hir/hir_walk.h"
 
 namespace dhpvm::compiler {
@@ -50,6 +51,9 @@ void Analysis::run(HostReach reach) {
   // The signatures of all functions are known now, also where they were inferred.
   if (reach == HostReach::kObjects && !diagnostics_.has_errors()) export_objects();
   // Purity looks through whole functions: it has nothing to say about wrong ones.
+  if (diagnostics_.has_errors()) return;
+  if (loops_call_values_ && !kernels_.empty()) specialise_loops(*this, kernels_);
+  check_fixed_parameters(*this);
   if (diagnostics_.has_errors()) return;
   for (const PendingKernel& kernel : kernels_) {
     const Origin none;
@@ -106,6 +110,11 @@ hir::Stmt* Analysis::make(hir::StmtKind kind, SourceRange range) {
 
 SourceRange Analysis::range_of(const hir::Expr* expr) const { return ranges_.at(expr); }
 SourceRange Analysis::range_of(const hir::Stmt* stmt) const { return ranges_.at(stmt); }
+SourceRange Analysis::range_of(const hir::Function& function) const {
+  const SourceFile& file = diagnostics_.sources().file(function.position.file);
+  const std::uint32_t begin = file.line_start(function.position.line) + function.position.column - 1;
+  return {function.position.file, begin, begin + 1};
+}
 
 // Bodies create instances, and instances create bodies: until nothing is left.
 void Analysis::drain() {
@@ -143,7 +152,15 @@ void Analysis::drop_unreachable() {
   std::set<const hir::Function*> reached;
   std::vector<const hir::Function*> open;
   const auto reach = [&](const hir::Function* function) {
-    if (function != nullptr && reached.insert(function).second) open.push_back(function);
+    if (function == nullptr || !reached.insert(function).second) return;
+    open.push_back(function);
+    if (!function->is_template) return;
+    error(range_of(*function),
+          "'{}' calls a parameter of its own in a parallel loop: it can neither be used as a value nor be a "
+          "method "
+          "of an interface",
+          function->name)
+        .help("call it by its name, or write an ordinary `for` in it");
   };
   for (const hir::Function* function : program_.functions) {
     if (function->exported) reach(function);
@@ -165,8 +182,10 @@ void Analysis::drop_unreachable() {
         },
         [](const hir::Stmt&) { return true; });
   }
-  std::erase_if(program_.functions,
-                [&](const hir::Function* function) { return !reached.contains(function); });
+  // What takes fixed arrays stands in the functions that call it.
+  std::erase_if(program_.functions, [&](const hir::Function* function) {
+    return !reached.contains(function) || hir::is_part_of_callers(*function);
+  });
 }
 
 namespace {

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -135,6 +136,8 @@ class Analysis {
     SourceRange range;
   };
   void add_kernel(PendingKernel kernel) { kernels_.push_back(kernel); }
+  // There are closures, functions that are values, or parallel loops that use objects: see specialise.h.
+  void loops_call_values() { loops_call_values_ = true; }
 
   // Native recursion of the checker: expressions in expressions, and bodies checked while another waits for
   // the type of their result.
@@ -143,6 +146,7 @@ class Analysis {
   // Where each HIR node came from, for what is checked after the bodies.
   SourceRange range_of(const hir::Expr* expr) const;
   SourceRange range_of(const hir::Stmt* stmt) const;
+  SourceRange range_of(const hir::Function& function) const;  // its name
 
  private:
   Diagnostic& report(SourceRange range, std::string message);
@@ -203,6 +207,7 @@ class Analysis {
   std::set<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::string>> reported_;
   std::deque<Diagnostic> swallowed_;
   std::vector<PendingKernel> kernels_;
+  bool loops_call_values_ = false;
   std::unordered_map<const void*, SourceRange> ranges_;
 };
 
@@ -210,5 +215,11 @@ class Analysis {
 // provable conflicts between its iterations (conflicts.cpp).
 void check_purity(Analysis& analysis, const hir::Stmt& loop);
 void check_conflicts(Analysis& analysis, const hir::Stmt& loop);
+
+// Checks that no function with a fixed array as parameter calls itself; and where `function`, or one that it calls,
+// assigns an element of its fixed array `array` (fixed_parameters.cpp).
+void check_fixed_parameters(Analysis& analysis);
+std::optional<SourceRange> write_of_fixed(const Analysis& analysis, const hir::Function& function,
+                                          const hir::Local& array);
 
 }  // namespace dhpvm::compiler

@@ -2,6 +2,7 @@
 #include "compiler/check/arrays.h"
 
 #include "compiler/check/body_parts.h"
+#include "compiler/check/fold.h"
 
 namespace dhpvm::compiler {
 
@@ -127,13 +128,24 @@ hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
   return index_of(parts_.names.shared_constant(parts_.conversions.operand_value(*expr.operands[0])), expr);
 }
 
-hir::Expr* ArrayChecker::fixed_element(hir::Local* array, E index, Range range) {
+hir::Expr* ArrayChecker::fixed_element(hir::Local* array, std::vector<E> indices, Range range) {
   const Type* type = array->type->element;
-  if (array->type->is(TypeKind::kArray))
-    return make(ExprKind::kIndex, type, range, {read(array, range), index});
-  E made = make(ExprKind::kFixedIndex, type, range, {index});
+  if (array->type->is(TypeKind::kArray)) {
+    indices.insert(indices.begin(), read(array, range));
+    return make(ExprKind::kIndex, type, range, std::move(indices));
+  }
+  E made = make(ExprKind::kFixedIndex, type, range, std::move(indices));
   made->local = array;
   return made;
+}
+
+std::string ArrayChecker::array_like(const Type* fixed) {
+  if (fixed->rank == 1) return fmt::format("[{}]({})", fixed->element->name, fixed->count);
+  return fmt::format("[{}, 2]({}, {})", fixed->element->name, rows_of(fixed), fixed->columns);
+}
+
+std::uint64_t ArrayChecker::rows_of(const Type* fixed) {
+  return fixed->rank == 1 ? fixed->count : fixed->count / fixed->columns;
 }
 
 hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
@@ -149,6 +161,18 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
   }
   if (!good) return wrong(expr.range);
   const Type* type = array->type;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool is_indexed =
+        type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr);
+    const auto known = fold(*operands[i]);
+    if (!is_indexed || !known || static_cast<std::int64_t>(known->integer) >= 0) continue;
+    const std::string_view name = analysis_.diagnostics().sources().text(expr.operands[0]->range);
+    const std::int64_t index = static_cast<std::int64_t>(known->integer);
+    Diagnostic& diagnostic =
+        error(expr.operands[i + 1]->range, "an index counts from 0, and this is {}", index);
+    if (type->rank == 1) diagnostic.help("from the end: `{}[{}.len - {}]`", name, name, 0 - known->integer);
+    return wrong(expr.range);
+  }
   const auto count_fits = [&](std::size_t wanted) {
     if (operands.size() == wanted) return true;
     Diagnostic& diagnostic = error(expr.range, "a '{}' takes {} ind{}, not {}", type->name, wanted,
@@ -166,13 +190,15 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
       return make(ExprKind::kIndex, type->element, expr.range, std::move(operands));
     }
     case TypeKind::kFixedArray: {
-      if (!count_fits(1)) return wrong(expr.range);
-      if (operands[0]->kind == ExprKind::kInt && operands[0]->integer >= type->count) {
-        error(expr.operands[1]->range, "index {} is outside of '{}'",
-              static_cast<std::int64_t>(operands[0]->integer), type->name);
+      if (!count_fits(type->rank)) return wrong(expr.range);
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        const std::uint64_t size = i == 1 ? type->columns : rows_of(type);
+        if (operands[i]->kind != ExprKind::kInt || operands[i]->integer < size) continue;
+        error(expr.operands[i + 1]->range, "index {} is outside of '{}'",
+              static_cast<std::int64_t>(operands[i]->integer), type->name);
         return wrong(expr.range);
       }
-      return fixed_element(array->local, operands[0], expr.range);
+      return fixed_element(array->local, std::move(operands), expr.range);
     }
     case TypeKind::kStr: {
       if (!count_fits(1)) return wrong(expr.range);

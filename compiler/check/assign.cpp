@@ -64,9 +64,13 @@ bool AssignmentChecker::check_assignable(const Variable& variable, Range range) 
 bool AssignmentChecker::mutable_root(const hir::Expr& place, Range range) {
   switch (place.kind) {
     case ExprKind::kIndex: return true;
+    case ExprKind::kFixedIndex:
     case ExprKind::kLocal:
       for (const Variable& variable : state_.variables) {
         if (variable.local != place.local) continue;
+        // A fixed array that is a parameter is the caller's.
+        if (variable.type->is(TypeKind::kFixedArray) && variable.kind == VariableKind::kParameter)
+          return true;
         if (variable.kind == VariableKind::kThis) {
           error(range, "methods of a struct see a copy of it: this assignment would be lost")
               .help("give back a changed copy, or make '{}' a class", variable.type->name);
@@ -111,6 +115,7 @@ AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, PlaceUs
         error(range, "no variable '{}' here", expr.name.text)
             .help("declare it: `let {} = ...;`, or `var {} = ...;` if it changes", expr.name.text,
                   expr.name.text);
+        parts_.scopes.declare_hidden(expr.name.text, error_type(), VariableKind::kVar, range);
         return place;
       }
       if (variable == nullptr) {
@@ -164,6 +169,7 @@ hir::Expr* AssignmentChecker::holder(const ast::Expr& expr, std::optional<Copy>&
     return parts_.members.member_of(holder(*expr.operands[0], copy), expr);
   E container = parts_.conversions.operand_value(*expr.operands[0]);
   if (is_constant(container, expr.range)) return wrong(expr.range);
+  if (parts_.kernel_captures.refuses_write(*container, expr.range)) return wrong(expr.range);
   if (!parts_.elements.may_define(container->type)) return parts_.arrays.index_of(container, expr);
   Copy made;
   made.element = parts_.elements.to_read(container, expr);

@@ -80,7 +80,7 @@ ReducedArray BlockedLoops::find_array(const ast::Reduction& reduction, Body& bef
   ReducedArray array{name.text, ReductionChecker::operation(reduction.op)};
   if (type->is(TypeKind::kFixedArray)) {
     error(name.range, "a loop cannot reduce into '{}', a fixed array", name.text)
-        .help("use an array: `let {} = [{}]({});`", name.text, type->element->name, type->count);
+        .help("use an array: `let {} = {};`", name.text, ArrayChecker::array_like(type));
   } else if (!type->is(TypeKind::kArray)) {
     error(name.range, "'{}' is no array but a '{}'", name.text, type->name)
         .help("without brackets the variable itself is reduced: `reduce({}: {})`",

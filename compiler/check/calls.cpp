@@ -32,7 +32,7 @@ hir::Expr* CallChecker::call_name(const ast::Expr& expr, const Type* expected) {
                              method.symbol->declaration->parameters.empty() && !expr.arguments.empty();
   if (method.symbol != nullptr && !means_builtin) {
     if (state_.in_init_frame()) parts_.init_fields.require_initialised(callee.range, "a method is called");
-    E self = parts_.names.this_value(callee.range);
+    E self = parts_.kernel_captures.receiver([&] { return parts_.names.this_value(callee.range); });
     return self->type->is(TypeKind::kInterface) ? call_interface(self, callee, expr)
                                                 : call_method_of(self, method, expr, expected);
   }
@@ -93,8 +93,7 @@ hir::Expr* CallChecker::call_member(const ast::Expr& expr, const Type* expected)
         .help("declare `fn {}(...)` at the top level of the file, and call it by its name", callee.name.text);
     return wrong(expr.range);
   }
-  // A closure in a field of an object outside a parallel loop is an object too: report that, not the path.
-  E object = parts_.members.receiver(object_expr);
+  E object = parts_.kernel_captures.receiver([&] { return parts_.members.receiver(object_expr); });
   return call_method(object, callee, expr, expected);
 }
 

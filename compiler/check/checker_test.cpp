@@ -187,7 +187,7 @@ TEST(Checker, SuggestsModules) {
 TEST(Checker, SuggestsWhatArraysCan) {
   refuse_body("let a = [1]; print(a.length);", {"'[i64]' has no field 'length'", "write `.len`"});
   refuse_body("let a = [1]; a.push(2);",
-              {"'[i64]' has no method 'push'", "a `List<i64>` of module `list` grows"});
+              {"'[i64]' has no method 'push'", "a `List` grows: `let xs: List<i64> = [...];`"});
   refuse_body("let a = [(1, 2)]; print(a.map(fn(x) => x.0));",
               {"has no method 'map'", "write `list.of(xs).map(...)`, with `import list;`"});
   refuse_body("let a = [i64, 2](3, 3); a[1][2] = 5;",
@@ -470,15 +470,29 @@ TEST(Parallel, FieldPathsAreReadOnce) {
   for (const auto& capture : loop.captures) names.push_back(capture.inner->name);
   EXPECT_EQ(names, (std::vector<std::string>{"a", "c.data", "c.scale"}));
   refuse(
-      "class Bag { n: i64; fn to_array() -> [i64] => [n]; fn get() -> i64 => n; } "
-      "fn f(b: Bag, a: [i64]) { parallel for i in 0..2 { a[i] = b.get(); } }",
+      "class Bag { n: i64; fn to_array() -> [i64] => [n]; } fn g(b: Bag) -> i64 => b.n; "
+      "fn f(b: Bag, a: [i64]) { parallel for i in 0..2 { a[i] = g(b); } }",
       {"cannot use 'b', a 'Bag'", "`let array = b.to_array();`"});
   refuse("class Cfg { x: f64; } fn f(c: Cfg, a: [f64]) { parallel for i in 0..a.len { c.x = a[i]; } }",
          {"cannot use 'c', a 'Cfg'"});
   refuse(
-      "class Cfg { x: f64; fn get() -> f64 => x; } fn f(c: Cfg, a: [f64]) { parallel for i in 0..a.len { "
-      "a[i] = c.get(); } }",
+      "class Cfg { x: f64; } fn g(c: Cfg) -> f64 => c.x; fn f(c: Cfg, a: [f64]) { parallel for i in 0..a.len "
+      "{ "
+      "a[i] = g(c); } }",
       {"cannot use 'c', a 'Cfg'", "read once before the loop"});
+}
+
+// The loop has the fields that the method reads, and no object.
+TEST(Parallel, MethodsOfObjectsOutside) {
+  const Outcome outcome =
+      run("class Cfg { x: f64; y: f64; data: [f64]; fn get(i: i64) -> f64 => x + data[i] + more(); "
+          "fn more() -> f64 => x; }\n"
+          "fn f(c: Cfg, a: [f64]) { parallel for i in 0..a.len { a[i] = c.get(i); } }");
+  ASSERT_NE(outcome.program, nullptr) << outcome.rendered;
+  std::vector<std::string> types;
+  for (const auto& capture : outcome.program->functions[0]->body[0]->loop->captures)
+    types.push_back(capture.inner->type->name);
+  EXPECT_EQ(types, (std::vector<std::string>{"[f64]", "f64", "[f64]"}));
 }
 
 TEST(Parallel, ProvableConflicts) {

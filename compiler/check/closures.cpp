@@ -24,11 +24,7 @@ hir::Expr* ClosureChecker::closure_expr(const ast::Expr& expr, const Type* expec
 hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<const Type*>& hints,
                                    const Type* result_hint) {
   const ast::Function& declaration = *expr.closure;
-  if (state_.in_kernel()) {
-    error(expr.range, "a parallel loop cannot make closures")
-        .help("write a function, or make it before the loop");
-    return wrong(expr.range);
-  }
+  analysis_.loops_call_values();
   if (state_.in_init_frame()) parts_.init_fields.require_initialised(expr.range, "a closure is made");
 
   hir::Function& function = analysis_.program().function_arena.emplace_back();
@@ -62,7 +58,9 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
       type = error_type();
     }
     if (type->is(TypeKind::kFixedArray)) {
-      error(parameter.range, "a fixed array cannot be a parameter");
+      error(parameter.range, "a fixed array cannot be a parameter of a closure")
+          .help("write a function, or use an array: `{}: {}`", parameter.name.text,
+                types().array(type->element, type->rank)->name);
       type = error_type();
     }
     good = good && !type->is(TypeKind::kError);

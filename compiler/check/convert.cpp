@@ -41,10 +41,13 @@ hir::Expr* Conversions::operand_value(const ast::Expr& expr, const Type* expecte
 
 hir::Expr* Conversions::value(const ast::Expr& expr, const Type* expected) {
   E checked = operand_value(expr, expected);
-  if (checked->type->is(TypeKind::kFixedArray)) {
-    error(expr.range,
-          "a fixed array can be indexed and iterated over, and has `.len`; it is no value by itself")
-        .help("use an array: `[{}]({})`", checked->type->element->name, checked->type->count);
+  const bool is_argument = expected != nullptr && expected->is(TypeKind::kFixedArray);
+  if (checked->type->is(TypeKind::kFixedArray) && !is_argument) {
+    error(
+        expr.range,
+        "a fixed array can be indexed, iterated over and given to parameters of its type; it is no value by "
+        "itself")
+        .help("use an array: `{}`", ArrayChecker::array_like(checked->type));
     return wrong(expr.range);
   }
   return checked;

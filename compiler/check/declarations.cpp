@@ -126,7 +126,8 @@ void Analysis::check_declarations(ModuleSymbols& symbols) {
     }
     FunctionInstance& instance = instantiate(*symbol, nullptr, {}, function->name.range);
     if (function->linkage == ast::Linkage::kExtern) native(instance);
-    if (hir::Function* body = use(instance); body != nullptr && root) body->exported = true;
+    hir::Function* const body = use(instance);
+    if (body != nullptr && root) body->exported = !takes_fixed_arrays(instance.parameters);
   }
 }
 

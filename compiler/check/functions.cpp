@@ -81,9 +81,13 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
   parameters.reserve(declaration.parameters.size());
   for (const ast::Parameter& parameter : declaration.parameters) {
     const Type* type = resolve(parameter.type, instance.context);
-    if (type->is(TypeKind::kFixedArray)) {
-      error(parameter.type->range, "a fixed array cannot be a parameter")
-          .help("use an array: `{}: [{}]`", parameter.name.text, type->element->name);
+    const bool is_init = owner != nullptr && &symbol == owner->symbol->init;
+    const bool has_body = declaration.linkage == ast::Linkage::kSource && !is_init;
+    if (type->is(TypeKind::kFixedArray) && !has_body) {
+      error(parameter.type->range, "a fixed array cannot be a parameter of {}",
+            is_init ? "`init`" : "a native function")
+          .help("use an array: `{}: {}`", parameter.name.text,
+                types().array(type->element, type->rank)->name);
       type = basic(TypeKind::kError);
     }
     parameters.push_back(type);
@@ -92,7 +96,8 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
   const Type* result = inferred ? nullptr : resolve(declaration.result, instance.context);
   if (result != nullptr && result->is(TypeKind::kFixedArray)) {
     error(declaration.result->range, "a fixed array cannot be a result")
-        .help("give an array: `-> [{}]`", result->element->name);
+        .help("take it as a parameter, whose elements the function assigns, or give an array: `-> {}`",
+              types().array(result->element, result->rank)->name);
     result = basic(TypeKind::kError);
   }
   instance.parameters = std::move(parameters);

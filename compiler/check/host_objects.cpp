@@ -58,6 +58,7 @@ void HostObjects::add_class(Nominal& nominal) {
     if (is_library && std::ranges::find(kLibraryMethods, name) == std::end(kLibraryMethods)) continue;
     // Some methods of a generic class may not suit all types: those that the program uses do.
     FunctionInstance& instance = analysis_.instantiate(*method, &nominal, {}, declaration.name.range);
+    if (takes_fixed_arrays(instance.parameters)) continue;
     const bool is_checked = nominal.arguments.empty() || is_library;
     if (hir::Function* const function = is_checked ? analysis_.use(instance) : instance.function)
       function->exported = is_checked || instance.state == FunctionInstance::State::kDone;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/kernel_captures.h"
 
+#include <utility>
+
 #include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
@@ -64,14 +66,27 @@ bool KernelCaptures::is_kernel_array(const Type* type) {
 // A copy of the elements of a fixed array, which lives in registers of the function: the loop can capture that.
 hir::Expr* KernelCaptures::array_of(hir::Local* fixed, Range range) {
   const Type* type = fixed->type;
-  const auto count = [&] { return integer(type->count, basic(TypeKind::kI64), range); };
+  const auto size = [&](std::uint64_t value) { return integer(value, basic(TypeKind::kI64), range); };
+  const std::uint64_t rows = ArrayChecker::rows_of(type);
+  std::vector<E> sizes = {size(rows)};
+  if (type->rank == 2) sizes.push_back(size(type->columns));
   Body before;
   hir::Local* const copy =
-      keep(make(hir::ExprKind::kNewArray, types().array(type->element, 1), range, {count()}), before);
-  before.push_back(count_loop(count(), range, [&](E index) {
-    E to = parts_.arrays.fixed_element(copy, index, range);
-    E from = parts_.arrays.fixed_element(fixed, read(index->local, range), range);
-    return Body{assign(to, from, range)};
+      keep(make(hir::ExprKind::kNewArray, types().array(type->element, type->rank), range, std::move(sizes)),
+           before);
+  const auto copied = [&](const std::vector<hir::Local*>& indices) {
+    const auto element = [&](hir::Local* array) {
+      std::vector<E> values;
+      for (hir::Local* index : indices) values.push_back(read(index, range));
+      return parts_.arrays.fixed_element(array, std::move(values), range);
+    };
+    E to = element(copy);
+    return Body{assign(to, element(fixed), range)};
+  };
+  before.push_back(count_loop(size(rows), range, [&](E row) {
+    if (type->rank == 1) return copied({row->local});
+    return Body{count_loop(size(type->columns), range,
+                           [&](E column) { return copied({row->local, column->local}); })};
   }));
   return in_block(std::move(before), read(copy, range), range);
 }
@@ -82,9 +97,25 @@ bool KernelCaptures::refuses_write(const hir::Expr& array, Range range) {
   const Type* type = copy->second;
   error(range, "a parallel loop cannot assign elements of '{}', a fixed array that is declared outside of it",
         array.local->name)
-      .help("use an array: `let {} = [{}]({});`, or declare it in the loop", array.local->name,
-            type->element->name, type->count);
+      .help("use an array: `let {} = {};`, or declare it in the loop", array.local->name,
+            ArrayChecker::array_like(type));
   return true;
+}
+
+hir::Expr* KernelCaptures::receiver(const std::function<E()>& object) {
+  const bool outer = std::exchange(is_receiver_, state_.in_kernel());
+  E made = object();
+  is_receiver_ = outer;
+  return made;
+}
+
+// Whether a loop can use such a value by calling it, or a method of it. The collections of the library are better given
+// as arrays.
+bool KernelCaptures::may_call(const Type* type) {
+  if (type->is(TypeKind::kFunction)) return true;
+  if (!is_receiver_ || !type->is(TypeKind::kClass) || type->is_enum) return false;
+  const ast::Module* const source = analysis_.nominal(type)->symbol->module->module;
+  return source != nullptr && !source->is_stdlib;
 }
 
 Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range) {
@@ -92,7 +123,9 @@ Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name
   if (type->is(TypeKind::kError)) return nullptr;
   const bool is_fixed = type->is(TypeKind::kFixedArray);
   if (is_fixed) value = array_of(value->local, range);
-  if (!analysis_.is_plain(type) && !is_kernel_array(type) && !is_fixed) {
+  if (may_call(type)) {
+    analysis_.loops_call_values();
+  } else if (!analysis_.is_plain(type) && !is_kernel_array(type) && !is_fixed) {
     Diagnostic& diagnostic = error(range, "a parallel loop cannot use '{}', a '{}'", name, type->name);
     if (type->is(TypeKind::kClass) && analysis_.nominal(type)->symbol->methods.contains("to_array")) {
       diagnostic.help("take what it holds before the loop: `let array = {}.to_array();`", name);

@@ -2,6 +2,7 @@
 // The values that a parallel loop captures before it begins.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -20,11 +21,16 @@ class KernelCaptures : public BodyPart {
   hir::Local* pass(hir::ParallelLoop& loop, hir::Local* outer, Range range);
   // Whether `array` is a fixed array that the loop has captured, and so only reads; then with an error.
   bool refuses_write(const hir::Expr& array, Range range);
+  // The object of a method: in a parallel loop it may be one outside, whose fields the method reads.
+  E receiver(const std::function<E()>& object);
 
  private:
   E array_of(hir::Local* fixed, Range range);
   bool path_of(const ast::Expr& expr, std::string& path, Variable*& root);
   bool is_kernel_array(const Type* type);
+  bool may_call(const Type* type);
+
+  bool is_receiver_ = false;
 
   // Captured fixed arrays, by the array that the loop has in their place.
   std::map<const hir::Local*, const Type*> fixed_arrays_;

@@ -257,7 +257,7 @@ hir::Expr* LoopChecker::count_of(E collection, Range range) {
   switch (type->kind) {
     case TypeKind::kArray:
       return type->rank == 1 ? make(ExprKind::kArrayLength, i64, range, {collection}) : nullptr;
-    case TypeKind::kFixedArray: return integer(type->count, i64, range);
+    case TypeKind::kFixedArray: return type->rank == 1 ? integer(type->count, i64, range) : nullptr;
     case TypeKind::kStr: return make(ExprKind::kStringLength, i64, range, {collection});
     default: break;
   }
@@ -269,7 +269,7 @@ hir::Expr* LoopChecker::element_of(E collection, E index, Range range) {
   const Type* type = collection->type;
   switch (type->kind) {
     case TypeKind::kArray: return make(ExprKind::kIndex, type->element, range, {collection, index});
-    case TypeKind::kFixedArray: return parts_.arrays.fixed_element(collection->local, index, range);
+    case TypeKind::kFixedArray: return parts_.arrays.fixed_element(collection->local, {index}, range);
     case TypeKind::kStr: return make(ExprKind::kStringByte, basic(TypeKind::kU8), range, {collection, index});
     default: break;
   }

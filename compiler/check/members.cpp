@@ -13,6 +13,12 @@ namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
+namespace {
+
+constexpr std::string_view kGrowing[] = {"push"};
+
+}  // namespace
+
 hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
   const ast::Expr& object_expr = *expr.operands[0];
   if (expr.safe) return safe_member(expr, nullptr);
@@ -173,7 +179,10 @@ hir::Expr* MemberChecker::array_member(E object, const ast::Expr& expr) {
   const Type* i64 = basic(TypeKind::kI64);
   const std::string_view name = expr.name.text;
   if (type->is(TypeKind::kFixedArray)) {
-    return name == "len" ? integer(type->count, i64, expr.range) : nullptr;
+    if (name == "len") return integer(type->count, i64, expr.range);
+    if (type->rank == 1) return nullptr;
+    if (name == "rows") return integer(ArrayChecker::rows_of(type), i64, expr.range);
+    return name == "cols" ? integer(type->columns, i64, expr.range) : nullptr;
   }
   if (const hir::Expr* literal = analysis_.array_constant(*object); literal != nullptr && name == "len")
     return integer(literal->operands.size(), i64, expr.range);
@@ -237,6 +246,7 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
     methods.insert(methods.end(), {"dim", "slice", "copy", "fill", "close"});
   } else if (type->is(TypeKind::kFixedArray)) {
     fields = {"len"};
+    if (type->rank == 2) fields.insert(fields.end(), {"rows", "cols"});
   } else if (type->is(TypeKind::kStr)) {
     fields = {"len"};
     methods = analysis_.library_methods(type);
@@ -269,10 +279,18 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   } else if (is_of_lists) {
     diagnostic.help("lists have it: write `list.of(xs).{}(...)`, with `import list;` at the top", name.text);
   } else if (type->is(TypeKind::kArray)) {
-    diagnostic.help(
-        "arrays keep their size, a `List<{}>` of module `list` grows; functions on arrays are in module "
-        "`array`",
-        type->element->name);
+    if (!member_for_foreign(name.text, kGrowing).empty() || name.text == "push") {
+      diagnostic.help(
+          "arrays keep their size, a `List` grows: `let xs: List<{}> = [...];`, with `import list;` at the "
+          "top, and "
+          "`xs.push(x)`",
+          type->element->name);
+    } else {
+      diagnostic.help(
+          "arrays keep their size, a `List<{}>` of module `list` grows; functions on arrays are in module "
+          "`array`",
+          type->element->name);
+    }
   } else if (type->is(TypeKind::kStr)) {
     if (const std::string_view function = text_function_for(name.text); function == "join") {
       diagnostic.help("write `parts.join(separator)`");

@@ -138,11 +138,16 @@ hir::Expr* NameChecker::function_value(FunctionSymbol& symbol, const ast::Expr& 
     return wrong(expr.range);
   }
   FunctionInstance& instance = analysis_.instantiate(symbol, nullptr, std::move(arguments), expr.range);
+  if (takes_fixed_arrays(instance.parameters)) {
+    error(expr.range, "'{}' has a fixed array as parameter and can only be called", symbol.name());
+    return wrong(expr.range);
+  }
   const Type* result = analysis_.result_of(instance, expr.range);
   for (const Type* parameter : instance.parameters) {
     if (parameter->is(TypeKind::kError)) return wrong(expr.range);
   }
   if (result->is(TypeKind::kError)) return wrong(expr.range);
+  analysis_.loops_call_values();
   E value = make(ExprKind::kFunctionValue, types().function(instance.parameters, result), expr.range);
   value->function = analysis_.use(instance);
   return value;

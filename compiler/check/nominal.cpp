@@ -264,7 +264,14 @@ void Analysis::complete_interface(Nominal& nominal) {
     MethodInfo info;
     info.name = method->name.text;
     for (const ast::Parameter& parameter : method->parameters) {
-      info.parameters.push_back(resolve(parameter.type, nominal.context));
+      const Type* type = resolve(parameter.type, nominal.context);
+      if (type->is(TypeKind::kFixedArray)) {
+        error(parameter.type->range, "a fixed array cannot be a parameter of an interface's method")
+            .help("use an array: `{}: {}`", parameter.name.text,
+                  types().array(type->element, type->rank)->name);
+        type = basic(TypeKind::kError);
+      }
+      info.parameters.push_back(type);
     }
     info.result = is_inferred ? basic(TypeKind::kError) : resolve(method->result, nominal.context);
     nominal.type->methods.push_back(std::move(info));

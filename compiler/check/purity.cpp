@@ -41,6 +41,7 @@ class Purity {
       }
       if (!found.remedy.empty()) diagnostic->help("{}", found.remedy);
     });
+    check_shared(loop);
     if (loop.is_search) check_search(loop);
   }
 
@@ -74,6 +75,31 @@ class Purity {
           report(std::move(*found), nullptr);
           return false;
         });
+  }
+
+  // All iterations read one copy of a fixed array that is declared outside.
+  void check_shared(const hir::ParallelLoop& loop) {
+    hir::walk(
+        loop.body,
+        [&](const hir::Expr& expr) {
+          if (expr.kind != ExprKind::kCall) return true;
+          for (std::size_t i = 0; i < expr.operands.size(); ++i) {
+            const hir::Expr& argument = *expr.operands[i];
+            const bool is_shared =
+                argument.type->is(TypeKind::kFixedArray) && argument.local->type->is(TypeKind::kArray);
+            if (!is_shared) continue;
+            const auto where = write_of_fixed(analysis_, *expr.function, *expr.function->parameters[i]);
+            if (!where) continue;
+            analysis_
+                .error(analysis_.range_of(&argument),
+                       "'{}' assigns elements of '{}', a fixed array that is declared outside of the loop",
+                       expr.function->name, argument.local->name)
+                .note(*where, "it does that here")
+                .help("declare the fixed array in the loop, so that each iteration has its own");
+          }
+          return true;
+        },
+        [](const hir::Stmt&) { return true; });
   }
 
   // Writes of the body itself have been refused before (folded_values.cpp).
@@ -118,7 +144,7 @@ class Purity {
     auto [entry, fresh] = known_.try_emplace(&function, std::nullopt);
     if (!fresh) {
       if (!open_.contains(&function)) return entry->second;
-      return Impurity{range_of(function), "recurse: '" + function.name + "' calls itself",
+      return Impurity{analysis_.range_of(function), "recurse: '" + function.name + "' calls itself",
                       "write the recursion as a loop"};
     }
     open_.insert(&function);
@@ -127,15 +153,16 @@ class Purity {
       if (!first) first = std::move(found);
     };
     for (const hir::Local* parameter : function.parameters) {
-      if (!is_plain(parameter->type) && !is_array(parameter->type)) {
-        keep({range_of(function),
+      if (!is_plain(parameter->type) && !is_array(parameter->type) &&
+          !parameter->type->is(TypeKind::kFixedArray)) {
+        keep({analysis_.range_of(function),
               "take the parameter '" + parameter->name + "' of type '" + parameter->type->name + "'",
               "pass numbers, bool, structs of these, and arrays of them"},
              nullptr);
       }
     }
     if (!is_plain(function.result)) {
-      keep({range_of(function), "give a '" + function.result->name + "'",
+      keep({analysis_.range_of(function), "give a '" + function.result->name + "'",
             "give a number, bool or struct of these"},
            nullptr);
     }
@@ -143,12 +170,6 @@ class Purity {
     open_.erase(&function);
     known_[&function] = first;
     return first;
-  }
-
-  SourceRange range_of(const hir::Function& function) const {
-    const SourceFile& file = analysis_.diagnostics().sources().file(function.position.file);
-    const std::uint32_t begin = file.line_start(function.position.line) + function.position.column - 1;
-    return {function.position.file, begin, begin + 1};
   }
 
   // A `try` block stands among the statements that belong to it.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the syntax of types to types.
+#include <algorithm>
+
 #include "base/spelling.h"
 #include "compiler/check/analysis.h"
 #include "compiler/text/habits.h"
@@ -117,6 +119,7 @@ class TypeResolver {
   const Type* fixed_array(const ast::Type& syntax);
   const Type* nullable(const ast::Type& syntax);
   const Type* failing(const ast::Type& syntax);
+  bool may_be_fixed(const Type* element);
   const Type* function(const ast::Type& syntax);
   const Type* tuple(const ast::Type& syntax);
   const Type* named(const ast::Type& syntax);
@@ -140,22 +143,49 @@ const Type* TypeResolver::array(const ast::Type& syntax) {
 
 const Type* TypeResolver::fixed_array(const ast::Type& syntax) {
   const Type* element = resolve(syntax.element);
-  const hir::Expr* count = analysis_.constant_expression(*syntax.count, context_,
-                                                         analysis_.basic(TypeKind::kI64), kFixedArraySize);
-  if (element->is(TypeKind::kError) || count == nullptr) return wrong();
-  if (!element->is_primitive()) {
-    analysis_.error(syntax.element->range, "a fixed array holds numbers or bool, not '{}'", element->name)
+  constexpr std::uint64_t kMaxCount = 1 << 16;
+  std::uint64_t sizes[2] = {0, 1};
+  bool good = !element->is(TypeKind::kError);
+  for (const ast::Expr* part : {syntax.count, syntax.columns}) {
+    if (part == nullptr) continue;
+    const hir::Expr* size =
+        analysis_.constant_expression(*part, context_, analysis_.basic(TypeKind::kI64), kFixedArraySize);
+    good = good && size != nullptr;
+    if (size == nullptr) continue;
+    sizes[part == syntax.count ? 0 : 1] = size->integer;
+    if (size->type->is_integer() && size->integer - 1 < kMaxCount) continue;
+    analysis_.error(part->range, "the size of a fixed array is a number from 1 to {}", kMaxCount)
+        .help("for more elements use an array: `[{}](n)`", element->name);
+    good = false;
+  }
+  if (!good) return wrong();
+  if (sizes[0] * sizes[1] > kMaxCount) {
+    analysis_
+        .error(syntax.range, "a fixed array has at most {} elements, and this has {}", kMaxCount,
+               sizes[0] * sizes[1])
+        .help("use an array: `[{}, 2](rows, cols)`", element->name);
+    return wrong();
+  }
+  if (!may_be_fixed(element)) {
+    analysis_
+        .error(syntax.element->range, "a fixed array holds numbers, bool, or structs of these, not '{}'",
+               element->name)
         .help("use an array: `[{}]`", element->name);
     return wrong();
   }
-  constexpr std::int64_t kMaxCount = 1 << 16;
-  const auto size = static_cast<std::int64_t>(count->integer);
-  if (!count->type->is_integer() || size <= 0 || size > kMaxCount) {
-    analysis_.error(syntax.count->range, "the size of a fixed array is a number from 1 to {}", kMaxCount)
-        .help("for more elements use an array: `[{}](n)`", element->name);
-    return wrong();
-  }
-  return types().fixed_array(element, static_cast<std::uint64_t>(size));
+  return syntax.columns == nullptr ? types().fixed_array(element, sizes[0])
+                                   : types().fixed_array(element, sizes[0], sizes[1]);
+}
+
+// Whether the type is made of numbers and bool alone, at least one, and zeros are a value of it.
+bool TypeResolver::may_be_fixed(const Type* element) {
+  if (element->is(TypeKind::kNullable)) element = element->element;
+  if (element->is_primitive()) return true;
+  if (!element->is(TypeKind::kStruct) || element->is_enum) return false;
+  analysis_.complete(*analysis_.nominal(element));
+  return !element->fields.empty() && std::ranges::all_of(element->fields, [&](const FieldInfo& field) {
+    return may_be_fixed(field.type);
+  });
 }
 
 const Type* TypeResolver::nullable(const ast::Type& syntax) {

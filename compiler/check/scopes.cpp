@@ -78,7 +78,7 @@ Variable* Scopes::see(Variable* variable, Range range) {
   if (outer->type->is(TypeKind::kFixedArray)) {
     error(range, "a closure cannot capture the fixed array '{}'", variable->name)
         .note(variable->range, "'{}' is declared here", variable->name)
-        .help("use an array: `[{}]({})`", outer->type->element->name, outer->type->count);
+        .help("use an array: `{}`", ArrayChecker::array_like(outer->type));
     return nullptr;
   }
   inner = &state_.variables.emplace_back(*outer);

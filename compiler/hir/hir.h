@@ -7,6 +7,7 @@
 // Nodes belong to the Program's arena and live as long as it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -224,8 +225,17 @@ struct Function {
   const Type* closure_type = nullptr;  // closures only: the function type
   bool exported = false;
   bool in_loops = false;  // called by a parallel loop, directly or not
+  bool is_template =
+      false;  // a parallel loop in it calls a parameter: only copies for known ones are lowered
   Position position;
 };
+
+// Whether the function has fixed arrays as parameters. Those are the arrays of its callers, which live in registers
+// there: its body stands in place of each call, and it is none in the bytecode.
+inline bool is_part_of_callers(const Function& function) {
+  return std::ranges::any_of(function.parameters,
+                             [](const Local* local) { return local->type->is(TypeKind::kFixedArray); });
+}
 
 struct Native {
   std::string name;  // import name, "io.write"

@@ -9,17 +9,17 @@
 
 namespace dhpvm::compiler::hir {
 
-// Parts that are missing are left out.
+// Parts that are missing are left out. Those who visit may change them.
 template <typename OnExpr, typename OnStmt>
 void for_each_child(const Expr& node, const OnExpr& on_expr, const OnStmt& on_stmt) {
-  for (const Stmt* statement : node.statements) on_stmt(*statement);
-  for (const Expr* operand : node.operands) on_expr(*operand);
-  for (const Expr* argument : node.arguments) on_expr(*argument);
+  for (Stmt* statement : node.statements) on_stmt(*statement);
+  for (Expr* operand : node.operands) on_expr(*operand);
+  for (Expr* argument : node.arguments) on_expr(*argument);
 }
 
 template <typename OnExpr, typename OnStmt>
 void for_each_child(const Stmt& node, const OnExpr& on_expr, const OnStmt& on_stmt) {
-  for (const Expr* part : {node.place, node.value, node.limit, node.step}) {
+  for (Expr* part : {node.place, node.value, node.limit, node.step}) {
     if (part != nullptr) on_expr(*part);
   }
   if (node.loop != nullptr) {
@@ -28,10 +28,10 @@ void for_each_child(const Stmt& node, const OnExpr& on_expr, const OnStmt& on_st
       on_expr(*dimension.high);
     }
     for (const auto& capture : node.loop->captures) on_expr(*capture.value);
-    for (const Stmt* inner : node.loop->body) on_stmt(*inner);
+    for (Stmt* inner : node.loop->body) on_stmt(*inner);
   }
-  for (const Stmt* inner : node.body) on_stmt(*inner);
-  for (const Stmt* inner : node.otherwise) on_stmt(*inner);
+  for (Stmt* inner : node.body) on_stmt(*inner);
+  for (Stmt* inner : node.otherwise) on_stmt(*inner);
   if (node.close != nullptr) on_expr(*node.close);
 }
 

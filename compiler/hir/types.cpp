@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/hir/types.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -41,7 +42,7 @@ std::string address(const Type* type) { return std::to_string(reinterpret_cast<s
 // Structural identity: the kind and the components' identities. Nominal types never pass through here.
 std::string key_of(const Type& type) {
   std::string key = std::to_string(static_cast<unsigned>(type.kind)) + ":" + std::to_string(type.rank) + ":" +
-                    std::to_string(type.count);
+                    std::to_string(type.count) + ":" + std::to_string(type.columns);
   if (type.element != nullptr) key += ":" + address(type.element);
   for (const Type* parameter : type.parameters) key += "," + address(parameter);
   if (type.result != nullptr) key += ">" + address(type.result);
@@ -49,6 +50,10 @@ std::string key_of(const Type& type) {
 }
 
 }  // namespace
+
+bool takes_fixed_arrays(const std::vector<const Type*>& parameters) {
+  return std::ranges::any_of(parameters, [](const Type* type) { return type->is(TypeKind::kFixedArray); });
+}
 
 TypeTable::TypeTable() {
   for (unsigned kind = 0; kind < kBasicCount; ++kind) {
@@ -80,6 +85,17 @@ const Type* TypeTable::fixed_array(const Type* element, std::uint64_t count) {
   type.name = "[" + element->name + "; " + std::to_string(count) + "]";
   type.element = element;
   type.count = count;
+  return intern(std::move(type));
+}
+
+const Type* TypeTable::fixed_array(const Type* element, std::uint64_t rows, std::uint64_t columns) {
+  Type type;
+  type.kind = TypeKind::kFixedArray;
+  type.name = "[" + element->name + "; " + std::to_string(rows) + ", " + std::to_string(columns) + "]";
+  type.element = element;
+  type.rank = 2;
+  type.count = rows * columns;
+  type.columns = columns;
   return intern(std::move(type));
 }
 

@@ -70,8 +70,9 @@ struct Type {
   std::string name;  // as in the source: "[f32, 2]", "List<i64>?"
 
   const Type* element = nullptr;        // kArray, kFixedArray, kNullable, kWeak
-  std::uint32_t rank = 1;               // kArray
-  std::uint64_t count = 0;              // kFixedArray
+  std::uint32_t rank = 1;               // kArray; kFixedArray: 1 or 2
+  std::uint64_t count = 0;              // kFixedArray: of all elements
+  std::uint64_t columns = 0;            // kFixedArray of rank 2: of the elements in a row
   std::vector<const Type*> parameters;  // kFunction
   const Type* result = nullptr;         // kFunction
 
@@ -119,6 +120,8 @@ struct Type {
 // How a primitive is stored; kRef for all other types.
 bytecode::Kind kind_of(const Type* type);
 
+bool takes_fixed_arrays(const std::vector<const Type*>& parameters);
+
 // Creates and interns types; owns them.
 class TypeTable {
  public:
@@ -129,6 +132,7 @@ class TypeTable {
   const Type* basic(TypeKind kind) const { return basic_[static_cast<unsigned>(kind)]; }
   const Type* array(const Type* element, std::uint32_t rank);
   const Type* fixed_array(const Type* element, std::uint64_t count);
+  const Type* fixed_array(const Type* element, std::uint64_t rows, std::uint64_t columns);
   const Type* nullable(const Type* element);  // a nullable of a nullable is that nullable
   const Type* weak(const Type* element);
   const Type* function(std::vector<const Type*> parameters, const Type* result);

@@ -72,6 +72,7 @@ void ExitLowering::return_statement(const Stmt& s) {
   Scope scope(*this);
   if (const auto& inlined = parts_.inlining.innermost(); inlined) {
     if (s.value != nullptr) into(*s.value, inlined->target);
+    close_down_to(inlined->depth);
     return code_.jump(inlined->end);
   }
   if (s.value == nullptr || leaves(s.value->type).empty()) {

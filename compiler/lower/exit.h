@@ -18,6 +18,7 @@ class ExitLowering : public LoweringPart {
   void enter_use(const Expr& close, Register open);
   void enter_try(LabelId end);
   void leave_enclosing() { enclosing_.pop_back(); }
+  std::size_t depth() const { return enclosing_.size(); }
 
   // The innermost loop, or the one that lies `outwards` from there.
   void leave_loop(LoopExit how, unsigned outwards);

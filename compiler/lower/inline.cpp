@@ -29,7 +29,9 @@ class Judge {
     for (const Stmt* s : function.body) stmt(*s);
   }
 
-  InlineDecisions::Decision decision() const { return {ok_, may_trap_, nodes_ <= kTinyNodes, false}; }
+  InlineDecisions::Decision decision() const {
+    return {.inlined = ok_, .may_trap = may_trap_, .is_tiny = nodes_ <= kTinyNodes};
+  }
 
  private:
   void count() {
@@ -128,7 +130,9 @@ class Judge {
 const InlineDecisions::Decision& InlineDecisions::decide(const hir::Function& function) {
   const auto [known, fresh] = decisions_.try_emplace(&function, Decision{.under_way = true});
   if (!fresh) return known->second;
-  const Decision decision = Judge(*this, function).decision();
+  const Decision decision = hir::is_part_of_callers(function)
+                                ? Decision{.inlined = true, .may_trap = true, .is_required = true}
+                                : Judge(*this, function).decision();
   return decisions_[&function] = decision;
 }
 

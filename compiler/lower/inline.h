@@ -14,7 +14,7 @@ namespace dhpvm::compiler {
 // A function of the program is inlined if it is small, straight (no loops), not recursive, and never traps:
 // one that traps would be missing from the stack trace. Functions of the standard library may trap and loop
 // as well, because `list.get(i)` should cost what `array[i]` costs; a trap in one then belongs to the line
-// that called it.
+// that called it. One with fixed arrays as parameters has to be: the arrays lie in the caller's frame.
 class InlineDecisions {
  public:
   InlineDecisions(const hir::Program& program, LinesOf lines) : program_(program), lines_(lines) {}
@@ -22,7 +22,8 @@ class InlineDecisions {
   struct Decision {
     bool inlined = false;
     bool may_trap = false;
-    bool is_tiny = false;  // no larger than the call: also worth it where it runs once
+    bool is_tiny = false;      // no larger than the call: also worth it where it runs once
+    bool is_required = false;  // there is no function to call
     bool under_way = false;
   };
   const Decision& decide(const hir::Function& function);

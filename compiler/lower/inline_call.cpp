@@ -10,12 +10,14 @@ namespace dhpvm::compiler {
 bool InlineLowering::inline_call(const Expr& e, Target target) {
   const hir::Function& function = *e.function;
   const InlineDecisions::Decision decision = module_.inlines().decide(function);
-  if (!decision.inlined || (!decision.is_tiny && !code_.in_loop())) return false;
-  if (depth_ == kMostDepth) return false;
+  if (!decision.is_required) {
+    if (!decision.inlined || (!decision.is_tiny && !code_.in_loop())) return false;
+    if (depth_ >= kMostDepth) return false;
+  }
   state_.facts.add(function.body);
   struct Argument {
     std::optional<std::int64_t> constant;
-    Values values;
+    LocalSlot slot;
   };
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < e.operands.size(); ++i) {
@@ -24,8 +26,12 @@ bool InlineLowering::inline_call(const Expr& e, Target target) {
     Argument& argument = arguments.emplace_back();
     if (!assigned) argument.constant = constant_of(operand);
     if (argument.constant) continue;
-    argument.values = assigned ? allocate(operand.type) : values(operand);
-    if (assigned) into(operand, Target{argument.values});
+    if (operand.type->is(TypeKind::kFixedArray)) {
+      argument.slot = parts_.locals.slot(*operand.local);
+      continue;
+    }
+    argument.slot.registers = assigned ? allocate(operand.type) : values(operand);
+    if (assigned) into(operand, Target{argument.slot.registers});
   }
   // Only now, as an argument may have been a call of the same function.
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -34,7 +40,7 @@ bool InlineLowering::inline_call(const Expr& e, Target target) {
     if (arguments[i].constant) {
       parts_.constants.remember(*parameter, *arguments[i].constant);
     } else {
-      parts_.locals.slot(*parameter) = {LocalSlot::Kind::kRegisters, std::move(arguments[i].values)};
+      parts_.locals.slot(*parameter) = std::move(arguments[i].slot);
     }
   }
   Values dropped;
@@ -42,7 +48,7 @@ bool InlineLowering::inline_call(const Expr& e, Target target) {
     dropped = allocate(e.type);
     target.registers = dropped;
   }
-  const Inlined inner{target, code_.new_label()};
+  const Inlined inner{target, code_.new_label(), parts_.exits.depth()};
   const std::optional<Inlined> outer = std::exchange(innermost_, inner);
   const bool outer_keeps_position = state_.keeps_position;
   state_.keeps_position |= module_.inlines().is_library(function);

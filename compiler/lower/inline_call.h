@@ -14,6 +14,7 @@ class InlineLowering : public LoweringPart {
   struct Inlined {
     Target target;
     LabelId end = 0;
+    std::size_t depth = 0;  // of the blocks around the call, in ExitLowering
   };
 
   // False if the call is worth more as it is: nothing has been emitted then.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/local.h"
 
+#include <algorithm>
+
 #include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
@@ -25,6 +27,14 @@ void LocalLowering::declare_boxed(const hir::Local& local, Register cell, const 
   for (std::uint32_t i = 0; i < types.size(); ++i)
     parts_.places.put_field(types[i], cell, initial[i], type, i);
   slot(local) = {LocalSlot::Kind::kCell, {cell}};
+}
+
+Register LocalLowering::measure(std::uint64_t size) {
+  const bc::LocalArray wanted{Kind::kI8, static_cast<std::uint32_t>(size)};
+  const auto known = std::ranges::find(arrays_, wanted);
+  const auto number = static_cast<Register>(known - arrays_.begin());
+  if (known == arrays_.end()) arrays_.push_back(wanted);
+  return number;
 }
 
 void LocalLowering::declare_fixed_array(const hir::Local& local) {

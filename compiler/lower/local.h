@@ -22,6 +22,8 @@ class LocalLowering : public LoweringPart {
   void declare(const hir::Local& local, const Expr* value);
   void declare_boxed(const hir::Local& local, Register cell, const Values& initial);
   void declare_fixed_array(const hir::Local& local);
+  // An array of that many elements, for accesses that trap.
+  Register measure(std::uint64_t size);
   LocalSlot& slot(const hir::Local& local) { return slots_[&local]; }
   const std::vector<bytecode::LocalArray>& arrays() const { return arrays_; }
 

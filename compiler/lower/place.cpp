@@ -49,11 +49,7 @@ Place PlaceLowering::resolve(const Expr& e) {
     case ExprKind::kLocal: return place_of(*e.local);
     case ExprKind::kField: return resolve_field(e);
     case ExprKind::kIndex: return resolve_index(e);
-    case ExprKind::kFixedIndex:
-      place.kind = Place::Kind::kFixedArray;
-      place.registers = parts_.locals.slot(*e.local).registers;
-      place.index = scalar(*e.operands[0]);
-      return place;
+    case ExprKind::kFixedIndex: return resolve_fixed(e);
     case ExprKind::kUnwrap:
       if (!e.type->is_reference()) {
         place = resolve(*e.operands[0]);
@@ -88,6 +84,51 @@ Place PlaceLowering::resolve_field(const Expr& e) {
 Place PlaceLowering::resolve_index(const Expr& e) {
   const Register array = scalar(*e.operands[0]);
   return element(e.type, array, element_index(e, array));
+}
+
+Place PlaceLowering::resolve_fixed(const Expr& e) {
+  const LocalSlot& slot = parts_.locals.slot(*e.local);
+  if (slot.kind == LocalSlot::Kind::kRegisters) {  // the array that a parallel loop has in its place
+    const Register array = slot.registers[0];
+    const Register outer = scalar(*e.operands[0]);
+    if (e.operands.size() == 1) return element(e.type, array, outer);
+    const Register inner = scalar(*e.operands[1]);
+    At at(*this, e.position);
+    const Register position = registers_.primitive();
+    code_.emit(Op::kIndex2, position, array, outer, inner);
+    return element(e.type, array, position);
+  }
+  Place place;
+  place.type = e.type;
+  place.kind = Place::Kind::kFixedArray;
+  place.registers = slot.registers;
+  place.index = e.operands.size() == 1 ? scalar(*e.operands[0]) : fixed_position(e);
+  return place;
+}
+
+// The position in a fixed array of rank 2. What lies behind its end is found by the access; what lies behind the end of
+// a row, here.
+Register PlaceLowering::fixed_position(const Expr& e) {
+  const Type* type = e.local->type;
+  const Register row = scalar(*e.operands[0]);
+  const Register column = scalar(*e.operands[1]);
+  At at(*this, e.position);
+  check_fixed_index(*e.operands[0], row, type->count / type->columns);
+  check_fixed_index(*e.operands[1], column, type->columns);
+  const Register position = registers_.primitive();
+  code_.emit(Op::kMulI64, position, row, constant(static_cast<std::int64_t>(type->columns)));
+  code_.emit(Op::kAddI64, position, position, column);
+  return position;
+}
+
+// Traps like the access of a fixed array of `size` elements. The array is there for its message, and is never read.
+void PlaceLowering::check_fixed_index(const Expr& e, Register index, std::uint64_t size) {
+  if (const auto known = constant_of(e); known && static_cast<std::uint64_t>(*known) < size) return;
+  Scope scope(*this);
+  const LabelId fine = code_.new_label();
+  code_.branch(Op::kJLtU64, index, constant(static_cast<std::int64_t>(size)), fine);
+  code_.emit(Op::kLocalLoadI8, registers_.primitive(), parts_.locals.measure(size), index);
+  code_.bind(fine);
 }
 
 Place PlaceLowering::element(const Type* type, Register array, Register index) {

@@ -37,6 +37,9 @@ class PlaceLowering : public LoweringPart {
  private:
   Place resolve_field(const Expr& e);
   Place resolve_index(const Expr& e);
+  Place resolve_fixed(const Expr& e);
+  Register fixed_position(const Expr& e);
+  void check_fixed_index(const Expr& e, Register index, std::uint64_t size);
   void narrow(Place& place, const Type* type, LeafRange leaves);
 };
 

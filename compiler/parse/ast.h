@@ -45,7 +45,7 @@ enum class TypeKind : std::uint8_t {
   kNamed,       // [qualifier.]name[<arguments>]: primitives, str, resource, Weak, type parameters, declared
                 // types
   kArray,       // [element], [element, 2], [element, 3]: rank 1 to 3
-  kFixedArray,  // [element; count]: count is an expression that the checker evaluates
+  kFixedArray,  // [element; count], [element; count, columns]: expressions that the checker evaluates
   kNullable,    // element?
   kResult,      // element!: the value, or the Error that prevented it; `void!` has no value
   kFunction,    // fn(arguments...) -> element; element is null when the function gives nothing
@@ -61,7 +61,8 @@ struct Type {
   Name name;
   std::vector<Type*> arguments;
   Type* element = nullptr;
-  Expr* count = nullptr;
+  Expr* count = nullptr;    // of rank 2: the number of rows
+  Expr* columns = nullptr;  // null for rank 1
 };
 
 // ------------------------------------------------------------------------------------------ expressions

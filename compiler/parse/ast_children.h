@@ -28,6 +28,7 @@ void for_each_child(const Type& node, const Visitor& visit) {
   for (const Type* argument : node.arguments) visit_present(argument, visit);
   visit_present(node.element, visit);
   visit_present(node.count, visit);
+  visit_present(node.columns, visit);
 }
 
 template <typename Visitor>

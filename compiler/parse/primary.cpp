@@ -78,7 +78,9 @@ ast::Expr* PrimaryParser::not_an_expression() {
       if (kind(1) == TokenKind::kInt && cursor_.touches_next()) problem.help("write `0.{}`", text(1));
       break;
     case TokenKind::kLeftBrace:
-      problem.help("lists are written `[1, 2, 3]`, objects are made by a call: `Name(field: value)`");
+      problem.help(
+          "lists are written `[1, 2, 3]`, maps `[\"a\": 1]`, and objects are made by a call: `Name(field: "
+          "value)`");
       break;
     case TokenKind::kEqual: problem.help("`==` compares; an assignment is a statement of its own"); break;
     case TokenKind::kLet:
@@ -191,6 +193,7 @@ ast::Expr* PrimaryParser::bracketed() {
       slip(node->type->range, "a fixed array is declared, not made").help("write `var a: [T; N];`");
       node->type->kind = ast::TypeKind::kArray;
       node->type->count = nullptr;
+      node->type->columns = nullptr;
     }
     if (!in_panic()) node->arguments = parts_.operands.arguments();
     return finish(node);
@@ -236,7 +239,7 @@ ast::Expr* PrimaryParser::bracketed() {
     if (at(TokenKind::kFor)) {
       error(range(), "there are no comprehensions")
           .help("make the array with `[T](n)` and fill it in a loop");
-      return finish(node);
+      return error_expr();  // its variable is not declared, which need not be said as well
     }
     if (!accept(TokenKind::kComma)) break;
   }

@@ -135,9 +135,10 @@ ast::Type* TypeParser::bracket_type() {
   } else if (accept(TokenKind::kSemicolon)) {
     node->kind = TypeKind::kFixedArray;
     node->count = parts_.expressions.expression();
+    if (!in_panic() && accept(TokenKind::kComma)) node->columns = parts_.expressions.expression();
     if (!in_panic() && at(TokenKind::kComma)) {
-      slip(range(), "a fixed array has one dimension")
-          .help("multiply the sizes, and index it with `row * columns + column`");
+      slip(range(), "a fixed array has one dimension or two")
+          .help("multiply two of the sizes, and index it with `row * columns + column` there");
       while (accept(TokenKind::kComma)) parts_.expressions.expression();
     }
   }
