@@ -162,7 +162,13 @@ std::vector<ast::Parameter> FunctionParser::parameters(ParameterTypes types) {
     if (!accept(TokenKind::kComma)) break;
   }
   if (!accept(TokenKind::kRightParen)) {
-    error(range(), "expected `,` or `)` after the parameter, found {}", found());
+    Diagnostic& problem = error(range(), "expected `,` or `)` after the parameter, found {}", found());
+    if (at(TokenKind::kAmpersand) || at(TokenKind::kStar)) {
+      problem.help(
+          "there are no pointer or reference types: arrays and objects are references already; for a number, "
+          "give the "
+          "new value back");
+    }
   }
   return list;
 }
@@ -175,7 +181,11 @@ bool FunctionParser::parameter(std::vector<ast::Parameter>& list, ParameterTypes
   const bool is_receiver =
       at_word("self") && types == ParameterTypes::kRequired && kind(1) != TokenKind::kColon;
   if (at(TokenKind::kThis) || is_receiver) {
-    slip(range(), "a method has `this` without declaring it").help("remove the parameter");
+    const bool is_constructor =
+        cursor_.position() >= 2 && cursor_.text_of(cursor_.token_at(cursor_.position() - 2)) == "__init__";
+    slip(range(), "a method has `this` without declaring it")
+        .help("{}", is_constructor ? "a constructor is written `init(...) { this.x = x; }`, without `fn`"
+                                   : "remove the parameter");
     advance();
     return true;
   }

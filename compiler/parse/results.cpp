@@ -15,6 +15,13 @@ ast::Expr* ResultParser::catch_suffix(ast::Expr* failing) {
   advance();
   node->operands = {failing};
   name_of_error(*node);
+  if (!at(TokenKind::kLeftBrace) && !in_panic() && starts_expression(0)) {
+    const SourceRange begin = range();
+    Diagnostic& problem = slip(begin, "the value for an error stands in braces");
+    const ast::Expr* const value = parts_.expressions.expression();
+    problem.help("write `catch {{ {} }}`", cursor_.text_of(value->range));
+    return error_expr();
+  }
   node->statement = parts_.value_blocks.block("after `catch`");
   foreign_finally();
   return finish(node);

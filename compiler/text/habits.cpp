@@ -80,6 +80,8 @@ constexpr Translation kAdvice[] = {
     {"format", kFormat},
     {"pass", "leave the block empty: `{ }`"},
     {"assert_eq", "write `assert(a == b)`"},
+    {"Ok", "a value is a `T!` as it is: leave out `Ok`"},
+    {"Err", "write `Error(\"message\")`"},
     {"super", "classes have no base classes: keep the other object in a field"},
 };
 
@@ -94,6 +96,8 @@ constexpr Translation kStatements[] = {
     {"assert", "write `assert(condition);`"},
     {"unsigned", "write `var x: u32 = ...;`"},
     {"goto", "use loops, `break` and functions"},
+    {"except", "an error is handled behind its `try` block: `catch err { ... }`"},
+    {"rescue", "an error is handled behind its `try` block: `catch err { ... }`"},
 };
 
 constexpr Translation kTextFunctions[] = {
