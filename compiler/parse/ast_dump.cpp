@@ -214,8 +214,10 @@ std::string dump(const ast::Type& type) {
       return text + "<" + list + ">";
     }
     case ast::TypeKind::kArray: return Form("array").node(type.element).add(std::to_string(type.rank)).end();
-    case ast::TypeKind::kFixedArray:
-      return Form("fixed").node(type.element).node(type.count).node(type.columns).end();
+    case ast::TypeKind::kFixedArray: {
+      Form form = Form("fixed").node(type.element).node(type.count);
+      return type.columns == nullptr ? form.end() : form.node(type.columns).end();
+    }
     case ast::TypeKind::kNullable: return dump(*type.element) + "?";
     case ast::TypeKind::kResult: return dump(*type.element) + "!";
     case ast::TypeKind::kTuple: return Form("tuple").nodes(type.arguments).end();

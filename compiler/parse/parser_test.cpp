@@ -21,6 +21,7 @@ TEST(ParserTest, Types) {
   EXPECT_EQ(type_of("[f32]"), "(array f32 1)");
   EXPECT_EQ(type_of("[f32, 3]"), "(array f32 3)");
   EXPECT_EQ(type_of("[f32; N * 2]"), "(fixed f32 (* N 2))");
+  EXPECT_EQ(type_of("[f32; N, 2]"), "(fixed f32 N 2)");
   EXPECT_EQ(type_of("[T?]?"), "(array T? 1)?");
   EXPECT_EQ(type_of("fn()"), "(fn -> _)");
   EXPECT_EQ(type_of("fn(A, fn(B) -> C) -> D?"), "(fn A (fn B -> C) -> D?)");
