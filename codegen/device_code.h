@@ -90,8 +90,9 @@ struct DeviceCode {
   // number along axis 0 is a multiple of 32 then. 0: any number of them.
   std::uint32_t group = 0;
   // kStrides without reductions: iterations along axis 1 that a work-item does one after the other. If that is more
-  // than one, groups have one work-item along that axis. With reductions: more than 1 if all of a group can work off
-  // one block, which they do where there are as many groups as blocks.
+  // than one, groups have one work-item along that axis; but kSquareSide (group_work.h) says that the kernel has
+  // squares, and takes any groups. With reductions: more than 1 if all of a group can work off one block, which they do
+  // where there are as many groups as blocks, or one fewer in each row of blocks (kLeastRunsForTwo).
   std::uint32_t run = 1;
   Dealing dealing = Dealing::kStrides;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/device/builtins.h"
 
+#include <algorithm>
 #include <array>
 
 namespace dhpvm::codegen {
@@ -51,6 +52,36 @@ llvm::GlobalVariable* local_array(llvm::Module& module, llvm::Type* element, std
                                                 llvm::GlobalValue::NotThreadLocal, kLocalSpace);
   memory->setAlignment(llvm::Align(8));
   return memory;
+}
+
+std::vector<llvm::GlobalVariable*> local_arrays(llvm::Module& module) {
+  std::vector<llvm::GlobalVariable*> found;
+  for (llvm::GlobalVariable& memory : module.globals()) {
+    if (memory.getAddressSpace() == kLocalSpace) found.push_back(&memory);
+  }
+  return found;
+}
+
+void overlay_local_arrays(llvm::Module& module, const std::vector<llvm::GlobalVariable*>& some) {
+  constexpr std::uint64_t kAlignment = 16;
+  if (some.empty()) return;
+  const std::vector<llvm::GlobalVariable*> all = local_arrays(module);
+  std::array<std::uint64_t, 2> bytes = {};
+  std::vector<std::uint64_t> offsets;
+  for (llvm::GlobalVariable* const memory : all) {
+    std::uint64_t& end = bytes[std::ranges::find(some, memory) == some.end() ? 0 : 1];
+    offsets.push_back(end);
+    end += llvm::alignTo(module.getDataLayout().getTypeAllocSize(memory->getValueType()), kAlignment);
+  }
+  llvm::Type* const byte = llvm::Type::getInt8Ty(module.getContext());
+  llvm::GlobalVariable* const place = local_array(module, byte, std::max(bytes[0], bytes[1]), "tiles");
+  place->setAlignment(llvm::Align(kAlignment));
+  for (std::size_t n = 0; n < all.size(); ++n) {
+    llvm::Constant* const offset =
+        llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), offsets[n]);
+    all[n]->replaceAllUsesWith(llvm::ConstantExpr::getInBoundsGetElementPtr(byte, place, offset));
+    all[n]->eraseFromParent();
+  }
 }
 
 std::optional<Builtin> builtin_of(const llvm::CallBase& call) {

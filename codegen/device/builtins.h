@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace dhpvm::codegen {
 
@@ -36,6 +37,9 @@ llvm::Value* call_mul_high(llvm::IRBuilderBase& builder, llvm::Value* left, llvm
 // Local memory of every group that runs the kernel, unwritten at first.
 llvm::GlobalVariable* local_array(llvm::Module& module, llvm::Type* element, std::uint64_t count,
                                   const char* name);
+std::vector<llvm::GlobalVariable*> local_arrays(llvm::Module& module);
+// Puts the given ones and all others at the same place, for groups that use either those or these.
+void overlay_local_arrays(llvm::Module& module, const std::vector<llvm::GlobalVariable*>& some);
 // The one that is called; nothing if it is another function.
 std::optional<Builtin> builtin_of(const llvm::CallBase& call);
 

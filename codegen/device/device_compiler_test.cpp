@@ -13,6 +13,7 @@
 
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
+#include "codegen/group_work.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -36,9 +37,9 @@ type array [f32, 2]: f32 rank 2
 
 // A module with one kernel, whose function has this signature and code.
 bytecode::Module module_of(const std::string& signature, const std::string& code,
-                           const std::string& hints = "") {
-  const std::string text = fmt::format("{}\nfunction \"body\"{}\n{}\nend\nkernel \"body\" dims 1 {}\n", kHead,
-                                       signature, code, hints);
+                           const std::string& hints = "", unsigned dimensions = 1) {
+  const std::string text = fmt::format("{}\nfunction \"body\"{}\n{}\nend\nkernel \"body\" dims {} {}\n",
+                                       kHead, signature, code, dimensions, hints);
   Result<bytecode::Module> module = bytecode::assemble(text);
   EXPECT_TRUE(module.ok()) << module.error().message();
   const Status status = bytecode::verify(*module);
@@ -218,6 +219,54 @@ TEST(DeviceCode, TakesNoMoreMemoryForTilesThanGroupsHave) {
   for (auto it = std::sregex_iterator(text.begin(), text.end(), tile); it != std::sregex_iterator(); ++it)
     bytes += std::stoull((*it)[1]);
   EXPECT_LE(bytes, 48U << 10);
+}
+
+// c[i, j] is the sum of a[LEFT] * b[RIGHT] over k, which is p3. `more` follows the products.
+DeviceCode product(const std::string& left, const std::string& right, const DeviceTarget& target,
+                   const std::string& more = "") {
+  const bytecode::Module module = module_of("(i64, i64, [f32, 2], [f32, 2], [f32, 2]) registers 8 3",
+                                            fmt::format(R"(
+    array.dim p2, r0, 1
+    imm p3, 0
+    imm p4, 0
+    jump.le.i64 p2, p3, done
+  next:
+    index2 p5, r0, {}
+    load.f32 p6, r0, p5
+    index2 p5, r1, {}
+    load.f32 p7, r1, p5
+    mul.f32 p6, p6, p7
+    {}
+    add.f32 p4, p4, p6
+    for.i64 p3, p2, next
+  done:
+    index2 p5, r2, p0, p1
+    store.f32 r2, p5, p4
+    return)",
+                                                        left, right, more),
+                                            "", 2);
+  std::set<CallPath> proven;
+  for (std::uint32_t at = 0; at < 30; ++at) proven.insert({{0, at}});
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  return compiler.compile({.module = &module, .kernel = 0, .proven = proven}, target).value();
+}
+
+TEST(DeviceCode, DoesSquaresOfIterationsThatShareOperands) {
+  const DeviceCode code = product("p0, p3", "p3, p1", ptx());
+  EXPECT_EQ(code.run, kSquareSide);
+  EXPECT_THAT(code.text, HasSubstr(".maxntid 256, 1, 1"));
+  EXPECT_THAT(code.text, HasSubstr("ld.shared.v4.")) << "the operands of four rows at once";
+  const DeviceCode of_rows = product("p0, p3", "p1, p3", ptx());
+  EXPECT_EQ(of_rows.run, kSquareSide);
+  EXPECT_EQ(of_rows.group, 128U) << "and tiles of rows for spaces that are too small";
+  EXPECT_EQ(product("p3, p0", "p3, p1", ptx()).run, kSquareSide);
+  EXPECT_EQ(product("p0, p3", "p3, p1", opencl()).run, 1U);
+  EXPECT_EQ(product("p0, p3", "p0, p3", ptx()).run, 1U) << "nothing is the same for all of a column";
+  EXPECT_EQ(product("p0, p1", "p3, p1", ptx()).run, 1U) << "nothing is the same for all of a row";
+  const std::string stores = "index2 p5, r0, p0, p3\nstore.f32 r0, p5, p6\n";
+  EXPECT_EQ(product("p0, p3", "p3, p1", ptx(), stores).run, 1U) << "what is shared must not change";
+  EXPECT_EQ(product("p0, p3", "p3, p1", ptx(), "jump.eq.imm.i64 p1, 7, done").run, 1U)
+      << "iterations take different ways";
 }
 
 TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {

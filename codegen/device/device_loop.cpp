@@ -41,15 +41,7 @@ DeviceEntry LoopEmitter::emit() {
   switch (form_.dealing) {
     case Dealing::kSingly: emit_single(); break;
     case Dealing::kRuns: emit_run_blocks(); break;
-    case Dealing::kStrides:
-      if (form_.tiled != nullptr) {
-        emit_tiled_dimension(0);
-      } else if (record_.reductions.empty()) {
-        emit_dimension(0);
-      } else {
-        emit_group_blocks();
-      }
-      break;
+    case Dealing::kStrides: record_.reductions.empty() ? emit_strides() : emit_group_blocks(); break;
   }
   b_.CreateRetVoid();
   return {function_, parameters_.list()};
@@ -93,6 +85,22 @@ void LoopEmitter::emit_single() {
     index_[d] = b_.CreateAdd(low_[d], call_builtin(b_, Builtin::kGlobalId, inner_ - d), "i");
   }
   call_body({}, leaving());
+}
+
+void LoopEmitter::emit_strides() {
+  BasicBlock* const after = block("after");
+  if (form_.square != nullptr) {
+    BasicBlock* const squares = block("squares");
+    BasicBlock* const strides = block("strides");
+    b_.CreateCondBr(has_squares(), squares, strides);
+    b_.SetInsertPoint(squares);
+    emit_square_dimension(0);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(strides);
+  }
+  form_.tiled != nullptr ? emit_tiled_dimension(0) : emit_dimension(0);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
 }
 
 void LoopEmitter::emit_dimension(unsigned d) {

@@ -32,6 +32,8 @@ struct DeviceForm {
   std::uint32_t run = 1;    // as in DeviceCode
   // Called in place of the body, if not null: a tiled body (tile_loops.h). Without reductions, kStrides.
   llvm::Function* tiled = nullptr;
+  // Called for whole squares of iterations, if not null (square_loops.h). Without reductions, kStrides.
+  llvm::Function* square = nullptr;
   // With reductions, kStrides: not null if groups share blocks where there are as many groups as blocks.
   const BodyTerms* terms = nullptr;
 };

@@ -15,8 +15,10 @@
 #include "codegen/device/atomics.h"
 #include "codegen/device/builtins.h"
 #include "codegen/device/sink_stores.h"
+#include "codegen/device/square_loops.h"
 #include "codegen/device/tile_loops.h"
 #include "codegen/device/wide_products.h"
+#include "codegen/group_work.h"
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
 #include "codegen/lower/known_dimensions.h"
@@ -87,9 +89,15 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Modu
   if (form.has_teams && body.sites.empty()) {
     if (record.reductions.empty()) {
       const TiledBody tiled = tile_body(body, record.dimensions);
+      const std::vector<llvm::GlobalVariable*> tiles = local_arrays(module);
       loop.tiled = tiled.function;
       made.group = tiled.group;
       made.run = tiled.run;
+      loop.square = square_body(body, record.dimensions);
+      if (loop.square != nullptr) {
+        made.run = kSquareSide;
+        overlay_local_arrays(module, tiles);
+      }
     } else if (made.group > bytecode::kReductionLanes) {
       terms = split_terms(body);
       if (terms.function != nullptr) {
@@ -99,7 +107,7 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Modu
     }
   }
   loop.group = made.group;
-  loop.run = made.run;
+  loop.run = loop.square == nullptr ? made.run : 1;
   made.entry = make_device_loop(*request.module, record, body, loop, kDeviceEntry, module);
   made.sites = std::move(body.sites);
   made.fast_math = record.fast_math;

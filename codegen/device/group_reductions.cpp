@@ -2,6 +2,7 @@
 // Reductions by work-groups: their work-items come in runs of kReductionLanes, of which each works off one block at a
 // time, a lane each. All of a group go through the same number of steps, because barriers want all of them.
 #include "codegen/device/loop_emitter.h"
+#include "codegen/group_work.h"
 #include "codegen/kernel/reduce.h"
 
 namespace dhpvm::codegen {
@@ -22,10 +23,15 @@ void LoopEmitter::emit_group_blocks() {
   if (form_.terms != nullptr) {
     BasicBlock* const shared = block("shared");
     BasicBlock* const separate = block("separate");
-    Value* const is_one_each = b_.CreateICmpEQ(product(Builtin::kGroupCount), total);
-    b_.CreateCondBr(b_.CreateAnd(is_one_each, b_.CreateICmpUGT(runs, i64(1))), shared, separate);
+    Value* const groups = product(Builtin::kGroupCount);
+    Value* const is_one_each = b_.CreateAnd(b_.CreateICmpEQ(groups, total), b_.CreateICmpUGT(runs, i64(1)));
+    Value* rows = i64(1);
+    for (unsigned d = 0; d < inner_; ++d) rows = b_.CreateMul(rows, extent_[d]);
+    Value* const is_one_fewer = b_.CreateAnd(b_.CreateICmpEQ(groups, b_.CreateSub(total, rows)),
+                                             b_.CreateICmpUGE(runs, i64(kLeastRunsForTwo)));
+    b_.CreateCondBr(b_.CreateOr(is_one_each, is_one_fewer), shared, separate);
     b_.SetInsertPoint(shared);
-    emit_shared_block(item, of_row);
+    emit_shared_blocks(item, of_row, is_one_fewer);
     b_.SetInsertPoint(separate);
   }
 

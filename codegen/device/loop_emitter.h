@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two ways of
 // dealing out the blocks of reductions (group_reductions.cpp, run_reductions.cpp; shared_reductions.cpp where there
-// are few of them).
+// are few of them), and squares of iterations (square_grid.cpp).
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -35,6 +35,7 @@ class LoopEmitter {
 
   // ---- device_loop.cpp
   void emit_single();
+  void emit_strides();
   void emit_dimension(unsigned dimension);
   // The same for whole groups, whose work-items stay together.
   void emit_tiled_dimension(unsigned dimension);
@@ -46,6 +47,11 @@ class LoopEmitter {
   void report_trap(Value* result, Value* site);
   // A block that ends this work-item.
   BasicBlock* leaving();
+
+  // ---- square_grid.cpp
+  Value* has_squares();
+  void emit_square_dimension(unsigned dimension);
+  void emit_square();
 
   // ---- Blocks of reductions: numbered in iteration order.
   llvm::Constant* identity(std::size_t reduction);
@@ -66,8 +72,10 @@ class LoopEmitter {
   Value* product(Builtin count);
 
   // ---- shared_reductions.cpp
-  // The block whose number is that of the group, by all of the group; ends this work-item.
-  void emit_shared_block(Value* item, Value* blocks_of_row);
+  // The block whose number is that of the group, by all of the group; or, if there is `one_fewer` in each row, that
+  // and the next one at the end of rows. Ends this work-item.
+  void emit_shared_blocks(Value* item, Value* blocks_of_row, Value* one_fewer);
+  void emit_shared_block(Value* item, Value* number, Value* blocks_of_row);
   Values fold_terms(const Values& sums, Value* base, Value* end, Value* folds);
 
   // ---- run_reductions.cpp The part of `extent` that is the share of number `id` of `count`, as begin and
@@ -89,7 +97,7 @@ class LoopEmitter {
   Value* low_[3] = {};
   Value* extent_[3] = {};
   Value* index_[3] = {};
-  // For a tiled body: arguments of it, as tile_loops.h says.
+  // For a tiled body: arguments of it, as tile_loops.h says. For squares: the square's first iteration and its sides.
   Value* first_[3] = {};
   Value* count_[3] = {};
   Value* turns_ = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of few blocks: all work-items of a group compute the terms of one block, as many at a time as they are,
-// and its first run of lanes folds them in their order. The bits are those of a run that does all of it.
+// Reductions of few blocks: all work-items of a group compute the terms of a block, as many at a time as they are, and
+// its first run of lanes folds them in their order. The bits are those of a run that does all of it.
 #include "codegen/device/loop_emitter.h"
 
 namespace dhpvm::codegen {
@@ -8,8 +8,19 @@ namespace dhpvm::codegen {
 using bytecode::kReductionLanes;
 using llvm::PHINode;
 
-void LoopEmitter::emit_shared_block(Value* item, Value* blocks_of_row) {
-  Value* const number = linear(Builtin::kGroupId, Builtin::kGroupCount);
+void LoopEmitter::emit_shared_blocks(Value* item, Value* blocks_of_row, Value* one_fewer) {
+  Value* const group = linear(Builtin::kGroupId, Builtin::kGroupCount);
+  Value* const of_row = b_.CreateSub(blocks_of_row, b_.CreateZExt(one_fewer, b_.getInt64Ty()));
+  Value* const row = inner_ == 0 ? i64(0) : b_.CreateUDiv(group, of_row);
+  Value* const in_row = inner_ == 0 ? group : b_.CreateURem(group, of_row);
+  Value* const first = b_.CreateAdd(b_.CreateMul(row, blocks_of_row), in_row);
+  Value* const has_two = b_.CreateAnd(one_fewer, b_.CreateICmpEQ(b_.CreateAdd(in_row, i64(1)), of_row));
+  Value* const end = b_.CreateAdd(first, b_.CreateSelect(has_two, i64(2), i64(1)));
+  counted(first, end, i64(1), [&](Value* number) { emit_shared_block(item, number, blocks_of_row); });
+  b_.CreateRetVoid();
+}
+
+void LoopEmitter::emit_shared_block(Value* item, Value* number, Value* blocks_of_row) {
   const auto [begin, end] = enter_block(number, blocks_of_row);
   Value* const size = call_builtin(b_, Builtin::kLocalSize, 0);
   Value* const folds = b_.CreateICmpULT(item, i64(kReductionLanes));
@@ -58,7 +69,6 @@ void LoopEmitter::emit_shared_block(Value* item, Value* blocks_of_row) {
 
   b_.SetInsertPoint(after);
   combine_lanes({sums.begin(), sums.end()}, number, folds);
-  b_.CreateRetVoid();
 }
 
 // The sums of this lane with its terms of iterations from `base` on, before `end`; unchanged where `folds` is not set.

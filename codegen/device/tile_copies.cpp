@@ -26,16 +26,16 @@ unsigned pitch_of(unsigned element_bytes) {
 
 }  // namespace
 
-std::uint64_t bytes_of_tile(const TiledOperand& operand, std::uint32_t rows) {
+std::uint64_t bytes_of_rows(const TiledOperand& operand, std::uint32_t rows) {
   return std::uint64_t{rows} * pitch_of(operand.bytes) * operand.bytes;
 }
 
-Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) {
+Tile RowCopier::tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const {
   return {&operand, memory, turns_of_tile(operand.bytes), pitch_of(operand.bytes)};
 }
 
-TileCopier::TileCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations)
-    : b_(builder), iterations_(iterations) {
+RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, std::uint32_t group)
+    : b_(builder), iterations_(iterations), group_(group) {
   const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
   exists_ = b_.getTrue();
   item_ = b_.getInt32(0);
@@ -50,7 +50,7 @@ TileCopier::TileCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterat
   }
 }
 
-bool TileCopier::has_row_for_column(const TiledOperand& operand) const {
+bool RowCopier::has_row_for_column(const TiledOperand& operand) const {
   for (unsigned d = 0; d + 1 < iterations_.dimensions; ++d) {
     const bool is_same = iterations_.has_runs && d + 2 == iterations_.dimensions;
     if (!is_same && operand.strides[d] != nullptr) return false;
@@ -58,16 +58,16 @@ bool TileCopier::has_row_for_column(const TiledOperand& operand) const {
   return true;
 }
 
-Value* TileCopier::own_element(const Tile& tile, Value* column) {
+Value* RowCopier::own_element(const Tile& tile, Value* turn) {
   Value* const row = has_row_for_column(*tile.operand) ? across_ : item_;
-  Value* const place = b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), column);
+  Value* const place = b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), turn);
   return b_.CreateInBoundsGEP(b_.getIntNTy(tile.operand->bytes * 8), tile.memory,
                               b_.CreateZExt(place, b_.getInt64Ty()));
 }
 
 // Runs of kTogether work-items have a row each at a time. The elements of a column differ in their row alone, so that
 // all that a work-item does in the inner loop is to step from row to row.
-void TileCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
+void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   Value* const together = b_.getInt32(kTogether);
   Value* const lane = b_.CreateURem(item_, together);
   Value* const run = b_.CreateUDiv(item_, together);
@@ -96,7 +96,7 @@ void TileCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
 }
 
 // The begin of a row's first turn; clears `exists` if no iteration has it.
-Value* TileCopier::begin_of_row(const Tile& tile, Value* row, Value*& exists) {
+Value* RowCopier::begin_of_row(const Tile& tile, Value* row, Value*& exists) {
   const bool by_column = has_row_for_column(*tile.operand);
   Value* address = tile.operand->origin;
   Value* rest = row;
@@ -117,7 +117,7 @@ Value* TileCopier::begin_of_row(const Tile& tile, Value* row, Value*& exists) {
   return address;
 }
 
-void TileCopier::copy_element(const Tile& tile, const TilePart& part, Value* row, Value* column, bool fills) {
+void RowCopier::copy_element(const Tile& tile, const TilePart& part, Value* row, Value* column, bool fills) {
   const TiledOperand& operand = *tile.operand;
   const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
   Value* exists = b_.getTrue();

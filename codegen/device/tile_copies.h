@@ -25,14 +25,9 @@ struct GroupIterations {
 struct Tile {
   const TiledOperand* operand = nullptr;
   llvm::GlobalVariable* memory = nullptr;
-  unsigned turns = 0;  // of a row, a power of two
+  unsigned turns = 0;  // a power of two
   unsigned pitch = 0;
 };
-
-// The bytes of an operand's tile with `rows` rows.
-std::uint64_t bytes_of_tile(const TiledOperand& operand, std::uint32_t rows);
-// `memory` has room for a row for each work-item of the largest group.
-Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory);
 
 // The part of a tile that has elements: `columns` turns from turn `begin` on.
 struct TilePart {
@@ -42,16 +37,35 @@ struct TilePart {
 
 class TileCopier {
  public:
-  // Emits what is known of the work-item where the builder stands: at the function's begin.
-  TileCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations);
-
+  virtual ~TileCopier() = default;
+  // The bytes of an operand's tile in local memory.
+  virtual std::uint64_t bytes(const TiledOperand& operand) const = 0;
+  // `memory` has as many.
+  virtual Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const = 0;
   // Whether this work-item has an iteration.
-  llvm::Value* exists() const { return exists_; }
-  // The place of this work-item's element in a column of the tile.
-  llvm::Value* own_element(const Tile& tile, llvm::Value* column);
-  // Loops that go on in a new block. No barriers: they are the caller's.
-  void fill(const Tile& tile, const TilePart& part) { copy(tile, part, /*fills=*/true); }
-  void drain(const Tile& tile, const TilePart& part) { copy(tile, part, /*fills=*/false); }
+  virtual llvm::Value* exists() const = 0;
+  // The place of this work-item's element for a turn of the tile.
+  virtual llvm::Value* own_element(const Tile& tile, llvm::Value* turn) = 0;
+  // Code that goes on in a new block. No barriers: they are the caller's.
+  virtual void fill(const Tile& tile, const TilePart& part) = 0;
+  virtual void drain(const Tile& tile, const TilePart& part) = 0;
+};
+
+// The bytes of an operand's tile with `rows` rows.
+std::uint64_t bytes_of_rows(const TiledOperand& operand, std::uint32_t rows);
+
+class RowCopier final : public TileCopier {
+ public:
+  // Emits what is known of the work-item where the builder stands: at the function's begin. `group`: the work-items
+  // of the largest group, each of which has a row.
+  RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, std::uint32_t group);
+
+  std::uint64_t bytes(const TiledOperand& operand) const override { return bytes_of_rows(operand, group_); }
+  Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const override;
+  llvm::Value* exists() const override { return exists_; }
+  llvm::Value* own_element(const Tile& tile, llvm::Value* turn) override;
+  void fill(const Tile& tile, const TilePart& part) override { copy(tile, part, /*fills=*/true); }
+  void drain(const Tile& tile, const TilePart& part) override { copy(tile, part, /*fills=*/false); }
 
  private:
   // Whether the tile's rows differ in the last index alone, so that a group has as many as work-items along axis 0.
@@ -63,6 +77,7 @@ class TileCopier {
 
   llvm::IRBuilder<>& b_;
   const GroupIterations& iterations_;
+  const std::uint32_t group_;
   // Numbers of 32 bits. By axis: 0 is the last dimension.
   std::array<llvm::Value*, 3> sizes_ = {};
   llvm::Value* across_ = nullptr;  // this work-item's number along axis 0

@@ -67,9 +67,10 @@ void hoist_descriptors(llvm::Function& body, llvm::Argument& arrays) {
 
 class Planner {
  public:
-  Planner(llvm::Function& body, llvm::ArrayRef<llvm::Argument*> indices)
+  Planner(llvm::Function& body, llvm::ArrayRef<llvm::Argument*> indices, TileShape shape)
       : body_(body),
         indices_(indices),
+        shape_(shape),
         dominators_(body),
         loops_(dominators_),
         library_names_(llvm::Triple(body.getParent()->getTargetTriple())),
@@ -91,11 +92,14 @@ class Planner {
   std::vector<Operand> operands_of(const llvm::Loop& loop);
   bool is_kept_apart(Operand& operand, const llvm::Loop& loop) const;
   bool take_apart(Operand& operand, const llvm::Loop& loop);
+  bool is_worth_it(const Operand& operand, llvm::ArrayRef<const SCEV*> strides) const;
+  bool is_worth_it(const TiledLoop& loop) const;
   void add_loop(const llvm::Loop& loop, TilePlan& plan);
   Value* expand(const SCEV* value, Instruction* begin);
 
   llvm::Function& body_;
   const llvm::ArrayRef<llvm::Argument*> indices_;
+  const TileShape shape_;
   llvm::DominatorTree dominators_;
   llvm::LoopInfo loops_;
   llvm::TargetLibraryInfoImpl library_names_;
@@ -218,11 +222,30 @@ bool Planner::is_kept_apart(Operand& operand, const llvm::Loop& loop) const {
   return true;
 }
 
-// The address as a sum over the indices; false if it is none, or if neighbours already access what lies together.
+// Rows: whether neighbours access what lies apart. Squares: whether iterations along one of the indices share it.
+bool Planner::is_worth_it(const Operand& operand, llvm::ArrayRef<const SCEV*> strides) const {
+  if (shape_ == TileShape::kSquare)
+    return !operand.result.is_stored && strides.front()->isZero() != strides.back()->isZero();
+  const auto* const near = llvm::dyn_cast<llvm::SCEVConstant>(strides.back());
+  return near == nullptr || near->getAPInt().abs().ugt(kTogether * operand.result.bytes);
+}
+
+bool Planner::is_worth_it(const TiledLoop& loop) const {
+  const auto depends_on = [&](unsigned index) {
+    return llvm::any_of(loop.operands,
+                        [&](const TiledOperand& operand) { return operand.strides[index] != nullptr; });
+  };
+  return shape_ == TileShape::kSquare ? depends_on(0) && depends_on(1) : !loop.operands.empty();
+}
+
+// The address as a sum over the indices; false if it is none, or if nothing is gained.
 bool Planner::take_apart(Operand& operand, const llvm::Loop& loop) {
   const auto* const moving = llvm::cast<llvm::SCEVAddRecExpr>(operand.address);
-  const auto* const step = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(evolution_));
-  if (!moving->isAffine() || step == nullptr || step->getAPInt() != operand.result.bytes) return false;
+  const SCEV* const step = moving->getStepRecurrence(evolution_);
+  if (!moving->isAffine() || !is_known(step)) return false;
+  const auto* const distance = llvm::dyn_cast<llvm::SCEVConstant>(step);
+  const bool is_row = distance != nullptr && distance->getAPInt() == operand.result.bytes;
+  if (shape_ == TileShape::kRows && !is_row) return false;
   if (!llvm::isa<llvm::LoadInst>(operand.array)) return false;
   const unsigned turns = evolution_.getSmallConstantTripCount(&loop);
   if (turns != 0 && turns < kShortLoop) return false;
@@ -239,12 +262,12 @@ bool Planner::take_apart(Operand& operand, const llvm::Loop& loop) {
         evolution_.getMinusSCEV(llvm::SCEVParameterRewriter::rewrite(first, evolution_, next), first);
     if (!is_known(strides[d])) return false;
   }
-  const auto* const near = llvm::dyn_cast<llvm::SCEVConstant>(strides[indices_.size() - 1]);
-  if (near != nullptr && near->getAPInt().abs().ule(kTogether * operand.result.bytes)) return false;
+  if (!is_worth_it(operand, llvm::ArrayRef(strides).take_front(indices_.size()))) return false;
   const SCEV* const origin = llvm::SCEVParameterRewriter::rewrite(first, evolution_, zeros);
   if (!is_known(origin)) return false;
   Instruction* const begin = body_.getEntryBlock().getTerminator();
   operand.result.origin = expand(origin, begin);
+  operand.result.step = expand(step, begin);
   for (unsigned d = 0; d < indices_.size(); ++d) {
     if (!strides[d]->isZero()) operand.result.strides[d] = expand(strides[d], begin);
   }
@@ -257,7 +280,7 @@ void Planner::add_loop(const llvm::Loop& loop, TilePlan& plan) {
   const SCEV* const turns = turns_of(loop, tiled, &guard);
   if (turns == nullptr) return;
   for (Operand& operand : operands_of(loop)) tiled.operands.push_back(std::move(operand.result));
-  if (tiled.operands.empty()) return;
+  if (!is_worth_it(tiled)) return;
   tiled.turns = expand(turns, plan.begin);
   if (guard != nullptr) {
     llvm::IRBuilder<> b(plan.begin);
@@ -295,7 +318,8 @@ TilePlan Planner::plan(Instruction* begin) {
 
 unsigned turns_of_tile(unsigned element_bytes) { return std::max(kLeastTurns, kLeastBytes / element_bytes); }
 
-TilePlan plan_tiles(llvm::Function& body, llvm::Argument& arrays, llvm::ArrayRef<llvm::Argument*> indices) {
+TilePlan plan_tiles(llvm::Function& body, llvm::Argument& arrays, llvm::ArrayRef<llvm::Argument*> indices,
+                    TileShape shape) {
   hoist_descriptors(body, arrays);
   // A block of its own for what is known at the begin.
   BasicBlock& entry = body.getEntryBlock();
@@ -311,7 +335,7 @@ TilePlan plan_tiles(llvm::Function& body, llvm::Argument& arrays, llvm::ArrayRef
   };
   while (split != entry.end() && is_hoisted(*split)) ++split;
   llvm::SplitBlock(&entry, split);
-  return Planner(body, indices).plan(entry.getTerminator());
+  return Planner(body, indices, shape).plan(entry.getTerminator());
 }
 
 }  // namespace dhpvm::codegen

@@ -6,6 +6,9 @@
 // of them. Such a loop is cut into tiles of turns. The group loads a tile of all its rows together, in the order in
 // which they lie, and each work-item then walks its own row in local memory: every sum stays in its order. Elements
 // that the loop writes go the same way back. tile_loops.h makes the code.
+//
+// Where iterations of a square share operands, as those of a product of matrices do, the group loads what all of the
+// square need in some turns, each element once, and each work-item does several of its iterations at once.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -25,9 +28,10 @@ struct TiledOperand {
   bool is_loaded = false;                             // some of them load
   bool is_stored = false;
   llvm::MDNode* type = nullptr;   // for alias analysis, if they agree
-  unsigned bytes = 0;             // of an element: turns are so far apart
+  unsigned bytes = 0;             // of an element
+  llvm::Value* step = nullptr;    // bytes from turn to turn; in rows as many as an element has
   llvm::Value* origin = nullptr;  // the address in turn 0 of the iteration whose indices are 0
-  // By dimension, how much farther it lies if that index grows by 1; null: no farther.
+  // By index, how much farther it lies if that one grows by 1; null: no farther.
   std::array<llvm::Value*, 3> strides = {};
 };
 
@@ -51,9 +55,15 @@ struct TilePlan {
 // them than it fills.
 unsigned turns_of_tile(unsigned element_bytes);
 
+enum class TileShape : std::uint8_t {
+  kRows,    // loads and stores along a row of each iteration's own
+  kSquare,  // loads that depend on one of two indices, in loops that have some of either kind
+};
+
 // `indices` are the function's arguments with the indices of an iteration, by dimension; neighbours differ in the last
 // one. Other arguments are the same in all iterations; `arrays` has the descriptors. Computes at the begin of the
 // function what the plan refers to, and changes nothing else. No loops: nothing is to be done.
-TilePlan plan_tiles(llvm::Function& body, llvm::Argument& arrays, llvm::ArrayRef<llvm::Argument*> indices);
+TilePlan plan_tiles(llvm::Function& body, llvm::Argument& arrays, llvm::ArrayRef<llvm::Argument*> indices,
+                    TileShape shape);
 
 }  // namespace dhpvm::codegen

@@ -85,12 +85,12 @@ LoopCounts count(const llvm::Loop& loop, const RowDependence& dependence, const 
 
 class RowTiler {
  public:
-  RowTiler(llvm::Function& function, unsigned row, unsigned rows)
+  RowTiler(llvm::Function& function, unsigned row, unsigned rows, unsigned step)
       : function_(function), dependence_(function, row), copies_(rows) {
     llvm::IRBuilder<> b(&function.getEntryBlock(), function.getEntryBlock().getFirstInsertionPt());
     llvm::Argument* const index = function.getArg(row);
     for (unsigned n = 1; n < rows; ++n) {
-      copies_[n][index] = b.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), n));
+      copies_[n][index] = b.CreateNSWAdd(index, llvm::ConstantInt::get(index->getType(), n * step));
     }
   }
 
@@ -181,7 +181,7 @@ RowTile choose_row_tile(const llvm::Function& function, const std::vector<ArgSha
   return tile;
 }
 
-llvm::Function* tile_rows(llvm::Function& wide, unsigned row, unsigned rows) {
+llvm::Function* tile_rows(llvm::Function& wide, unsigned row, unsigned rows, unsigned step) {
   llvm::ValueToValueMapTy copies;
   llvm::Function* const made = llvm::CloneFunction(&wide, copies);
   made->setName(wide.getName() + ".rows" + llvm::Twine(rows));
@@ -189,7 +189,7 @@ llvm::Function* tile_rows(llvm::Function& wide, unsigned row, unsigned rows) {
     made->eraseFromParent();
     return nullptr;
   }
-  RowTiler(*made, row, rows).run();
+  RowTiler(*made, row, rows, step).run();
   return made;
 }
 

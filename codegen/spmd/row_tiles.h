@@ -37,9 +37,9 @@ struct RowTile {
 RowTile choose_row_tile(const llvm::Function& scalar, const std::vector<ArgShape>& args, unsigned row,
                         unsigned vector_bits);
 
-// Adds a function that does what `wide`, a vector form of such a function, does for the rows from argument `row` on. A
-// trap is reported for the first row alone: it happens in all of them or in none. Null where branches depend on the row
-// after all.
-llvm::Function* tile_rows(llvm::Function& wide, unsigned row, unsigned rows);
+// Adds a function that does what `wide`, a vector form of such a function, does for the rows from argument `row` on,
+// which are `step` apart. A trap is reported for the first row alone: it happens in all of them or in none. Null where
+// branches depend on the row after all.
+llvm::Function* tile_rows(llvm::Function& wide, unsigned row, unsigned rows, unsigned step = 1);
 
 }  // namespace dhpvm::codegen::spmd

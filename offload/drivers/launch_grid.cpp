@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <utility>
 
 #include "bytecode/module.h"
+#include "codegen/group_work.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -86,8 +88,46 @@ LaunchGrid cover(const IterationSpace& space, const GridNeeds& needs, const Grid
   return grid;
 }
 
+// Squares have so much less to load that a fourth of the processors do them as fast as all do single iterations. It is
+// a bound, and not tuned.
+constexpr std::uint64_t kProcessorsForSquare = 4;
+
+// A group for each square of iterations, if squares are worth it: processors have some, most work-items work, and most
+// iterations lie in whole squares.
+std::optional<LaunchGrid> cover_squares(const IterationSpace& space, const GridLimits& limits) {
+  constexpr std::uint64_t kSide = codegen::kSquareSide;
+  constexpr std::uint64_t kItems = codegen::kSquareItems;
+  if (!limits.squares) return {};
+  const std::uint64_t width = space.extent(space.inner());
+  const std::uint64_t height = space.extent(space.inner() - 1);
+  const std::uint64_t depth = space.dimensions == 3 ? space.extent(0) : 1;
+  LaunchGrid grid;
+  grid.group = {codegen::kSquareGroup, codegen::kSquareGroup, 1};
+  std::uint64_t groups = limits.groups;
+  grid.groups[0] = limited(quotient_up(width, kSide), groups);
+  groups /= grid.groups[0];
+  grid.groups[1] = limited(quotient_up(height, kSide), std::min(groups, kMostAlongOuterAxes));
+  groups /= grid.groups[1];
+  grid.groups[2] = limited(depth, std::min(groups, kMostAlongOuterAxes));
+  const std::uint64_t launched = std::uint64_t{grid.groups[0]} * grid.groups[1] * grid.groups[2];
+  if (launched * kProcessorsForSquare < limits.processors) return {};
+  // Squares at the edges have fewer iterations than work-items, perhaps.
+  const std::uint64_t across = width / kSide;
+  const std::uint64_t down = height / kSide;
+  const auto working = [&](std::uint64_t columns, std::uint64_t rows) {
+    return std::min(columns * rows, kItems);
+  };
+  const std::uint64_t work = across * down * kItems + down * working(width % kSide, kSide) +
+                             across * working(kSide, height % kSide) + working(width % kSide, height % kSide);
+  const std::uint64_t items = quotient_up(width, kSide) * quotient_up(height, kSide) * kItems;
+  if (items - work > items / 5) return {};
+  if (across * kSide * down * kSide < width * height / 4 * 3) return {};
+  return grid;
+}
+
 // Each run of work-items has a block, and a group has as many runs as leave a group for every processor. If a group
-// could have more, all work-items of the largest group share a block, provided that the kernel can do that.
+// could have more, all work-items of the largest group share a block, provided that the kernel can do that. The last
+// block of a row goes to the group of the block before it, if it would leave most of a group idle.
 LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
   LaunchGrid grid;
   const std::uint64_t blocks = reduction_blocks(space);
@@ -96,8 +136,13 @@ LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, con
   const std::uint64_t sharing =
       std::min(most, quotient_up(space.extent(space.inner()), bytecode::kReductionLanes));
   if (needs.run > 1 && runs < sharing && blocks <= limits.groups) {
-    grid.group[0] = static_cast<std::uint32_t>(sharing * bytecode::kReductionLanes);
-    grid.groups[0] = static_cast<std::uint32_t>(blocks);
+    const std::uint64_t row = space.extent(space.inner());
+    const std::uint64_t in_row = quotient_up(row, bytecode::kReductionBlock);
+    const std::uint64_t items = sharing * bytecode::kReductionLanes;
+    const bool ends_idle = in_row > 1 && row - (in_row - 1) * bytecode::kReductionBlock < items;
+    const bool joins_last = ends_idle && sharing >= codegen::kLeastRunsForTwo;
+    grid.group[0] = static_cast<std::uint32_t>(items);
+    grid.groups[0] = static_cast<std::uint32_t>(joins_last ? blocks - blocks / in_row : blocks);
     return grid;
   }
   grid.group[0] = static_cast<std::uint32_t>(runs * bytecode::kReductionLanes);
@@ -120,6 +165,11 @@ bool is_small(const LaunchPiece& piece) { return count(piece) <= 2048; }
 }  // namespace
 
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
+  if (!needs.reductions && needs.run == codegen::kSquareSide) {
+    const std::optional<LaunchGrid> squares = cover_squares(space, limits);
+    if (squares) return *squares;
+    return cover(space, {.group = needs.group}, limits);
+  }
   if (!needs.reductions) return cover(space, needs, limits);
   if (needs.dealing != codegen::Dealing::kRuns) return cover_blocks(space, needs, limits);
   LaunchGrid grid;

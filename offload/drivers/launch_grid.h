@@ -24,6 +24,7 @@ struct GridLimits {
   std::uint32_t groups = 1;  // of a launch, at most; kSingly: as many at least, where the space has them
   // kStrides: groups are smaller where there would be fewer of them than this.
   std::uint32_t processors = 1;
+  bool squares = false;  // groups for squares of iterations (codegen/group_work.h) may be launched
 };
 
 // The facts about a kernel's distribution of iterations that its grid depends on.

@@ -8,6 +8,7 @@
 
 #include "bytecode/module.h"
 #include "codegen/device_code.h"
+#include "codegen/group_work.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -62,6 +63,51 @@ TEST(LaunchGrid, GivesEachRunOfLanesABlock) {
   needs = {.reductions = true, .group = 0, .dealing = Dealing::kRuns};
   EXPECT_EQ(plan_grid(line(5 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {5, 1, 1}}));
   EXPECT_EQ(plan_grid(line(50 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {8, 1, 1}}));
+}
+
+TEST(LaunchGrid, GivesTheShortEndOfARowToTheGroupBeforeIt) {
+  const GridNeeds needs = {.reductions = true, .group = codegen::kReductionGroup, .run = 8};
+  constexpr GridLimits kMany = {256, 1 << 20, 132};
+  const std::int64_t block = bytecode::kReductionBlock;
+  EXPECT_EQ(plan_grid(line(block + 1), needs, kMany), (LaunchGrid{{256, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(block + 255), needs, kMany), (LaunchGrid{{256, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(block + 256), needs, kMany), (LaunchGrid{{256, 1, 1}, {2, 1, 1}}))
+      << "all of it work";
+  EXPECT_EQ(plan_grid(space(3, 2 * block + 9), needs, kMany), (LaunchGrid{{256, 1, 1}, {6, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(block + 1), needs, {64, 1 << 20, 132}), (LaunchGrid{{64, 1, 1}, {2, 1, 1}}))
+      << "a run for each block is no slower";
+}
+
+// A group's work-items work if there is a term for each of them in some block.
+TEST(LaunchGrid, LetsMostWorkItemsOfReductionsWork) {
+  const GridNeeds needs = {.reductions = true, .group = codegen::kReductionGroup, .run = 8};
+  constexpr GridLimits kMany = {256, 1 << 20, 132};
+  const std::int64_t block = bytecode::kReductionBlock;
+  for (std::int64_t length = 1000; length <= 1'000'000; length += length < 3 * block ? 1 : 97) {
+    const LaunchGrid grid = plan_grid(line(length), needs, kMany);
+    const std::int64_t blocks = (length - 1) / block + 1;
+    const std::int64_t group = grid.group[0];
+    const std::int64_t last = length - (blocks - 1) * block;
+    // A group whose last block is short had a long one before it, if it has two.
+    const std::int64_t idle = grid.groups[0] < blocks || last >= group ? 0 : group - last;
+    ASSERT_LE(idle * 5, group * grid.groups[0]) << length;
+  }
+}
+
+TEST(LaunchGrid, HasAGroupForEachSquare) {
+  constexpr GridNeeds kSquares = {.run = codegen::kSquareSide};
+  constexpr GridLimits kMany = {256, 1 << 20, 132, true};
+  EXPECT_EQ(plan_grid(space(4096, 4096), kSquares, kMany), (LaunchGrid{{16, 16, 1}, {64, 64, 1}}));
+  EXPECT_EQ(plan_grid(space(4100, 4090), kSquares, kMany), (LaunchGrid{{16, 16, 1}, {64, 65, 1}}));
+  EXPECT_EQ(plan_grid(space(4096, 4096), kSquares, {256, 1000, 132, true}),
+            (LaunchGrid{{16, 16, 1}, {64, 15, 1}}));
+  EXPECT_EQ(plan_grid({3, {0, 0, 0}, {5, 512, 512}}, kSquares, kMany), (LaunchGrid{{16, 16, 1}, {8, 8, 5}}));
+  const LaunchGrid usual = plan_grid(space(4096, 4096), {}, kMany);
+  EXPECT_EQ(plan_grid(space(4096, 4096), kSquares, {256, 1 << 20, 132}), usual) << "the device cannot";
+  EXPECT_EQ(plan_grid(space(256, 256), kSquares, kMany), plan_grid(space(256, 256), {}, kMany))
+      << "most processors would have none";
+  EXPECT_EQ(plan_grid(space(4096, 65), kSquares, kMany), plan_grid(space(4096, 65), {}, kMany))
+      << "most work-items of every other group would have nothing to do";
 }
 
 TEST(LaunchGrid, HasAGroupForEachProcessor) {

@@ -6,6 +6,7 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <charconv>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "codegen/device/ptx/libdevice.h"
 #include "codegen/device/ptx/prepare.h"
 #include "codegen/device/trap_report.h"
+#include "codegen/group_work.h"
 #include "codegen/host/emit.h"
 
 namespace dhpvm::codegen {
@@ -32,7 +34,7 @@ constexpr char kPasses[] =
     "instcombine<no-verify-fixpoint>,simplifycfg,jump-threading,simplifycfg,"
     "loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),"
     "gvn,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,loop-mssa(licm),"
-    "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+    "instcombine<no-verify-fixpoint>,adce,simplifycfg,infer-alignment)";
 
 const llvm::Target* nvptx(std::string& problem) {
   // LLVM's registry is global; registering twice is harmless, but not from two threads at once.
@@ -91,7 +93,8 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   ptx::mark_constant_loads(made.entry);
   define_report_trap(module);
   ptx::replace_builtins(module);
-  ptx::mark_kernel(*made.entry.function, made.group);
+  ptx::mark_kernel(*made.entry.function,
+                   made.run == kSquareSide ? std::max(made.group, kSquareItems) : made.group);
   // For the back end: approximate division of f32.
   if (fast_math) made.entry.function->addFnAttr("unsafe-fp-math", "true");
   DeviceCode code;

@@ -5,10 +5,12 @@
 #include <array>
 #include <bit>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "bytecode/module.h"
+#include "codegen/group_work.h"
 #include "offload/drivers/cuda/memory.h"
 
 namespace dhpvm::offload {
@@ -127,6 +129,8 @@ Status CudaKernel::choose_blocks(const KernelImage& image) {
   limits_.group = static_cast<std::uint32_t>(std::max(size, 1));
   limits_.groups = static_cast<std::uint32_t>(std::max(resident, 1)) * device_.info().compute_units * kWaves;
   limits_.processors = device_.info().compute_units;
+  const bool has_squares = image.reductions.empty() && image.device_code.run == codegen::kSquareSide;
+  limits_.squares = has_squares && largest >= static_cast<int>(codegen::kSquareItems);
   return {};
 }
 
@@ -152,12 +156,13 @@ cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
   pointers.reserve(values.size());
   for (std::uint64_t& value : values) pointers.push_back(&value);
   // Smaller blocks need less at a time, and every thread does more.
-  for (GridLimits limits = limits_;; limits.group /= 2) {
+  for (GridLimits limits = limits_;;) {
     const LaunchGrid grid = grid_for(launch.space, limits);
     const cu::Code code =
         device_.api().LaunchKernel(function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0],
                                    grid.group[1], grid.group[2], 0, stream, pointers.data(), nullptr);
-    if (!is_refused(code) || limits.group <= kSmallestBlock) return code;
+    if (!is_refused(code) || (!limits.squares && limits.group <= kSmallestBlock)) return code;
+    if (!std::exchange(limits.squares, false)) limits.group /= 2;
   }
 }
 

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/tile_writer.h"
+
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "codegen/device/builtins.h"
+#include "codegen/spmd/staging.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Instruction;
+using llvm::Value;
+
+// The number of an operand in its loop, and its bytes: loops use the same memory one after the other.
+using Place = std::pair<std::size_t, unsigned>;
+
+// Carries out a plan for a function in it.
+class TileWriter {
+ public:
+  TileWriter(llvm::Function& function, const TilePlan& plan, TileCopier& copier, llvm::IRBuilder<>& builder)
+      : function_(function), plan_(plan), copier_(copier), b_(builder) {}
+  void write();
+
+ private:
+  void spill_registers();
+  void take_registers_back();
+  void write_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
+  void replace_accesses(const Tile& tile, Value* column);
+  void barrier();
+  std::vector<Tile> tiles_of(const TiledLoop& loop);
+  Value* variable(llvm::Type* type, const char* name);
+  BasicBlock* block(const char* name) { return BasicBlock::Create(b_.getContext(), name, &function_); }
+
+  llvm::Function& function_;
+  const TilePlan& plan_;
+  TileCopier& copier_;
+  llvm::IRBuilder<>& b_;
+  std::map<Place, llvm::GlobalVariable*> memory_;
+};
+
+// Blocks get new ways in, so that definitions no longer dominate their uses: values go through memory until then.
+void TileWriter::spill_registers() {
+  BasicBlock& entry = function_.getEntryBlock();
+  std::vector<Instruction*> escaping;
+  std::vector<llvm::PHINode*> phis;
+  for (BasicBlock& block : function_) {
+    if (&block == &entry) continue;
+    for (Instruction& instruction : block) {
+      const bool escapes = llvm::any_of(instruction.users(), [&](const llvm::User* user) {
+        const auto* const other = llvm::cast<Instruction>(user);
+        return other->getParent() != &block || llvm::isa<llvm::PHINode>(other);
+      });
+      if (escapes) escaping.push_back(&instruction);
+      if (auto* const phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) phis.push_back(phi);
+    }
+  }
+  for (Instruction* const instruction : escaping) llvm::DemoteRegToStack(*instruction, false, entry.begin());
+  for (llvm::PHINode* const phi : phis) llvm::DemotePHIToStack(phi, entry.begin());
+}
+
+void TileWriter::take_registers_back() {
+  std::vector<llvm::AllocaInst*> variables;
+  for (Instruction& instruction : function_.getEntryBlock()) {
+    auto* const variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (variable != nullptr && llvm::isAllocaPromotable(variable)) variables.push_back(variable);
+  }
+  llvm::DominatorTree dominators(function_);
+  llvm::PromoteMemToReg(variables, dominators);
+}
+
+Value* TileWriter::variable(llvm::Type* type, const char* name) {
+  BasicBlock& entry = function_.getEntryBlock();
+  return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, name);
+}
+
+std::vector<Tile> TileWriter::tiles_of(const TiledLoop& loop) {
+  std::vector<Tile> tiles;
+  for (std::size_t n = 0; n < loop.operands.size(); ++n) {
+    const TiledOperand& operand = loop.operands[n];
+    llvm::GlobalVariable*& memory = memory_[{n, operand.bytes}];
+    if (memory == nullptr) {
+      memory = local_array(*function_.getParent(), b_.getIntNTy(operand.bytes * 8),
+                           copier_.bytes(operand) / operand.bytes, "tile");
+    }
+    tiles.push_back(copier_.tile_of(operand, memory));
+  }
+  return tiles;
+}
+
+void TileWriter::write() {
+  spill_registers();
+  BasicBlock& entry = function_.getEntryBlock();
+  Instruction* const leaving = entry.getTerminator();
+  BasicBlock* const work = leaving->getSuccessor(0);
+  std::vector<BasicBlock*> headers;
+  for (std::size_t n = 0; n < plan_.loops.size(); ++n) headers.push_back(block("tiles"));
+  headers.push_back(block("absent"));
+  for (std::size_t n = 0; n < plan_.loops.size(); ++n) {
+    b_.SetInsertPoint(leaving);
+    write_loop(plan_.loops[n], headers[n], headers[n + 1]);
+  }
+  b_.SetInsertPoint(leaving);
+  b_.CreateCondBr(copier_.exists(), work, headers.front());
+  leaving->eraseFromParent();
+  b_.SetInsertPoint(headers.back());
+  b_.CreateRet(llvm::PoisonValue::get(function_.getReturnType()));
+  take_registers_back();
+}
+
+// Work-items without an iteration come to the tiles at `header` and leave for `next`; the others come and leave as the
+// loop says. All of the group go through the same number of tiles.
+void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next) {
+  const std::vector<Tile> tiles = tiles_of(loop);
+  // Elements of several sizes: the shortest tile decides.
+  unsigned turns = tiles.front().turns;
+  for (const Tile& tile : tiles) turns = std::min(turns, tile.turns);
+  llvm::Type* const i64 = b_.getInt64Ty();
+  llvm::Type* const i32 = b_.getInt32Ty();
+  Value* const begin = variable(i64, "begin");
+  Value* const columns = variable(i32, "columns");
+  Value* const column = variable(i32, "column");
+  b_.CreateStore(b_.getInt64(0), begin);
+  BasicBlock* const fill = block("fill");
+  BasicBlock* const drain = block("drain");
+  BasicBlock* const done = block("done");
+  loop.before->getTerminator()->replaceSuccessorWith(loop.header, header);
+
+  b_.SetInsertPoint(header);
+  Value* const from = b_.CreateLoad(i64, begin);
+  b_.CreateCondBr(b_.CreateICmpULT(from, loop.turns), fill, done);
+
+  b_.SetInsertPoint(fill);
+  Value* const left =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(loop.turns, from), b_.getInt64(turns));
+  const TilePart part = {from, b_.CreateTrunc(left, i32)};
+  b_.CreateStore(part.columns, columns);
+  b_.CreateStore(b_.getInt32(0), column);
+  // Other work-items may still read the tile before this one.
+  barrier();
+  for (const Tile& tile : tiles) {
+    if (tile.operand->is_loaded) copier_.fill(tile, part);
+  }
+  barrier();
+  b_.CreateCondBr(copier_.exists(), loop.header, drain);
+
+  for (const Tile& tile : tiles) replace_accesses(tile, column);
+  Instruction* const back = loop.latch->getTerminator();
+  b_.SetInsertPoint(back);
+  Value* const now = b_.CreateAdd(b_.CreateLoad(i32, column), b_.getInt32(1));
+  b_.CreateStore(now, column);
+  b_.CreateCondBr(b_.CreateICmpULT(now, b_.CreateLoad(i32, columns)), loop.header, drain);
+  back->eraseFromParent();
+
+  b_.SetInsertPoint(drain);
+  if (llvm::any_of(tiles, [](const Tile& tile) { return tile.operand->is_stored; })) {
+    barrier();
+    for (const Tile& tile : tiles) {
+      if (tile.operand->is_stored) copier_.drain(tile, part);
+    }
+    // Each work-item may access elements of its row that others have written.
+    barrier();
+  }
+  b_.CreateStore(b_.CreateAdd(from, b_.getInt64(turns)), begin);
+  b_.CreateBr(header);
+  b_.SetInsertPoint(done);
+  b_.CreateCondBr(copier_.exists(), loop.after, next);
+}
+
+// One for all iterations of a work-item that does several.
+void TileWriter::barrier() {
+  auto* const call = llvm::cast<llvm::CallInst>(call_builtin(b_, Builtin::kBarrier));
+  call->addFnAttr(llvm::Attribute::get(b_.getContext(), spmd::kOnceForAllRows));
+}
+
+void TileWriter::replace_accesses(const Tile& tile, Value* column) {
+  for (Instruction* const access : tile.operand->accesses) {
+    b_.SetInsertPoint(access);
+    Value* const place = copier_.own_element(tile, b_.CreateLoad(b_.getInt32Ty(), column));
+    llvm::Type* const bits = b_.getIntNTy(tile.operand->bytes * 8);
+    const llvm::Align alignment(tile.operand->bytes);
+    if (auto* const store = llvm::dyn_cast<llvm::StoreInst>(access)) {
+      b_.CreateAlignedStore(b_.CreateBitCast(store->getValueOperand(), bits), place, alignment);
+    } else {
+      access->replaceAllUsesWith(
+          b_.CreateBitCast(b_.CreateAlignedLoad(bits, place, alignment), access->getType()));
+    }
+    access->eraseFromParent();
+  }
+}
+
+}  // namespace
+
+std::uint64_t memory_of(const TilePlan& plan, llvm::function_ref<std::uint64_t(const TiledOperand&)> bytes) {
+  std::map<Place, std::uint64_t> tiles;
+  for (const TiledLoop& loop : plan.loops) {
+    for (std::size_t n = 0; n < loop.operands.size(); ++n) {
+      const TiledOperand& operand = loop.operands[n];
+      tiles[{n, operand.bytes}] = bytes(operand);
+    }
+  }
+  std::uint64_t sum = 0;
+  for (const auto& [place, size] : tiles) sum += size;
+  return sum;
+}
+
+void write_tiles(llvm::Function& function, const TilePlan& plan, TileCopier& copier,
+                 llvm::IRBuilder<>& builder) {
+  TileWriter(function, plan, copier, builder).write();
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers that kernels and the grids of their launches agree on, where the work-items of a group work together.
+#pragma once
+
+#include <cstdint>
+
+namespace dhpvm::codegen {
+
+// Kernels with squares: a group of kSquareGroup by kSquareGroup work-items does a square of iterations in the last two
+// dimensions, each work-item kSquareRows by kSquareColumns of them. DeviceCode::run is kSquareSide then. Such a kernel
+// takes any other grid as well, and does squares that are not whole iteration by iteration.
+inline constexpr std::uint32_t kSquareGroup = 16;
+inline constexpr std::uint32_t kSquareItems = kSquareGroup * kSquareGroup;
+inline constexpr std::uint32_t kSquareRows = 4;
+inline constexpr std::uint32_t kSquareColumns = kSquareRows;
+inline constexpr std::uint32_t kSquareSide = kSquareGroup * kSquareRows;
+
+// Groups that share blocks of reductions may be one fewer than blocks in each row of blocks, if they have so many runs
+// of bytecode::kReductionLanes work-items: the last two blocks of a row are one group's then. With fewer runs, there
+// could be as many groups where each run does a block alone.
+inline constexpr std::uint32_t kLeastRunsForTwo = 4;
+
+}  // namespace dhpvm::codegen
