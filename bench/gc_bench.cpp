@@ -265,7 +265,10 @@ void full_bottom_up(Report& report) {
   }
   report.row("full collection, the same built from the leaves", median(processor), "ms", 400);
 }
-void full_1gib(Report& report) { full_pause(report, 1, 1, 400); }
+void full_1gib(Report& report) {
+  full_pause(report, 1, 1, 400);
+  full_pause(report, 1, 2, 150);
+}
 void full_8gib(Report& report) { full_pause(report, 8, 2, 1000); }
 
 // The program builds subtrees of 15 objects, hangs one in eight of them into random places of an old tree, and drops
@@ -306,8 +309,50 @@ void minor_pause(Report& report, int gib, unsigned threads) {
   report.row("  median", median(pauses), "ms");
   report.row("  p99 on the wall", wall[wall.size() * 99 / 100], "ms");
 }
-void minor_1gib(Report& report) { minor_pause(report, 1, 1); }
+void minor_1gib(Report& report) { minor_pause(report, 1, 2); }
 void minor_8gib(Report& report) { minor_pause(report, 8, 2); }
+
+// The same program with the nursery that the heap chooses. A step that a collection falls into is taken for its pause.
+void minor_chosen(Report& report) {
+  constexpr double kSeldom = 1.0 / 8;
+  for (const double share : {kSeldom, 1.0}) {
+    ThreadPool pool(2);
+    Bench bench({.thread_pool = &pool});
+    bench.roots.slots.resize(2);
+    bench.make_tree(0, 24);
+    bench.heap->collect(CollectionKind::kFull);
+    std::mt19937_64 random(1);
+    std::vector<double> pauses;
+    std::vector<double> wall;
+    while (pauses.size() < 400) {
+      const HeapStats before = bench.heap->stats();
+      const auto begin = Clock::now();
+      const double processor_begin = processor_seconds();
+      bench.make_tree(1, 3);
+      const double processor = (processor_seconds() - processor_begin) * 1e3;
+      const HeapStats after = bench.heap->stats();
+      if (after.minor_collections != before.minor_collections) {
+        pauses.push_back(processor);
+        wall.push_back(seconds_since(begin) * 1e3);
+      }
+      if (static_cast<double>(random() % 1024) >= share * 1024) continue;
+      auto* holder = reinterpret_cast<Tree*>(bench.roots.slots[0]);
+      const std::uint64_t path = random();
+      for (int depth = 0; depth < 20; ++depth)
+        holder = (path >> depth & 1) != 0 ? holder->left : holder->right;
+      bench.heap->write_barrier(reinterpret_cast<Object*>(holder));
+      holder->right = reinterpret_cast<Tree*>(bench.roots.slots[1]);
+    }
+    std::sort(pauses.begin(), pauses.end());
+    std::sort(wall.begin(), wall.end());
+    report.row(fmt::format("minor pause p99, chosen nursery, {:.0f} % survives, 1 GiB live", share * 100),
+               pauses[pauses.size() * 99 / 100], "ms", 2);
+    report.row("  median", median(pauses), "ms");
+    report.row("  longest", pauses.back(), "ms");
+    report.row("  p99 on the wall", wall[wall.size() * 99 / 100], "ms");
+    report.row("  nursery at the end", static_cast<double>(bench.heap->stats().nursery_bytes) / kMiB, "MiB");
+  }
+}
 
 // A heap that grows to 8 GiB by itself, keeping one object in four, with the nursery that the heap chooses.
 void growing(Report& report) {
@@ -423,6 +468,7 @@ constexpr Measurement kMeasurements[] = {
     {"minor_1gib", minor_1gib},
     {"full_8gib", full_8gib, true},
     {"minor_8gib", minor_8gib, true},
+    {"minor_chosen", minor_chosen},
     {"growing", growing, true},
     {"space_steady", space_steady},
     {"space_mixed", space_mixed},

@@ -104,21 +104,57 @@ std::optional<BlockIndex> BlockSpace::take_queued(unsigned size_class) {
   while (!blocks.empty()) {
     const BlockIndex block = blocks.back();
     blocks.pop_back();
-    if (block == kNoBlock) continue;
+    if (!is_in(block, size_class)) continue;
+    // An empty one is in the cache, and used again at once.
+    if (info(block).state == State::kUnswept) sweep(block);
+    if (info(block).state == State::kFree) return take_free(block, size_class);
+    if (info(block).state != State::kQueued) continue;
     touch(block, size_class);
     return block;
   }
   return std::nullopt;
 }
 
+std::optional<BlockIndex> BlockSpace::take_emptied(unsigned size_class) {
+  while (!unswept_.empty()) {
+    const BlockIndex block = unswept_.back();
+    unswept_.pop_back();
+    if (info(block).state != State::kUnswept) continue;
+    sweep(block);
+    if (info(block).state == State::kFree) return take_free(block, size_class);
+  }
+  return std::nullopt;
+}
+
+void BlockSpace::sweep_all() {
+  for (const BlockIndex block : unswept_) {
+    if (info(block).state == State::kUnswept) sweep(block);
+  }
+  unswept_.clear();
+  unswept_granules_ = 0;
+}
+
+// What two threads have marked at once was counted twice: the excess goes when all blocks are swept.
+void BlockSpace::sweep(BlockIndex block) {
+  const std::size_t before = info(block).free_granules;
+  count_free_of(block);
+  const std::size_t marked = before - info(block).free_granules;
+  live_granules_ += marked;
+  unswept_granules_ -= std::min(marked, unswept_granules_);
+  settle(block);
+}
+
 std::optional<BlockIndex> BlockSpace::take_roomy(unsigned size_class, std::size_t size) {
   int inspections = 0;
   int attempts = 0;
-  for (Queue& queue : queues_) {
+  for (unsigned of_class = 0; of_class < kSizeClasses; ++of_class) {
+    Queue& queue = queues_[of_class];
     while (queue.offered < queue.blocks.size()) {
       if (inspections++ == kRoomyInspections) return std::nullopt;
-      const BlockIndex block = std::exchange(queue.blocks[queue.offered++], kNoBlock);
-      if (block == kNoBlock) continue;
+      const BlockIndex block = queue.blocks[queue.offered++];
+      if (!is_in(block, of_class)) continue;
+      if (info(block).state == State::kUnswept) sweep(block);
+      if (info(block).state == State::kFree) return take_free(block, size_class);
       if (info(block).free_granules >= kRoomy) {
         Coverage coverage;
         compute_coverage(marks_of(block), coverage);
@@ -128,7 +164,6 @@ std::optional<BlockIndex> BlockSpace::take_roomy(unsigned size_class, std::size_
         }
         ++attempts;
       }
-      queue.blocks[queue.offered - 1] = block;
       if (attempts == kRoomyAttempts) return std::nullopt;
     }
   }
@@ -146,6 +181,10 @@ std::optional<BlockIndex> BlockSpace::take_empty(unsigned size_class) {
     // happens here rather than in a pause.
     *const_cast<volatile std::uint8_t*>(marks_of(block)) = 0;
   }
+  return take_free(block, size_class);
+}
+
+BlockIndex BlockSpace::take_free(BlockIndex block, unsigned size_class) {
   info(block).free_granules = kGranulesPerBlock;
   touch(block, size_class);
   ++used_blocks_;
@@ -244,21 +283,25 @@ void BlockSpace::settle(BlockIndex block) {
   }
 }
 
-void BlockSpace::finish_minor() {
+void BlockSpace::finish_minor(std::size_t marked) {
+  unswept_granules_ += marked;
+  std::erase_if(unswept_, [this](BlockIndex block) { return info(block).state != State::kUnswept; });
   // The touched blocks go to the back, to be taken first: they are in the cache, the last ones most of all.
   for (const BlockIndex block : touched_) {
-    live_granules_ += info(block).free_granules;
-    count_free_of(block);
-    live_granules_ -= info(block).free_granules;
-    settle(block);
-    if (info(block).state == State::kQueued) enqueue(block);
+    info(block).state = State::kUnswept;
+    enqueue(block);
+    unswept_.push_back(block);
   }
   touched_.clear();
   for (Queue& queue : queues_) queue.offered = 0;
+  // What is filled or poisoned is found by those who use it after its death.
+  if (scribble_ || kPoisoning) sweep_all();
 }
 
 void BlockSpace::finish_full(ThreadPool* pool) {
   touched_.clear();
+  unswept_.clear();
+  unswept_granules_ = 0;
   const bool had_sparse = !sparse_.empty();
   sparse_.clear();
   too_large_for_sparse_ = 0;
@@ -282,9 +325,10 @@ void BlockSpace::finish_full(ThreadPool* pool) {
 
 void BlockSpace::release_pages() {
   memory_.prefer_small_pages(kSmallPages);
-  for (Queue& queue : queues_) {
-    std::erase_if(queue.blocks, [this](BlockIndex block) {
-      if (block == kNoBlock) return true;
+  sweep_all();
+  for (unsigned of_class = 0; of_class < kSizeClasses; ++of_class) {
+    std::erase_if(queues_[of_class].blocks, [this, of_class](BlockIndex block) {
+      if (!is_in(block, of_class)) return true;
       if (!release_pages_of(block)) return false;
       info(block).state = State::kSparse;
       sparse_.push_back(block);
@@ -350,6 +394,7 @@ void BlockSpace::discard(BlockIndex first, BlockIndex end) {
 }
 
 void BlockSpace::release_empty() {
+  sweep_all();
   const auto is_empty = [this](BlockIndex block) { return block < high_water_ && !holds_objects(block); };
   for (BlockIndex first = 0; first < high_water_; ++first) {
     BlockIndex end = first;

@@ -3,7 +3,8 @@
 //
 // Between two collections the allocator takes blocks from here: first queued ones, which hold live objects
 // and holes, then empty ones. Blocks taken are "touched". Only touched blocks can hold young objects, so only
-// their free space can change in a minor collection.
+// their free space can change in a minor collection. A minor collection leaves them unswept: each is swept when an
+// allocation looks for room, so that the pause does not grow with their number.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,6 @@
 namespace dhpvm::gc {
 
 using BlockIndex = std::uint32_t;
-constexpr BlockIndex kNoBlock = UINT32_MAX;
 
 class BlockSpace {
  public:
@@ -46,8 +46,10 @@ class BlockSpace {
   std::byte* address_of(BlockIndex block) const { return base() + block * kBlockSize; }
   const std::uint8_t* marks_of(BlockIndex block) const { return marks() + block * kGranulesPerBlock; }
 
-  // The next queued block of a size class.
+  // The next queued block of a size class, swept.
   std::optional<BlockIndex> take_queued(unsigned size_class);
+  // An unswept block of any class that turns out to be empty. None only when no block is unswept.
+  std::optional<BlockIndex> take_emptied(unsigned size_class);
   // A block that is at least half free and has a hole of `size` bytes, from the queue of another class. Looks
   // at few, and at each only once per cycle: in a heap full of small holes none would do.
   std::optional<BlockIndex> take_roomy(unsigned size_class, std::size_t size);
@@ -59,9 +61,12 @@ class BlockSpace {
 
   // Collection. All marks cleared before a full one, by the threads of `pool` if there is one:
   void clear_marks(ThreadPool* pool);
-  // After marking: recounts the free space of touched blocks (minor) or of all (full) and rebuilds the queue.
-  void finish_minor();
+  // After marking: queues the touched blocks, unswept, in which `marked` granules were marked (minor); or recounts the
+  // free space of all blocks and rebuilds the queue (full).
+  void finish_minor(std::size_t marked);
   void finish_full(ThreadPool* pool);
+  // Sweeps what is left unswept, so that the figures below are exact.
+  void sweep_all();
   // Whether the next of these is to queue blocks with little room too: for a heap near its limit.
   void sweep_thoroughly(bool thoroughly) { thoroughly_ = thoroughly; }
   // Right after a collection: gives the free pages inside queued blocks back to the system. These blocks become
@@ -75,25 +80,26 @@ class BlockSpace {
   // Blocks that ever held objects have lower indices.
   BlockIndex high_water() const { return high_water_; }
 
-  // Bytes of the blocks that hold objects, without the pages given back.
+  // Bytes of the blocks that hold objects, and of unswept ones, without the pages given back.
   std::size_t used_bytes() const { return used_blocks_ * kBlockSize - released_pages_ * kPageSize; }
   // Bytes of all blocks, including those that are empty for now.
   std::size_t resident_bytes() const { return written_blocks_ * kBlockSize - released_pages_ * kPageSize; }
   std::size_t peak_used_bytes() const { return peak_used_bytes_; }
   // Bytes that marked objects cover, as of the last collection.
-  std::size_t live_bytes() const { return live_granules_ * kGranule; }
+  std::size_t live_bytes() const { return (live_granules_ + unswept_granules_) * kGranule; }
 
  private:
   enum class State : std::uint8_t {
     kFree,     // holds nothing
     kQueued,   // in its class's queue
+    kUnswept,  // likewise, but free_granules is as of the collection before
     kTouched,  // in touched_: an allocation area has used it since the last collection
     kDense,    // too full to be worth sweeping before the next full collection
     kSparse,   // in sparse_: the system has some of its pages, and using them again costs memory
   };
   // Blocks of one size class that have room. The next one to take is at the back.
   struct Queue {
-    std::vector<BlockIndex> blocks;  // kNoBlock where another class has taken one
+    std::vector<BlockIndex> blocks;  // some may have been taken since: is_in() tells
     std::size_t offered = 0;         // how many, from the front, have been offered to other classes
   };
   struct Info {
@@ -110,8 +116,14 @@ class BlockSpace {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object) - base());
   }
   void touch(BlockIndex block, unsigned size_class);
+  bool is_in(BlockIndex block, unsigned size_class) const {
+    const Info& of = info(block);
+    return (of.state == State::kQueued || of.state == State::kUnswept) && of.size_class == size_class;
+  }
+  void sweep(BlockIndex block);
   std::optional<BlockIndex> take_sparse(unsigned size_class, std::size_t size);
   std::optional<BlockIndex> take_empty(unsigned size_class);
+  BlockIndex take_free(BlockIndex block, unsigned size_class);
   bool release_pages_of(BlockIndex block);
   void forget_released(BlockIndex block);
   void note_peak() { peak_used_bytes_ = used_bytes() > peak_used_bytes_ ? used_bytes() : peak_used_bytes_; }
@@ -135,13 +147,15 @@ class BlockSpace {
   BlockIndex free_hint_ = 0;  // no free block lies below
   std::array<Queue, kSizeClasses> queues_;
   std::vector<BlockIndex> touched_;
+  std::vector<BlockIndex> unswept_;  // and some that have been swept since
   std::vector<BlockIndex> sparse_;
   std::size_t too_large_for_sparse_ = 0;  // no sparse block has a hole of this size; 0: not known of any
   std::size_t used_blocks_ = 0;
   std::size_t written_blocks_ = 0;
   std::size_t released_pages_ = 0;  // in sparse blocks
   std::size_t peak_used_bytes_ = 0;
-  std::size_t live_granules_ = 0;
+  std::size_t live_granules_ = 0;     // in swept blocks; in unswept ones, as of the collection before
+  std::size_t unswept_granules_ = 0;  // marked since in unswept blocks
 };
 
 }  // namespace dhpvm::gc

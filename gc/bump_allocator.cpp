@@ -77,11 +77,16 @@ std::byte* BumpAllocator::take_medium(MediumArea& medium, std::size_t size) {
 
 std::byte* BumpAllocator::take(AllocationArea& main, std::size_t size) {
   const unsigned size_class = size_class_of(size);
+  const auto next_block = [&] {
+    std::optional<BlockIndex> block = blocks_.take_queued(size_class);
+    if (!block) block = blocks_.take_roomy(size_class, size);
+    if (!block) block = blocks_.take_emptied(size_class);
+    return block;
+  };
   if (size_class == 0) {
     for (;;) {
       if (std::byte* memory = take_open(main, size)) return memory;
-      std::optional<BlockIndex> block = blocks_.take_queued(size_class);
-      if (!block) block = blocks_.take_roomy(size_class, size);
+      const std::optional<BlockIndex> block = next_block();
       if (!block) return nullptr;
       open_small(main, *block);
     }
@@ -89,8 +94,7 @@ std::byte* BumpAllocator::take(AllocationArea& main, std::size_t size) {
   MediumArea& medium = mediums_[size_class - 1];
   for (;;) {
     if (std::byte* memory = take_medium(medium, size)) return memory;
-    std::optional<BlockIndex> block = blocks_.take_queued(size_class);
-    if (!block) block = blocks_.take_roomy(size_class, size);
+    const std::optional<BlockIndex> block = next_block();
     if (!block) return nullptr;
     open_medium(medium, *block);
   }

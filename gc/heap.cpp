@@ -10,11 +10,6 @@
 namespace dhpvm::gc {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kDefaultNursery = 8 * kMiB;
-// The least growth of a heap before a full collection.
-constexpr std::size_t kMayDouble = 128 * kMiB;
-constexpr std::size_t kMinimumGrowth = 32 * kMiB;
 // Address space for blocks over the limit of what they occupy: sparse blocks occupy only some of their pages.
 constexpr std::size_t kSparseness = 4;
 constexpr std::size_t kMaximumObject = std::size_t{1} << 41;
@@ -42,15 +37,13 @@ Heap::Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProv
       roots_(roots),
       marker_(blocks_, large_, types, options.thread_pool),
       external_(options.external_budget_bytes),
-      nursery_bytes_(options.nursery_bytes != 0 ? options.nursery_bytes : kDefaultNursery),
+      // A small heap cannot afford a nursery that is most of it.
+      nursery_(options.nursery_bytes,
+               options.limit_bytes == 0 ? 0 : std::max(options.limit_bytes / 8, kBlockSize)),
+      growth_(options.growth),
       limit_(options.limit_bytes),
       attention_(options.stress != 0),
-      stress_countdown_(options.stress) {
-  // A small heap cannot afford a nursery that is most of it.
-  if (options.limit_bytes != 0) {
-    nursery_bytes_ = std::min(nursery_bytes_, std::max(options.limit_bytes / 8, kBlockSize));
-  }
-}
+      stress_countdown_(options.stress) {}
 
 Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span<const TypeInfo> types,
                                            RootProvider& roots) {
@@ -242,6 +235,7 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     shortage = Shortage::kNursery;
     if (nursery_used_up()) return nullptr;
     shortage = Shortage::kGrowth;
+    if (footprint() + bytes > footprint_threshold_) blocks_.sweep_all();
     if (footprint() + bytes > footprint_threshold_) {
       // One object may exceed what the heap was expected to grow by; only the limit is absolute.
       if (!after_full) return nullptr;
@@ -373,12 +367,7 @@ void Heap::add_external(std::size_t bytes) {
 void Heap::set_thresholds() {
   live_after_full_ = live_bytes();
   limit_ = std::max(options_.limit_bytes, std::min(limit_, limit_for_holes()));
-  // A small heap may double before it is collected as a whole; a large one grows by half, which costs some more
-  // collections and keeps a program with 256 MiB of live objects within 400 MiB.
-  const std::size_t step =
-      live_after_full_ <= kMayDouble ? live_after_full_ : std::max(kMayDouble, live_after_full_ / 2);
-  const auto growth = static_cast<std::size_t>(options_.growth * static_cast<double>(step));
-  live_threshold_ = live_after_full_ + std::max(growth, kMinimumGrowth);
+  live_threshold_ = live_after_full_ + growth_.bytes(live_after_full_);
   footprint_threshold_ = live_threshold_;
   if (limit_ != 0) footprint_threshold_ = std::min(footprint_threshold_, limit_);
   allow_footprint(footprint());
@@ -388,7 +377,7 @@ void Heap::set_thresholds() {
 // a little, or it would collect for every block.
 void Heap::allow_footprint(std::size_t bytes) {
   footprint_threshold_ =
-      std::max(footprint_threshold_, bytes + std::max(nursery_bytes_, live_after_full_ / 8));
+      std::max(footprint_threshold_, bytes + std::max(nursery_.bytes(), live_after_full_ / 8));
   if (limit_ != 0) footprint_threshold_ = std::min(footprint_threshold_, limit_);
 }
 
@@ -401,7 +390,7 @@ HeapStats Heap::stats() const {
   stats.large_bytes = large_.bytes();
   stats.immortal_bytes = immortal_.bytes();
   stats.external_bytes = external_.live();
-  stats.nursery_bytes = nursery_bytes_;
+  stats.nursery_bytes = nursery_.bytes();
   return stats;
 }
 

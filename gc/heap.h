@@ -24,11 +24,13 @@
 #include "gc/bump_allocator.h"
 #include "gc/death_watch.h"
 #include "gc/external_pressure.h"
+#include "gc/growth.h"
 #include "gc/idle_watch.h"
 #include "gc/immortal_space.h"
 #include "gc/large_space.h"
 #include "gc/layout.h"
 #include "gc/marker.h"
+#include "gc/nursery.h"
 #include "gc/object.h"
 #include "gc/options.h"
 #include "gc/roots.h"
@@ -197,11 +199,12 @@ class Heap {
   void release_scarce_memory(CollectionKind kind, std::size_t occupied_before, std::size_t external_before);
   void mark(CollectionKind kind);
   void take_logged(CollectionKind kind);
-  void adapt(CollectionKind kind, std::size_t live_before);
+  void adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t survived,
+             Growth::Clock::time_point begin);
   void set_thresholds();
   void allow_footprint(std::size_t bytes);
-  bool nursery_used_up() const { return bump_.consumed_bytes() + large_allocated_ >= nursery_bytes_; }
-  bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_bytes_ > live_threshold_; }
+  bool nursery_used_up() const { return bump_.consumed_bytes() + large_allocated_ >= nursery_.bytes(); }
+  bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_.bytes() > live_threshold_; }
   bool worth_a_minor() const;
   bool nearly_full() const;
   void relieve();
@@ -238,7 +241,8 @@ class Heap {
 
   std::vector<Object*> logged_;  // old objects written to since the last collection
 
-  std::size_t nursery_bytes_;
+  Nursery nursery_;
+  Growth growth_;
   std::size_t
       limit_;  // of the footprint: options_.limit_bytes, or more while the heap is full of holes; 0: none
   std::size_t live_after_full_ = 0;

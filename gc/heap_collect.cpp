@@ -13,13 +13,6 @@
 #include "gc/verifier.h"
 
 namespace dhpvm::gc {
-namespace {
-
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kMinimumNursery = 4 * kMiB;
-constexpr std::size_t kMaximumNursery = 64 * kMiB;
-
-}  // namespace
 
 void Heap::collect(CollectionKind kind, CollectionReason reason) {
   const auto begin = Tracer::Clock::now();
@@ -27,6 +20,7 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   const std::size_t live_before = live_bytes();
   const std::size_t external_before = external_.live();
   const std::size_t occupied_before = live_before + external_before;
+  const std::size_t large_before = large_.bytes() - large_allocated_;
   stats_.bytes_allocated += large_allocated_;
   large_allocated_ = 0;
   bump_.retire(area_);
@@ -34,6 +28,7 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   if (options_.verify) verify_or_die(kind, false);
 
   mark(kind);
+  const std::size_t marked = marker_.take_marked();
   const std::size_t limit = options_.limit_bytes;
   blocks_.sweep_thoroughly(limit != 0 && footprint() > limit - limit / 4);
   // Cleaners and weak references come between marking and sweeping: they look at dead objects
@@ -50,11 +45,12 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
     weaks_.clear_dead_young(marker_);
     stats_.cleaners_run += cleaners_.run_dead_young(marker_);
     large_.sweep_young(options_.verify);
-    blocks_.finish_minor();
+    blocks_.finish_minor(marked);
   }
   requested_.reset();
   release_scarce_memory(kind, occupied_before, external_before);
-  adapt(kind, live_before);
+  const std::size_t large_survived = large_.bytes() - std::min(large_.bytes(), large_before);
+  adapt(kind, reason, live_before, marked * kGranule + large_survived, begin);
   if (options_.verify) verify_or_die(kind, true);
 
   const auto end = Tracer::Clock::now();
@@ -128,17 +124,15 @@ void Heap::take_logged(CollectionKind kind) {
 }
 
 // Chooses the next nursery and, after a full collection, when the next one is due.
-void Heap::adapt(CollectionKind kind, std::size_t live_before) {
-  if (kind == CollectionKind::kFull) return set_thresholds();
-  if (options_.nursery_bytes != 0) return;
-  const std::size_t live = live_bytes();
-  const std::size_t survived = live - std::min(live, live_before);
-  // Up to a quarter of the live data, so that the nursery never dominates the footprint.
-  std::size_t ceiling = std::clamp(live_after_full_ / 4, 2 * kMinimumNursery, kMaximumNursery);
-  if (options_.limit_bytes != 0) ceiling = std::min(ceiling, std::max(options_.limit_bytes / 8, kBlockSize));
-  if (survived > nursery_bytes_ / 8) nursery_bytes_ = std::min(nursery_bytes_ * 2, ceiling);
-  if (survived < nursery_bytes_ / 128)
-    nursery_bytes_ = std::min(std::max(nursery_bytes_ / 2, kMinimumNursery), ceiling);
+void Heap::adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t survived,
+                 Growth::Clock::time_point begin) {
+  if (kind == CollectionKind::kMinor) return nursery_.minor_collected(survived, live_after_full_);
+  const std::size_t grown = live_before - std::min(live_before, live_after_full_);
+  nursery_.full_collected(grown, live_before - std::min(live_before, live_bytes()));
+  // Others say nothing about when the next one pays.
+  if (reason == CollectionReason::kGrowth || reason == CollectionReason::kLimit)
+    growth_.collected(grown, begin, Growth::Clock::now());
+  set_thresholds();
 }
 
 void Heap::verify_or_die(CollectionKind kind, bool after) const {

@@ -9,7 +9,9 @@ namespace {
 using std::chrono::milliseconds;
 
 // A program that occupies less is left alone.
-constexpr std::size_t kWorthCollecting = std::size_t{32} << 20;
+constexpr std::size_t kWorthCollecting = std::size_t{8} << 20;
+// So much is allocated in a busy phase.
+constexpr std::size_t kBusy = std::size_t{32} << 20;
 // Less than this per second is little: a nursery is used up a few times a second.
 constexpr double kCalmRate = 40.0 * (1 << 20);
 constexpr milliseconds kLook{100};
@@ -38,10 +40,10 @@ bool IdleWatch::due(Clock::time_point now, std::uint64_t allocated, std::size_t 
   if (occupied < kWorthCollecting || now - calm_since_ < kCalm || !has_time(wait)) return false;
   const std::uint64_t since = allocated - allocated_before_;
   // A busy phase comes to an end; what it cost pays for one collection at once.
-  if (since > std::max(kWorthCollecting, occupied_after_ / 2)) return true;
+  if (since > std::max(kBusy, occupied_after_ / 2)) return true;
   // A long wait pays for a collection as well.
-  if (wait.time != kRunning.time && wait.time / 20 > pause_ && since > kWorthCollecting / 32) return true;
-  return now >= not_before_ && (since > kWorthCollecting / 32 || fruitless_ < kFruitlessTries);
+  if (wait.time != kRunning.time && wait.time / 20 > pause_ && since > kBusy / 32) return true;
+  return now >= not_before_ && (since > kBusy / 32 || fruitless_ < kFruitlessTries);
 }
 
 void IdleWatch::collected(CollectionKind kind, CollectionReason reason, std::size_t before, std::size_t after,

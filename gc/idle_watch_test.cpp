@@ -84,11 +84,20 @@ TEST(IdleWatch, CollectsAProgramThatAllocatesSlowly) {
 
 TEST(IdleWatch, LeavesSmallAndBusyProgramsAlone) {
   Program program;
-  program.occupied = program.live = 8 * kMiB;
+  program.occupied = program.live = 6 * kMiB;
   program.run(60s, kMiB);
   program.occupied = program.live = kGiB;
   program.run(60s, kGiB);
   EXPECT_EQ(program.collections, 0);
+}
+
+TEST(IdleWatch, CollectsAProgramThatDroppedAFewMegabytes) {
+  Program program;
+  program.occupied = 10 * kMiB;
+  program.live = kMiB;
+  program.run(100ms, 100 * kMiB);
+  program.run(1s, 0);
+  EXPECT_EQ(program.collections, 1);
 }
 
 TEST(IdleWatch, TriesLessAndLessWhereNothingIsFreed) {

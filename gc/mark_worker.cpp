@@ -22,7 +22,9 @@ inline void MarkWorker::mark(Object* object) {
   if (blocks_.contains(object)) [[likely]] {
     std::uint8_t* const mark = blocks_.mark_of(object);
     if (std::atomic_ref(*mark).load(std::memory_order_relaxed) != 0) return;
-    set_mark(mark, header_of(object).granules());
+    const std::size_t granules = header_of(object).granules();
+    marked_ += granules;
+    set_mark(mark, granules);
   } else if (!mark_outside(object)) {
     return;
   }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "gc/block_space.h"
@@ -74,6 +75,9 @@ class MarkWorker {
   // Moves about half of what waits, the oldest first, to the end of `packet`; nothing if hardly anything waits.
   void give(std::vector<Object*>& packet);
 
+  // Granules in blocks that were marked since this was last asked.
+  std::size_t take_marked() { return std::exchange(marked_, 0); }
+
   // Whether the stack was full since this was last asked: children of marked objects may be unmarked.
   bool take_overflowed() {
     const bool overflowed = overflowed_;
@@ -103,6 +107,7 @@ class MarkWorker {
   std::array<Object*, kPrefetchDistance> pending_{};
   std::size_t position_ = 0;
   std::size_t waiting_ = 0;
+  std::size_t marked_ = 0;
   bool overflowed_ = false;
 };
 

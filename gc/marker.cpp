@@ -45,6 +45,12 @@ bool Marker::is_marked(const Object* object) const {
   return LargeNode::of(const_cast<Object*>(object))->marked;
 }
 
+std::size_t Marker::take_marked() {
+  std::size_t marked = 0;
+  for (const auto& worker : workers_) marked += worker->take_marked();
+  return marked;
+}
+
 void Marker::trim_stacks() const {
   for (const auto& worker : workers_) worker->trim();
 }

@@ -47,6 +47,8 @@ class Marker final : public RootVisitor {
 
   // Until nothing reachable is unmarked.
   void finish();
+  // Granules in blocks that were marked since this was last asked; a few may count twice.
+  std::size_t take_marked();
 
   bool is_marked(const Object* object) const;
   void trim_stacks() const;

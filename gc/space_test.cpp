@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that the heap occupies for its contents. All of this is deterministic: no
 // timing decides anything.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "base/test_effort.h"
 #include "gc/test_types.h"
@@ -127,6 +133,85 @@ TEST_F(FragmentedHeap, IsFullOnlyWhenHalfOfItIsLive) {
   worst = std::max(worst, ratio_when_full({.survivor = 48, .spacing = 4096, .request = kMiB}));
   RecordProperty("worst", std::to_string(worst));
   EXPECT_LE(worst, 2.0);
+}
+
+// Fills a heap with objects of a few random sizes, keeps some in a random pattern, and asks for other random sizes.
+struct RandomFragments {
+  std::vector<std::size_t> survivors;
+  std::vector<std::size_t> requests;
+  std::size_t run;  // so many objects in a row survive, or die, together
+  double share;     // of these runs survives
+  std::uint64_t seed;
+
+  explicit RandomFragments(std::uint64_t seed_of_case) : seed(seed_of_case) {
+    std::mt19937_64 random(seed);
+    survivors = sizes(random, 14);
+    requests = sizes(random, 18);
+    run = std::size_t{1} << random() % 8;
+    share = std::exp2(-static_cast<double>(random() % 1000) / 100 - 0.5);
+  }
+  // Up to four, of 16 bytes to 2^`most`, small ones as often as large ones.
+  static std::vector<std::size_t> sizes(std::mt19937_64& random, unsigned most) {
+    std::vector<std::size_t> found(1 + random() % 4);
+    for (std::size_t& size : found) {
+      const std::size_t power = std::size_t{1} << (4 + random() % (most - 4));
+      size = power + random() % power;
+    }
+    return found;
+  }
+  std::string describe() const {
+    return fmt::format("seed {}: survivors of {} bytes, {} in a row, {:.4f} of them, then {}", seed,
+                       fmt::join(survivors, "/"), run, share, fmt::join(requests, "/"));
+  }
+};
+
+class RandomlyFragmentedHeap : public FragmentedHeap {
+ protected:
+  // Until none of the sizes fits.
+  void fill_with(const std::vector<std::size_t>& sizes, std::mt19937_64& random) {
+    std::size_t refused = 0;
+    while (refused < sizes.size()) {
+      const std::size_t first = random();
+      for (refused = 0; refused < sizes.size(); ++refused) {
+        Ref object = allocate(sizes[(first + refused) % sizes.size()]);
+        if (object == nullptr) continue;
+        roots_.slots.push_back(object);
+        break;
+      }
+    }
+  }
+  double ratio_when_full(const RandomFragments& fragments) {
+    roots_.slots.clear();
+    make_heap({.limit_bytes = 16 * kMiB});
+    std::mt19937_64 random(fragments.seed);
+    fill_with(fragments.survivors, random);
+    std::size_t kept = 0;
+    bool keeps = false;
+    for (std::size_t i = 0; i < roots_.slots.size(); ++i) {
+      if (i % fragments.run == 0) keeps = static_cast<double>(random() % 65536) < fragments.share * 65536;
+      if (keeps) roots_.slots[kept++] = roots_.slots[i];
+    }
+    roots_.slots.resize(kept);
+    fill_with(fragments.requests, random);
+    const HeapStats stats = heap_->stats();
+    return static_cast<double>(stats.block_bytes + stats.large_bytes) / static_cast<double>(stats.live_bytes);
+  }
+};
+
+// --gtest_shuffle --gtest_random_seed=N --gtest_repeat=N look for other cases.
+TEST_F(RandomlyFragmentedHeap, IsFullOnlyWhenHalfOfItIsLive) {
+  const auto first = static_cast<std::uint64_t>(::testing::UnitTest::GetInstance()->random_seed()) * 1000;
+  double worst = 0;
+  std::string worst_case;
+  for (unsigned i = 0; i < test_effort(32); ++i) {
+    const RandomFragments fragments(first + i);
+    const double ratio = ratio_when_full(fragments);
+    EXPECT_LE(ratio, 2.0) << fragments.describe();
+    if (ratio > worst) worst_case = fragments.describe();
+    worst = std::max(worst, ratio);
+  }
+  RecordProperty("worst", std::to_string(worst));
+  RecordProperty("worst_case", worst_case);
 }
 
 TEST_F(HeapSpace, HolesOfAnySizeAreUsedAgain) {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides by how many bytes a heap may grow until it is collected as a whole.
+//
+// The bytes follow from what that has cost: a program whose full collections take more than a fortieth of its time lets
+// its heap grow further, up to a bound that follows the live data; where they take less, the heap stays smaller.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+
+namespace dhpvm::gc {
+
+class Growth {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `factor` scales the bound.
+  explicit Growth(double factor) : factor_(factor) {}
+
+  // What a heap with `live` bytes may grow by.
+  std::size_t bytes(std::size_t live) const;
+
+  // After a full collection that was due, of a heap that had grown by `grown` bytes since the last one.
+  void collected(std::size_t grown, Clock::time_point begin, Clock::time_point end);
+
+ private:
+  double factor_;
+  std::size_t wanted_ = 0;
+  Clock::time_point last_end_ = Clock::now();
+};
+
+}  // namespace dhpvm::gc

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses the bytes that are allocated between two minor collections.
+//
+// What survives a minor collection is old at once, so a larger nursery pays where objects die a little later than a
+// small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So sizes
+// are tried now and then, from the smallest up, and the smallest one is kept that does nearly as well as the best.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace dhpvm::gc {
+
+class Nursery {
+ public:
+  // `fixed` bytes for ever, or, if 0, as it pays. `most` bounds what is chosen; 0 does not.
+  Nursery(std::size_t fixed, std::size_t most);
+
+  std::size_t bytes() const { return bytes_; }
+
+  // After a minor collection in which `survived` bytes became old. `live`: as of the last full collection.
+  void minor_collected(std::size_t survived, std::size_t live);
+  // After a full collection, in which `died` bytes died; `promoted` bytes had become old since the one before.
+  void full_collected(std::size_t promoted, std::size_t died);
+
+ private:
+  static constexpr std::size_t kSizes = 5;
+  struct Size {
+    std::size_t bytes;
+    unsigned collections;  // of a trial: a small nursery says less about a program than a large one
+  };
+  static constexpr std::array<Size, kSizes> kChoice = {
+      {{4 << 20, 4}, {8 << 20, 2}, {16 << 20, 1}, {32 << 20, 1}, {64 << 20, 1}}};
+
+  std::size_t choices(std::size_t live) const;
+  bool is_time_to_try(std::size_t choices) const;
+  void try_size(std::size_t index);
+  void tried(double share, std::size_t choices);
+  void choose(std::size_t tried);
+
+  const bool is_fixed_;
+  const std::size_t most_;
+  std::size_t bytes_;
+  bool dies_old_ = false;  // much of what survived minor collections was found dead by a full one
+
+  double share_ = 0;           // of the nursery that survives, over the last collections
+  double expected_share_ = 0;  // when the size was chosen
+  std::size_t known_ = 0;      // sizes that the last trial could try
+
+  bool is_trial_ = false;
+  std::size_t index_ = 0;     // the size being tried
+  unsigned collections_ = 0;  // with this size
+  std::array<double, kSizes> shares_{};
+
+  std::uint32_t since_trial_;  // collections
+  std::uint32_t interval_;     // collections from one trial to the next
+};
+
+}  // namespace dhpvm::gc
