@@ -214,6 +214,25 @@ TEST_F(RandomlyFragmentedHeap, IsFullOnlyWhenHalfOfItIsLive) {
   RecordProperty("worst_case", worst_case);
 }
 
+// Whether its blocks are swept or not.
+TEST_F(HeapSpace, CountsWhatSurvivesAMinorCollection) {
+  make_heap();
+  constexpr std::size_t kLive = 50'000 * round_up(sizeof(Pair), kGranule);
+  for (int i = 0; i < 100'000; ++i) {
+    Pair* const pair = make_pair();
+    if (i % 2 == 0) roots_.slots.push_back(ref(pair));
+  }
+  for (int round = 0; round < 3; ++round) {
+    minor();
+    EXPECT_EQ(heap_->stats().live_bytes, kLive);
+    for (int i = 0; i < 20'000; ++i) make_pair();
+    EXPECT_EQ(heap_->stats().live_bytes, kLive);
+  }
+  full();
+  EXPECT_EQ(heap_->stats().live_bytes, kLive);
+  expect_sound();
+}
+
 TEST_F(HeapSpace, HolesOfAnySizeAreUsedAgain) {
   make_heap();
   // Every second 16-byte object dies: holes of one granule.
