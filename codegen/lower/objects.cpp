@@ -245,10 +245,32 @@ void FunctionLowering::lower_string_concat(const Instruction& i) {
   registers_.set_reference(i.a, joined);
 }
 
+// Most texts that differ differ in size: their bytes are compared by a call where they do not.
 void FunctionLowering::lower_string_eq(const Instruction& i) {
   Value* const left = registers_.get_reference(i.b);
-  registers_.set(
-      i.a, call_runtime(b_, unit_.module, RuntimeCall::kStringEqual, {left, registers_.get_reference(i.c)}));
+  Value* const right = registers_.get_reference(i.c);
+  BasicBlock* const done = ir_.new_block("strings.compared");
+  std::vector<std::pair<Value*, BasicBlock*>> results;
+  const auto decide = [&](Value* decided, bool equal) {
+    BasicBlock* const go_on = ir_.new_block("strings");
+    b_.CreateCondBr(decided, done, go_on);
+    results.emplace_back(b_.getInt32(equal ? 1 : 0), b_.GetInsertBlock());
+    b_.SetInsertPoint(go_on);
+  };
+  const auto size = [&](Value* string) {
+    return ir_.load(b_.getInt32Ty(), ir_.byte_offset(string, unit_.layout.object.string_size),
+                    {Access::kImmutable, 2});
+  };
+  decide(b_.CreateICmpEQ(left, right), true);
+  decide(b_.CreateOr(b_.CreateIsNull(left), b_.CreateIsNull(right)), false);
+  decide(b_.CreateICmpNE(size(left), size(right)), false);
+  results.emplace_back(call_runtime(b_, unit_.module, RuntimeCall::kStringEqual, {left, right}),
+                       b_.GetInsertBlock());
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode* const result = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(results.size()));
+  for (const auto& [value, from] : results) result->addIncoming(value, from);
+  registers_.set(i.a, result);
 }
 
 void FunctionLowering::lower_string_compare(const Instruction& i) {
