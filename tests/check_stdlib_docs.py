@@ -47,7 +47,7 @@ INTERNAL = {
     | {f"{name}_native" for name in "gemm_f64 gemm_f32 gemv_f64 gemv_f32 lu cholesky qr qr_q svd eigen_symmetric eigenvalues".split()},
     "list": {"List.grow", "List.check", "List.items", "List.size"},
     "log": {"append", "quoted", "Logger.fields", "Logger.sink", "Logger.write"},
-    "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place",
+    "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place", "entry_mask", "Map.entry_of", "Map.entry_value", "Map.set_entry",
             "Map.reset", "Map.respread", "Map.rebuild"},
     "npy": {"Head", "Kind", "Npz.file", "Npz.files", "central_head", "damaged_head", "damaged_zip", "elements", "end_of_directory", "entry",
             "kind_named", "kind_of", "little_endian", "local_head", "malformed", "most_elements", "most_head", "parse_head", "put", "put_entry", "unzip",
@@ -65,7 +65,10 @@ INTERNAL = {
     "sorted": {"Chunk", "SortedEntry", "SortedPlace", "half_chunk", "SortedMap.place_of", "SortedMap.drop_last"},
     "stats": {"JointMoments", "Moments", "divisor", "edge_of", "joint_moments", "moments", "pairs",
               "rough_mean", "select", "some", "without_nan"},
-    "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
+    "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow",
+            "Part", "first_word"}
+    | {f"{way}_{what}" for way in ("iterate", "next") for what in "split part lines line words word".split()}
+    | {"TextParts", "NextTextPart", "TextLines", "NextTextLine", "TextWords", "NextTextWord"},
     "test": {"Check.failures", "Check.says", "Test", "Tests.tests"},
     "unicode": {"Cases", "Cases.begin", "Cases.has", "add_changed", "change", "find_text", "is_ascii", "lower_changes", "upper_changes", "upper_texts"},
 }  # fmt: skip

@@ -5,6 +5,7 @@
 
 #include "base/spelling.h"
 #include "compiler/check/body_parts.h"
+#include "compiler/check/entry_methods.h"
 
 namespace dhpvm::compiler {
 
@@ -20,6 +21,7 @@ bool resembles_none(std::string_view name, const std::vector<std::string>& names
   return std::find(views.begin(), views.end(), name) == views.end() && nearest_name(name, views).empty();
 }
 
+bool never_traps(Binary op) { return op != Binary::kDiv && op != Binary::kRem; }
 bool is_shift(Binary op) { return op == Binary::kShl || op == Binary::kShr; }
 
 }  // namespace
@@ -347,17 +349,25 @@ hir::Expr* AssignmentChecker::combined(E left, E right, const ast::Stmt& stmt) {
                       : parts_.operators.arithmetic_on(op, left, right, stmt.range, stmt.range);
 }
 
+// With one search where the type has entries, and the operation never traps: else an element would stay that nobody has
+// put there. The operand comes first then: computing it may change the entries.
 void AssignmentChecker::update_element(const ast::Stmt& stmt, Place& target, Body& out) {
   const Element& element = *target.element;
-  E left = parts_.elements.read_for_update(element);
+  const Type* type = parts_.elements.assigned_type(element);
+  EntryMethods entries(parts_);
+  E found = never_traps(binary_of(stmt.binary)) ? entries.find(element, type) : nullptr;
+  hir::Local* entry = found == nullptr ? nullptr : temporary(found->type);
+  E left = entry == nullptr ? parts_.elements.read_for_update(element) : entries.read(element, entry);
   E right = update_operand(left, stmt);
   if (right == nullptr) return;
-  E result = parts_.conversions.coerce(combined(left, right, stmt), parts_.elements.assigned_type(element),
-                                       stmt.range);
-  E call = parts_.elements.write(element, result, stmt.range);
-  if (result->type->is(TypeKind::kError) || call->type->is(TypeKind::kError)) return;
   hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
   made->body = std::move(target.before);
+  if (entry != nullptr) right = stable(right, made->body);
+  E result = parts_.conversions.coerce(combined(left, right, stmt), type, stmt.range);
+  E call = entry == nullptr ? parts_.elements.write(element, result, stmt.range)
+                            : entries.write(element, entry, result, stmt.range);
+  if (result->type->is(TypeKind::kError) || call->type->is(TypeKind::kError)) return;
+  if (entry != nullptr) made->body.push_back(let(entry, found));
   made->body.push_back(evaluate(call));
   out.push_back(made);
 }

@@ -6,6 +6,7 @@
 #include "base/short_bytes.h"
 #include "stdlib/native/call.h"
 #include "stdlib/native/natives.h"
+#include "stdlib/native/search.h"
 #include "stdlib/native/utf8.h"
 
 namespace dhpvm::stdlib {
@@ -27,34 +28,57 @@ void return_string(vm::NativeCall& call, gc::String* string) {
 // Takes eight bytes at a time: a product for each byte would wait for the one before it. Each step maps the words
 // one to one, so that texts of one length that differ in a single word never collide before the final mix, which is
 // one to one itself and lets the low bits depend on every byte.
+class Hash {
+ public:
+  explicit Hash(std::size_t size) : hash_(size * kFactor) {}
+  // Whole words.
+  void take(std::string_view words) {
+    for (std::size_t done = 0; done < words.size(); done += 8)
+      take(word_at<std::uint64_t>(words.data() + done));
+  }
+  // The last one to eight bytes, or none of an empty text; some of them twice: the length has been taken, so that no
+  // two texts look alike.
+  std::uint64_t finish(std::string_view last) {
+    const std::size_t size = last.size();
+    if (size >= 4) {
+      take(word_at<std::uint32_t>(last.data()) | std::uint64_t{word_at<std::uint32_t>(last.data() + size - 4)}
+                                                     << 32);
+    } else if (size > 0) {
+      const auto byte = [&](std::size_t n) { return std::uint64_t{static_cast<unsigned char>(last[n])}; };
+      take(byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16);
+    }
+    hash_ *= kFactor;
+    return hash_ ^ (hash_ >> 29);
+  }
+
+ private:
+  static constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
+  void take(std::uint64_t word) {
+    hash_ = (hash_ ^ word) * kFactor;
+    hash_ ^= hash_ >> 32;
+  }
+
+  std::uint64_t hash_;
+};
+
+// The bytes of whole words in front of the last one to eight.
+std::size_t whole_words(std::string_view text) { return text.empty() ? 0 : (text.size() - 1) / 8 * 8; }
+
+std::uint64_t hash_at_once(std::string_view text) {
+  Hash hash(text.size());
+  const std::size_t whole = whole_words(text);
+  hash.take(text.substr(0, whole));
+  return hash.finish(text.substr(whole));
+}
+
 Result<std::uint64_t> hash_of(const vm::NativeCall& call, std::string_view text) {
-  constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
-  std::uint64_t hash = text.size() * kFactor;
-  const auto take = [&](std::uint64_t word) {
-    hash = (hash ^ word) * kFactor;
-    hash ^= hash >> 32;
-  };
-  const char* at = text.data();
-  std::size_t left = text.size();
-  Poller poller(call);
-  while (left > 8) {
-    // The last byte, at least, stays for what follows.
-    constexpr std::size_t kPart = std::size_t{1} << 20;
-    const std::size_t part = std::min((left - 1) / 8 * 8, kPart);
-    for (std::size_t done = 0; done < part; done += 8) take(word_at<std::uint64_t>(at + done));
-    at += part;
-    left -= part;
-    DHPVM_TRY(poller.advance(part));
-  }
-  // The last one to eight bytes, some of them twice: the length has been taken, so that no two texts look alike.
-  if (left >= 4) {
-    take(word_at<std::uint32_t>(at) | std::uint64_t{word_at<std::uint32_t>(at + left - 4)} << 32);
-  } else if (left > 0) {
-    const auto byte = [&](std::size_t n) { return std::uint64_t{static_cast<unsigned char>(at[n])}; };
-    take(byte(0) | byte(left / 2) << 8 | byte(left - 1) << 16);
-  }
-  hash *= kFactor;
-  return hash ^ (hash >> 29);
+  Hash hash(text.size());
+  const std::size_t whole = whole_words(text);
+  DHPVM_TRY(in_parts(whole, stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
+    hash.take(text.substr(begin, end - begin));
+    return {};
+  }));
+  return hash.finish(text.substr(whole));
 }
 
 // A template, so that the loop holds the mapping itself and becomes vector code.
@@ -69,28 +93,6 @@ Status map_bytes(vm::NativeCall& call, Map map) {
   }));
   return_string(call, result);
   return {};
-}
-
-// The positions searched before the next look at whether to go on: each may take as long as `what` is.
-std::size_t searched_at_once(std::string_view what) {
-  constexpr std::size_t kWork = std::size_t{16} << 20;
-  return std::max<std::size_t>(kWork / std::max<std::size_t>(what.size(), 1), 1);
-}
-
-// all.find(what, from), or why the program has to stop.
-Result<std::size_t> find_in(const vm::NativeCall& call, std::string_view all, std::string_view what,
-                            std::size_t from) {
-  const std::size_t step = searched_at_once(what);
-  for (;;) {
-    const std::size_t left = all.size() - from;
-    if (left <= step || left < what.size()) return all.find(what, from);
-    // All matches that begin at the next `step` positions.
-    const std::string_view near =
-        all.substr(from, step + what.size() - std::min<std::size_t>(what.size(), 1));
-    if (const std::size_t at = near.find(what); at != near.npos) return from + at;
-    from += step;
-    DHPVM_TRY(call.isolate.poll());
-  }
 }
 
 Result<std::size_t> find_last_in(const vm::NativeCall& call, std::string_view all, std::string_view what) {
@@ -148,9 +150,9 @@ bool str_slice_fast(vm::NativeCall& call) {
   if (call.r[0] == nullptr) return false;
   const std::string_view all = text(call, 0);
   const std::uint64_t from = call.p[0], to = call.p[1];
-  if (from > to || to > all.size() || to - from > kShortText) return false;
+  if (from > to || to > all.size()) return false;
   if (to - from == all.size()) return true;
-  return return_short_text(call, all.substr(from, to - from));
+  return return_short_part(call, all, from, to);
 }
 
 Status str_find(vm::NativeCall& call) {
@@ -171,10 +173,37 @@ bool str_find_fast(vm::NativeCall& call) {
   const std::uint64_t from = call.p[0];
   if (from > all.size() || what.size() > kShortText) return false;
   const std::string_view near = all.substr(from, kShortText);
-  const std::size_t at = near.find(what);
+  const std::size_t at = find_near(near, what);
   const bool to_the_end = near.size() == all.size() - from;
   if (at == near.npos && !to_the_end) return false;
   return_integer(call, 0, at == near.npos ? -1 : static_cast<std::int64_t>(from + at));
+  return true;
+}
+
+Status str_has_at(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0), what = text(call, 1);
+  const std::int64_t at = integer(call, 0);
+  const bool fits = at >= 0 && at <= static_cast<std::int64_t>(all.size()) &&
+                    what.size() <= all.size() - static_cast<std::size_t>(at);
+  bool has = fits;
+  if (fits) {
+    const std::string_view part = all.substr(static_cast<std::size_t>(at), what.size());
+    DHPVM_TRY(in_parts(what.size(), stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
+      has = has && part.substr(begin, end - begin) == what.substr(begin, end - begin);
+      return {};
+    }));
+  }
+  return_bool(call, 0, has);
+  return {};
+}
+
+bool str_has_at_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || call.r[1] == nullptr) return false;
+  const std::string_view all = text(call, 0), what = text(call, 1);
+  if (what.size() > kShortText) return false;
+  const std::uint64_t at = call.p[0];
+  const bool fits = at <= all.size() && what.size() <= all.size() - at;
+  return_bool(call, 0, fits && equal_short(all.substr(at, what.size()), what));
   return true;
 }
 
@@ -299,8 +328,7 @@ Status str_hash(vm::NativeCall& call) {
 
 bool str_hash_fast(vm::NativeCall& call) {
   if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
-  // So short a text never polls, so that hash_of() cannot fail.
-  call.p[0] = *hash_of(call, text(call, 0));
+  call.p[0] = hash_at_once(text(call, 0));
   return true;
 }
 

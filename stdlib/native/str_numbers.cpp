@@ -116,6 +116,18 @@ Status str_parse_f64(vm::NativeCall& call) {
   return {};
 }
 
+bool str_parse_i64_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
+  return_parsed(call, parse_integer(text(call, 0)));
+  return true;
+}
+
+bool str_parse_f64_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
+  return_parsed(call, parse_float(text(call, 0)));
+  return true;
+}
+
 Status csv_parse_i64(vm::NativeCall& call) {
   DHPVM_ASSIGN(const std::string_view part, cell(call));
   return_parsed(call, parse_integer(part));

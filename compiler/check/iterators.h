@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// `for` over iterators: structs with the methods `has_next() -> bool` and `next()`, which gives a struct of two fields,
+// the element and the rest.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+// Made where it is needed.
+class IteratorLoops : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  // The value that a loop goes over. A call of the method f of a text is one of the library's `iterate_f`, if there is
+  // one: text.lines() makes no array of lines then.
+  E value(const ast::Expr& expr);
+  // Whether values of the type have the methods of an iterator.
+  bool is_iterator(const Type* type, Range range);
+
+  // The loop, whose body is to be filled, and what its variables get.
+  struct Loop {
+    hir::Stmt* whole = nullptr;  // a block that sets up the loop; the loop belongs at its end
+    hir::Stmt* made = nullptr;
+    E element = nullptr;             // wrong after a diagnostic
+    hir::Local* position = nullptr;  // of the next element, or null
+    bool is_good = false;
+  };
+  Loop begin(const ast::Stmt& stmt, E iterator);
+  // `index = position` and `position += 1`.
+  void count(const Loop& loop, hir::Local* index, Range range);
+
+ private:
+  bool may_be_method(const ast::Expr& call);
+};
+
+}  // namespace dhpvm::compiler

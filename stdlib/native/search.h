@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searches in texts of any length, which end when the program has to stop, and in short ones; short parts of texts.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "dhpvm/result.h"
+#include "gc/heap.h"
+#include "stdlib/native/call.h"
+
+namespace dhpvm::stdlib {
+
+// The positions searched before the next look at whether to go on: each may take as long as `what` is.
+inline std::size_t searched_at_once(std::string_view what) {
+  constexpr std::size_t kWork = std::size_t{16} << 20;
+  return std::max<std::size_t>(kWork / std::max<std::size_t>(what.size(), 1), 1);
+}
+
+// all.find(what, from), or why the program has to stop.
+inline Result<std::size_t> find_in(const vm::NativeCall& call, std::string_view all, std::string_view what,
+                                   std::size_t from) {
+  const std::size_t step = searched_at_once(what);
+  for (;;) {
+    const std::size_t left = all.size() - from;
+    if (left <= step || left < what.size()) return all.find(what, from);
+    // All matches that begin at the next `step` positions.
+    const std::string_view near =
+        all.substr(from, step + what.size() - std::min<std::size_t>(what.size(), 1));
+    if (const std::size_t at = near.find(what); at != near.npos) return from + at;
+    from += step;
+    DHPVM_TRY(call.isolate.poll());
+  }
+}
+
+// text.find(byte): mostly, the byte is near.
+inline std::size_t find_byte(std::string_view text, char byte) {
+  std::size_t at = 0;
+#ifdef __SSE2__
+  // Sixteen bytes at once; behind the first of them, the C library's way for long texts is worth its call.
+  if (text.size() >= 16) {
+    const __m128i front = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text.data()));
+    const int found = _mm_movemask_epi8(_mm_cmpeq_epi8(front, _mm_set1_epi8(byte)));
+    if (found != 0) return static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(found)));
+    at = 16;
+  }
+#endif
+  if (text.size() - at < 16) {
+    for (; at < text.size(); ++at) {
+      if (text[at] == byte) return at;
+    }
+    return text.npos;
+  }
+  const void* const found = std::memchr(text.data() + at, byte, text.size() - at);
+  return found == nullptr ? text.npos
+                          : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
+
+// near.find(what), for texts of at most kShortText bytes.
+inline std::size_t find_near(std::string_view near, std::string_view what) {
+  return what.size() == 1 ? find_byte(near, what[0]) : near.find(what);
+}
+
+// The bytes from..to of a text as the first reference result of a fast path: false if there is no open memory for them.
+// Sizes of words come in no order: where 16 bytes can be read, they are copied without a look at how many are wanted,
+// since an object's memory goes up to a multiple of 16.
+inline bool return_short_part(vm::NativeCall& call, std::string_view all, std::size_t from, std::size_t to) {
+  static_assert(gc::kGranule == 16 && sizeof(gc::String) % gc::kGranule == 0);
+  const std::size_t size = to - from;
+  gc::String* const string = call.isolate.heap().allocate_short_string(bytecode::kStringType, size);
+  if (string == nullptr) return false;
+  if (size - 1 < gc::kGranule && all.size() - from >= gc::kGranule) {
+    std::memcpy(string->bytes(), all.data() + from, gc::kGranule);
+  } else {
+    copy_short(string->bytes(), all.data() + from, size);
+  }
+  call.r[0] = reinterpret_cast<gc::Ref>(string);
+  return true;
+}
+
+}  // namespace dhpvm::stdlib
