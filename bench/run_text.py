@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures text processing as anyone writes it beside Python and C++: the words of a text, a log, groups of a CSV file.
 
-The programs are in bench/programs/text, with their Python twins beside; the C++ is in bench/baselines/text. They take turns;
-what counts is the median of the processor time of the repetitions, with what the collector's threads take, and without the
-time in which files are read.
+The programs are in bench/programs/text, with their Python twins beside; the C++ is in bench/baselines/text. They
+take turns; what counts is the median of the processor time of the repetitions, with what the collector's threads
+take, and without the time in which files are read.
 """
 
 import argparse
@@ -17,7 +17,18 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from harness import PROGRAMS, Figure, Program, VirtualMachine, baseline, fail, machine, markdown, print_figures, progress
+from harness import (
+    PROGRAMS,
+    Figure,
+    Program,
+    VirtualMachine,
+    baseline,
+    fail,
+    machine,
+    markdown,
+    print_figures,
+    progress,
+)
 from run_regex import log_text
 
 BAR_PYTHON, BAR_CPP = 4.0, 0.6
@@ -31,7 +42,9 @@ def words_text(size):
     letters = "etaoinshrdlucmfwypvbgkjqxz"
     words, seen = [], set()
     while len(words) < VOCABULARY:
-        word = "".join(rng.choices(letters, range(26, 0, -1), k=min(1 + int(rng.expovariate(0.3)) + len(words) // 9000, 20)))
+        word = "".join(
+            rng.choices(letters, range(26, 0, -1), k=min(1 + int(rng.expovariate(0.3)) + len(words) // 9000, 20))
+        )
         if word not in seen:
             seen.add(word)
             words.append(word)
@@ -46,12 +59,14 @@ def words_text(size):
 
 def csv_text(size):
     rng = random.Random(9)
-    cities = [f"{first}{last}" for first in ("North", "South", "East", "West", "Old", "New", "Saint ", "Upper ", "Lower ", "")
-              for last in ("ford", "ton", "bridge", "ville", "burgh", "haven", "mouth", "field", "stead", "minster")]  # fmt: skip
+    first = ("North", "South", "East", "West", "Old", "New", "Saint ", "Upper ", "Lower ", "")
+    last = ("ford", "ton", "bridge", "ville", "burgh", "haven", "mouth", "field", "stead", "minster")
+    cities = [start + end for start in first for end in last]
     products = ["chair", "table", "lamp", "bookcase", "wardrobe", "kettle", "teapot"]
     lines, length = [], 0
     while length < size:
-        line = f"{len(lines)},{rng.choice(cities)},{rng.choice(products)},{rng.randrange(1, 30)},{rng.randrange(100, 99999) / 100}"
+        price = rng.randrange(100, 99999) / 100
+        line = f"{len(lines)},{rng.choice(cities)},{rng.choice(products)},{rng.randrange(1, 30)},{price}"
         lines.append(line)
         length += len(line) + 1
     return "\n".join(lines) + "\n"
@@ -83,7 +98,9 @@ def main(arguments):
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvmc and the baselines")
     parser.add_argument("--runs", type=int, default=5, help="timed runs of each program (default 5)")
     parser.add_argument("--size", type=int, default=50, metavar="MB", help="size of each text (default 50)")
-    parser.add_argument("--only", action="append", choices=list(TASKS), metavar="PROGRAM", help="this program alone; may be repeated")
+    parser.add_argument(
+        "--only", action="append", choices=list(TASKS), metavar="PROGRAM", help="this program alone; may be repeated"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
     options = parser.parse_args(arguments)
     if options.runs < 1 or options.size < 1:
@@ -108,7 +125,8 @@ def main(arguments):
             figures.append(Figure.of(f"{name}: speed against Python", python, "times", BAR_PYTHON, True))
             figures.append(Figure.of(f"{name}: speed against C++", cpp, "times", BAR_CPP, True))
     progress("")
-    print(f"{machine()}; Python {sys.version.split()[0]}; {options.size} MB; median of {options.runs} runs, processor time\n")
+    python = sys.version.split()[0]
+    print(f"{machine()}; Python {python}; {options.size} MB; median of {options.runs} runs, processor time\n")
     markdown(("program", "DHPVM", "Python", "C++", "times as fast as Python", "as C++"), rows)
     print_figures(figures)
     if options.json:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares what NVIDIA's ptxas says about the kernels of some loops with the table in docs/gpu-kernels.md.
 
-It is a mistake if a kernel needs more registers, spilled bytes, shared memory or instructions than there. --bless writes
-the table anew, with what nvcc makes of the same loops in gpu/twins.cu, if it is there. No GPU is needed.
+It is a mistake if a kernel needs more registers, spilled bytes, shared memory or instructions than there. --bless
+writes the table anew, with what nvcc makes of the same loops in gpu/twins.cu, if it is there. No GPU is needed.
 """
 
 import argparse
@@ -103,8 +103,19 @@ def twins(ptxas, folder):
         raise SystemExit(f"{nvcc} is missing, which the table's second half is made by")
     cubin = folder / "twins.cubin"
     # Without fused products, as our kernels are.
-    return needs_of([nvcc, "-cubin", f"-arch={PROCESSOR}", "-fmad=false", "-Xptxas=-v", "-o", cubin,
-                     ROOT / "tests" / "gpu" / "twins.cu"], cubin)
+    return needs_of(
+        [
+            nvcc,
+            "-cubin",
+            f"-arch={PROCESSOR}",
+            "-fmad=false",
+            "-Xptxas=-v",
+            "-o",
+            cubin,
+            ROOT / "tests" / "gpu" / "twins.cu",
+        ],
+        cubin,
+    )
 
 
 def row(name, ours, twin):
@@ -135,7 +146,7 @@ def main():
     options = parser.parse_args()
     ptxas, places = find_ptxas()
     if ptxas is None:
-        print(f"SKIP: ptxas is not in {', '.join(places)}. It is part of NVIDIA's CUDA toolkit; DHPVM_PTXAS may say where it is")
+        print(f"SKIP: ptxas is not in {', '.join(places)}. It is part of NVIDIA's CUDA toolkit; set DHPVM_PTXAS to its path")
         return EXIT_SKIPPED
     printed = subprocess.run([ptxas, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
     found = RELEASE.search(printed)

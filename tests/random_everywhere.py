@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs random programs on every executor of the corpus and on two devices at once, and compares them with the interpreter.
+"""Runs random programs on every executor of the corpus and on two devices at once, and compares them with the
+interpreter.
 
-Seed N gives one program, whatever else is run: every second one uses all of the language (compiler/testing), the others are
-nests of loops, loops over structs, loops by blocks, and loops that share arrays (random_nests.py and what it names,
-random_loops.py). Output, exit code and trap have to be the interpreter's. Programs that take the interpreter too long are left
-out. At the end there is a line for each executor: programs that ran, that were left out, and that went wrong.
+Seed N gives one program, whatever else is run: every second one uses all of the language (compiler/testing), the
+others are nests of loops, loops over structs, loops by blocks, and loops that share arrays (random_nests.py and
+what it names, random_loops.py). Output, exit code and trap have to be the interpreter's. Programs that take the
+interpreter too long are left out. At the end there is a line for each executor: programs that ran, that were left
+out, and that went wrong.
 
 usage: random_everywhere.py --bin BIN_DIR [--runs N] [--seed N] [--jobs N] [--executor NAME]... [--keep DIR]
 
-The programs that use all of the language come from BIN_DIR/random_source; without it there are only the others. A program that
-goes wrong is printed with its seed and command, and kept in --keep.
+The programs that use all of the language come from BIN_DIR/random_source; without it there are only the others. A
+program that goes wrong is printed with its seed and command, and kept in --keep.
 """
 
 import argparse
@@ -41,7 +43,7 @@ TWO_DEVICES = run_programs.Executor(
     ["{run}", "--jit-wait", "--device=sim?mem=400KB,sim?units=7", "--batch=1000", "{source}"],
     loops_only=True,
 )
-# A collection at each allocation makes them slow: the interpreter has to be done with a program in so many instructions.
+# The instructions that the interpreter may take for a program: collections at each allocation are slow.
 MOST_FUEL = 3_000_000
 MOST_FUEL_WITH_STRESS = 300_000
 
@@ -106,8 +108,10 @@ class Judges:
             problem = judge(outcome, expected)
             self.counts[executor.name]["wrong" if problem else "right"] += 1
             if problem:
-                problems.append(f"seed {seed} on {executor.name}: {problem}\n  {' '.join(outcome.command)}\n--- expected\n"
-                                f"{expected.stdout}{expected.stderr}--- output\n{outcome.stdout}{outcome.stderr}")
+                problems.append(
+                    f"seed {seed} on {executor.name}: {problem}\n  {' '.join(outcome.command)}\n--- expected\n"
+                    f"{expected.stdout}{expected.stderr}--- output\n{outcome.stdout}{outcome.stderr}"
+                )
         if not problems:
             path.unlink()
         return problems
@@ -142,13 +146,19 @@ def main(arguments):
         keep.mkdir(parents=True, exist_ok=True)
         judges = Judges(runner, executors, keep, tool)
         with run_programs.worker_of(executors, runner):
-            problems = [text for texts in pool.map(judges.check, range(options.seed, options.seed + options.runs)) for text in texts]
+            problems = [
+                text
+                for texts in pool.map(judges.check, range(options.seed, options.seed + options.runs))
+                for text in texts
+            ]
     for problem in problems[:5]:
         print(problem)
     for name, count in judges.counts.items():
         print(f"{name}: {count['right']} right, {count['wrong']} wrong")
-    print(f"{options.runs} programs from seed {options.seed}, {judges.invalid} invalid, {len(problems)} problems, "
-          f"{time.monotonic() - begin:.0f} s")
+    print(
+        f"{options.runs} programs from seed {options.seed}, {judges.invalid} invalid, {len(problems)} problems, "
+        f"{time.monotonic() - begin:.0f} s"
+    )
     ran = sum(count.total() for count in judges.counts.values())
     return 1 if problems or ran == 0 else 0
 

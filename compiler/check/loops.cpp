@@ -103,38 +103,43 @@ void LoopChecker::for_range(const ast::Stmt& stmt, Body& out) {
   if (good) out.push_back(made);
 }
 
+// A loop that asks an iterator for one element after the other.
+void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, E given, Body& out) {
+  parts_.narrowing.forget_assigned_in(stmt.range);
+  const Flow entry = state_.flow;
+  Flow left;
+  const IteratorLoops::Loop loop = iterators.begin(stmt, given);
+  parts_.scopes.open_scope();
+  if (loop.position != nullptr) {
+    hir::Local* index =
+        parts_.scopes.declare(stmt.index_name, basic(TypeKind::kI64), VariableKind::kLoop)->local;
+    iterators.count(loop, index, stmt.value->range);
+  }
+  parts_.scopes.open_scope();
+  if (!stmt.patterns.empty()) {
+    declare_parts(stmt, loop.element, false, loop.made->body);
+  } else {
+    Variable* item = parts_.scopes.declare(stmt.name, loop.element->type, VariableKind::kLoop);
+    loop.made->body.push_back(let(item->local, loop.element));
+  }
+  loop_body(stmt, left, loop.made->body);
+  parts_.scopes.close_scope();
+  parts_.scopes.close_scope();
+  state_.flow = Narrowing::merge(entry, left);
+  loop.whole->body.push_back(loop.made);
+  if (loop.is_good) out.push_back(loop.whole);
+}
+
 void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   IteratorLoops iterators(parts_);
   E given = iterators.value(*stmt.value);
-  const bool is_iterator = iterators.is_iterator(given->type, stmt.value->range);
-  const IteratedValue iterated_value = is_iterator ? IteratedValue{given} : iterated(given, stmt);
+  if (iterators.is_iterator(given->type, stmt.value->range)) return for_iterator(stmt, iterators, given, out);
+  const IteratedValue iterated_value = iterated(given, stmt);
   E collection = iterated_value.collection;
   parts_.narrowing.forget_assigned_in(stmt.range);
   const Flow entry = state_.flow;
   Flow left;
   const Type* i64 = basic(TypeKind::kI64);
-  if (is_iterator) {
-    const IteratorLoops::Loop loop = iterators.begin(stmt, given);
-    parts_.scopes.open_scope();
-    if (loop.position != nullptr) {
-      hir::Local* index = parts_.scopes.declare(stmt.index_name, i64, VariableKind::kLoop)->local;
-      iterators.count(loop, index, stmt.value->range);
-    }
-    parts_.scopes.open_scope();
-    if (!stmt.patterns.empty()) {
-      declare_parts(stmt, loop.element, false, loop.made->body);
-    } else {
-      Variable* item = parts_.scopes.declare(stmt.name, loop.element->type, VariableKind::kLoop);
-      loop.made->body.push_back(let(item->local, loop.element));
-    }
-    loop_body(stmt, left, loop.made->body);
-    parts_.scopes.close_scope();
-    parts_.scopes.close_scope();
-    state_.flow = Narrowing::merge(entry, left);
-    loop.whole->body.push_back(loop.made);
-    if (loop.is_good) out.push_back(loop.whole);
-    return;
-  }
   const Range range = stmt.value->range;
   Body before;
   if (is_assigned_in(*stmt.value, stmt.range)) {

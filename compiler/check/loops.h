@@ -8,6 +8,8 @@
 
 namespace dhpvm::compiler {
 
+class IteratorLoops;
+
 class LoopChecker : public BodyPart {
  public:
   using BodyPart::BodyPart;
@@ -20,6 +22,7 @@ class LoopChecker : public BodyPart {
   E count_of(E collection, Range range);
 
  private:
+  void for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, E given, Body& out);
   void loop_body(const ast::Stmt& loop, Flow& left, Body& out);
   E element_of(E collection, E index, Range range);
   bool is_assigned_in(const ast::Expr& name, Range loop);

@@ -271,6 +271,13 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   std::vector<std::string_view> all = called ? methods : fields;
   const auto& rest = called ? fields : methods;
   all.insert(all.end(), rest.begin(), rest.end());
+  help_with_member(diagnostic, type, name, all);
+}
+
+// What to write in place of a member that `type` has not, of all that it has.
+void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, const ast::Name& name,
+                                     const std::vector<std::string_view>& all) {
+  const Nominal* nominal = analysis_.nominal(type);
   std::string_view near = member_for_foreign(name.text, all);
   const bool is_of_lists = type->is(TypeKind::kArray) && is_method_of_lists(name.text);
   if (near.empty() && !is_of_lists) near = nearest_name(name.text, all);

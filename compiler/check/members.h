@@ -2,6 +2,9 @@
 // `a.b` and `a?.b`: fields, properties, constants of number types, things in modules.
 #pragma once
 
+#include <string_view>
+#include <vector>
+
 #include "compiler/check/body_part.h"
 
 namespace dhpvm::compiler {
@@ -23,6 +26,8 @@ class MemberChecker : public BodyPart {
   E module_member(ModuleSymbols& module, const ast::Expr& expr, const Type* expected);
   E type_constant(const Type* type, const ast::Expr& expr);
   E array_member(E object, const ast::Expr& expr);
+  void help_with_member(Diagnostic& diagnostic, const Type* type, const ast::Name& name,
+                        const std::vector<std::string_view>& all);
 };
 
 }  // namespace dhpvm::compiler
