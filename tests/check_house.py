@@ -109,7 +109,6 @@ FUNCTION_LINES = 80
 LONG_FILES = {"codegen/kernel/kernel_loop.cpp": 530}
 LONG_FUNCTIONS = {
     "bench/verify_bench.cpp": 87,
-    "compiler/check/members.cpp": 85,
     "offload/loops/interpretation_accesses.cpp": 91,
     "offload/remote/worker/hostile_test.cpp": 89,
 }

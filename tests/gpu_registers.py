@@ -146,7 +146,7 @@ def main():
     options = parser.parse_args()
     ptxas, places = find_ptxas()
     if ptxas is None:
-        print(f"SKIP: ptxas is not in {', '.join(places)}. It is part of NVIDIA's CUDA toolkit; set DHPVM_PTXAS to its path")
+        print(f"SKIP: ptxas is not in {', '.join(places)}. It is part of CUDA's toolkit; set DHPVM_PTXAS to its path")
         return EXIT_SKIPPED
     printed = subprocess.run([ptxas, "--version"], capture_output=True, text=True, timeout=60, check=False).stdout
     found = RELEASE.search(printed)
