@@ -18,9 +18,7 @@ KnownValue* KnownValues::find(hir::Expr& expr, KnownContext& context) {
   switch (expr.kind) {
     case ExprKind::kLocal: {
       if (KnownValue* known = context.find(expr.local); known != nullptr) return known;
-      if (context.kind != KnownContext::Kind::kPlain || !is_needed(expr.type) ||
-          expr.type->is(TypeKind::kFunction))
-        return nullptr;
+      if (context.is_pure || !is_needed(expr.type) || expr.type->is(TypeKind::kFunction)) return nullptr;
       KnownValue& made = add(context, expr.type);  // an object is its fields, whichever it is
       made.value = &expr;
       return &made;
@@ -51,6 +49,7 @@ KnownValue* KnownValues::part(KnownValue& whole, std::uint32_t index) {
   made.operand = whole.operand;
   made.path = whole.path;
   made.path.push_back(index);
+  made.may_change = whole.target == nullptr || whole.target->captures[index].outer->boxed;
   if (whole.value != nullptr) {
     const SourceRange range = analysis_.range_of(whole.value);
     hir::Expr* value = nullptr;
@@ -72,23 +71,71 @@ KnownValue* KnownValues::part(KnownValue& whole, std::uint32_t index) {
   return &made;
 }
 
-hir::Expr* KnownValues::read(KnownValue& value, SourceRange range) {
-  if (value.local == nullptr && value.value == nullptr) {
-    value.local = &analysis_.program().local_arena.emplace_back();
-    value.local->type = value.type;
-    if (value.context->kind == KnownContext::Kind::kLoop) {
-      value.context->loop->captures.push_back({value.local, read(*value.outer, range)});
-    } else {
-      value.context->copy->function->parameters.push_back(value.local);
-      value.context->copy->pieces.push_back({value.operand, value.path});
-    }
+// What holds a value of a loop or copy: a variable that is added to its captures or parameters.
+hir::Local* KnownValues::holder(KnownValue& value, SourceRange range) {
+  if (value.local != nullptr) return value.local;
+  value.local = &analysis_.program().local_arena.emplace_back();
+  value.local->type = value.type;
+  if (value.context->kind == KnownContext::Kind::kLoop) {
+    value.context->loop->captures.push_back({value.local, read(*value.outer, range)});
+    return value.local;
   }
+  if (value.may_change && !value.context->is_pure)
+    value.local->type = analysis_.types().function({}, value.type);
+  value.context->copy->function->parameters.push_back(value.local);
+  value.context->copy->pieces.push_back({value.operand, value.path});
+  return value.local;
+}
+
+hir::Expr* KnownValues::read(KnownValue& value, SourceRange range) {
   hir::Expr* made = analysis_.make(ExprKind::kLocal, value.type, range);
   if (value.value != nullptr) {
     *made = *value.value;
-  } else {
-    made->local = value.local;
+    return made;
   }
+  made->local = holder(value, range);
+  made->type = made->local->type;
+  if (made->type == value.type) return made;
+  hir::Expr* call = analysis_.make(ExprKind::kCallClosure, value.type, range);
+  call->operands.push_back(made);
+  return call;
+}
+
+hir::Expr* KnownValues::give(KnownValue& value, SourceRange range) {
+  if (value.context->is_pure || !value.may_change) return read(value, range);
+  if (value.value != nullptr) return reader(value, range);
+  hir::Expr* made = analysis_.make(ExprKind::kLocal, value.type, range);
+  made->local = holder(value, range);
+  made->type = made->local->type;
+  return made;
+}
+
+// fn() => value
+hir::Expr* KnownValues::reader(KnownValue& value, SourceRange range) {
+  hir::Expr* result = nullptr;
+  hir::Expr** end = &result;
+  const hir::Expr* from = value.value;
+  for (; from->kind == ExprKind::kField; from = from->operands[0]) {
+    *end = analysis_.make(ExprKind::kField, from->type, range);
+    **end = *from;
+    end = &(*end)->operands[0];
+  }
+  hir::Local* inner = &analysis_.program().local_arena.emplace_back(*from->local);
+  *end = analysis_.make(ExprKind::kLocal, from->type, range);
+  (*end)->local = inner;
+
+  hir::Function& function = analysis_.program().function_arena.emplace_back();
+  function.name = "captured value";
+  function.position = analysis_.position(range);
+  function.result = value.type;
+  function.closure_type = analysis_.types().function({}, value.type);
+  function.captures.push_back({from->local, inner});
+  hir::Stmt* give = analysis_.make(hir::StmtKind::kReturn, range);
+  give->value = result;
+  function.body.push_back(give);
+  analysis_.program().functions.push_back(&function);
+  hir::Expr* made = analysis_.make(ExprKind::kClosure, function.closure_type, range);
+  made->function = &function;
   return made;
 }
 
@@ -105,6 +152,7 @@ KnownValue* KnownValues::in_copy(KnownValue& argument, KnownContext& copy, std::
   made.target = argument.target;
   made.operand = operand;
   made.path = std::move(path);
+  made.may_change = argument.may_change;
   if (argument.target == nullptr) return &made;
   for (std::uint32_t i = 0; i < argument.target->captures.size(); ++i) {
     std::vector<std::uint32_t> inner = made.path;

@@ -49,6 +49,7 @@ struct KnownValue {
   const Type* type = nullptr;
   hir::Function* target = nullptr;             // of a closure
   hir::Expr* value = nullptr;                  // where the context can compute it as it is
+  bool may_change = false;                     // until it is read: by reference, or in an object
   KnownValue* outer = nullptr;                 // kLoop: the same in the code around the loop
   std::size_t operand = 0;                     // kCopy: the argument that it is a part of
   std::vector<std::uint32_t> path;             // kCopy: which part
@@ -65,6 +66,8 @@ class KnownValues {
   KnownValue* part(KnownValue& whole, std::uint32_t index);
   // Reads a number or an array.
   hir::Expr* read(KnownValue& value, SourceRange range);
+  // The same as an argument of a copy: outside of parallel loops a closure that reads it, if it may change.
+  hir::Expr* give(KnownValue& value, SourceRange range);
   // The same value inside of a loop, or as an argument of a copy.
   KnownValue* in_loop(KnownValue& outer, KnownContext& loop);
   KnownValue* in_copy(KnownValue& argument, KnownContext& copy, std::size_t operand,
@@ -78,6 +81,8 @@ class KnownValues {
 
  private:
   KnownValue& add(KnownContext& context, const Type* type);
+  hir::Local* holder(KnownValue& value, SourceRange range);
+  hir::Expr* reader(KnownValue& value, SourceRange range);
 
   Analysis& analysis_;
   std::deque<KnownValue> values_;

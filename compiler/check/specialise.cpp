@@ -39,9 +39,26 @@ class Specialiser {
         statements(function->body, context);
       }
     }
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (Call& call : calls_) grows = give_pieces(call) || grows;
+    }
   }
 
  private:
+  // A function may have more copies than this only by mistake: each level of calls doubles them.
+  static constexpr std::size_t kMostCopies = 4096;
+  // Copies of one function that call each other, with another closure each.
+  static constexpr unsigned kMostNested = 64;
+
+  // A call of a copy, and how many of its pieces it gives. One of a copy in work may have to give more later.
+  struct Call {
+    hir::Expr* expr = nullptr;
+    std::vector<KnownValue*> known;
+    SpecialCopy* copy = nullptr;
+    std::size_t given = 0;
+  };
+
   // The loops of a template are proven pure in its copies.
   void take_out(const hir::Function& function) {
     hir::walk(
@@ -56,9 +73,18 @@ class Specialiser {
         });
   }
 
+  // Closures in it may assign what they have captured.
   void find_assigned(const hir::Function& function) {
     hir::walk(
-        function.body, [](const hir::Expr&) { return true; },
+        function.body,
+        [&](const hir::Expr& expr) {
+          if (expr.kind != ExprKind::kClosure) return true;
+          find_assigned(*expr.function);
+          for (const hir::Capture& capture : expr.function->captures) {
+            if (assigned_.contains(capture.inner)) assigned_.insert(capture.outer);
+          }
+          return true;
+        },
         [&](const hir::Stmt& stmt) {
           if (stmt.place != nullptr && stmt.place->kind == ExprKind::kLocal)
             assigned_.insert(stmt.place->local);
@@ -209,6 +235,7 @@ class Specialiser {
 
   // Calls the copy for what is known of the arguments.
   void call(hir::Expr& expr, const std::vector<KnownValue*>& known, KnownContext& context) {
+    if (gave_up_) return;
     hir::Function& function = expr.kind == ExprKind::kCallClosure ? *known[0]->target : *expr.function;
     std::string key =
         std::to_string(reinterpret_cast<std::uintptr_t>(&function)) + (context.is_pure ? "!" : "?");
@@ -216,26 +243,63 @@ class Specialiser {
     const auto [entry, fresh] = copies_.try_emplace(key);
     SpecialCopy& copy = entry->second;
     if (fresh) {
+      if (is_too_much(function, expr, context)) return;
       make_copy(function, expr, known, context.is_pure, copy);
-    } else if (copy.in_work) {
-      analysis_
-          .error(analysis_.range_of(&expr), "a parallel loop cannot recurse: '{}' calls itself",
-                 function.name)
-          .help("write the recursion as a loop");
-      return;
+    } else if (copy.in_work && context.is_pure) {
+      return report_recursion(function, expr);
     }
     std::vector<hir::Expr*> operands;
     for (std::size_t i = 0; i < known.size(); ++i) {
       if (known[i] == nullptr || !context.is_pure) operands.push_back(expr.operands[i]);
     }
-    for (const PieceParameter& piece : copy.pieces) {
-      KnownValue* value = known[piece.operand];
-      for (const std::uint32_t index : piece.path) value = values_.part(*value, index);
-      operands.push_back(values_.read(*value, analysis_.range_of(&expr)));
-    }
     expr.kind = ExprKind::kCall;
     expr.function = copy.function;
     expr.operands = std::move(operands);
+    Call made{.expr = &expr, .known = known, .copy = &copy};
+    give_pieces(made);
+    if (!context.is_pure) calls_.push_back(std::move(made));
+  }
+
+  // Whether there were any.
+  bool give_pieces(Call& call) {
+    const std::vector<PieceParameter>& pieces = call.copy->pieces;
+    const std::size_t before = call.given;
+    for (; call.given < pieces.size(); ++call.given) {
+      const PieceParameter piece = pieces[call.given];  // giving one may add others
+      KnownValue* value = call.known[piece.operand];
+      for (const std::uint32_t index : piece.path) value = values_.part(*value, index);
+      call.expr->operands.push_back(values_.give(*value, analysis_.range_of(call.expr)));
+    }
+    return call.given > before;
+  }
+
+  void report_recursion(const hir::Function& function, const hir::Expr& call) {
+    analysis_
+        .error(analysis_.range_of(&call), "a parallel loop cannot recurse: '{}' calls itself", function.name)
+        .help("write the recursion as a loop");
+  }
+
+  // Whether there would be copies without end, or nearly so. Nothing else is copied then.
+  bool is_too_much(const hir::Function& function, const hir::Expr& call, const KnownContext& context) {
+    const bool recurses = open_[&function] == kMostNested;
+    if (!recurses && copies_.size() <= kMostCopies) return false;
+    gave_up_ = true;
+    if (recurses && context.is_pure) {
+      report_recursion(function, call);
+    } else if (recurses) {
+      analysis_
+          .error(analysis_.range_of(&call),
+                 "'{}' calls itself with another closure each time, and has a parallel loop", function.name)
+          .help("write the recursion as a loop, or give the closure on as it is");
+    } else {
+      analysis_
+          .error(analysis_.range_of(&call),
+                 "parallel loops call more than {} functions that are made for their closures", kMostCopies)
+          .help(
+              "let fewer functions call another one with a closure of their own: each level doubles what is "
+              "made");
+    }
+    return true;
   }
 
   void make_copy(hir::Function& function, const hir::Expr& call, const std::vector<KnownValue*>& known,
@@ -270,7 +334,9 @@ class Specialiser {
       kernels_.push_back(kernel);
       in_templates_[loop.copy] = kernel;
     }
+    ++open_[&function];
     statements(made.body, context);
+    --open_[&function];
     copy.in_work = false;
   }
 
@@ -280,6 +346,9 @@ class Specialiser {
   KnownValues values_{analysis_};
   std::deque<KnownContext> contexts_;
   std::map<std::string, SpecialCopy> copies_;
+  std::map<const hir::Function*, unsigned> open_;  // how many copies of it are in work
+  std::deque<Call> calls_;                         // of copies outside of parallel loops
+  bool gave_up_ = false;
   std::map<const hir::Stmt*, Analysis::PendingKernel> in_templates_;
   std::set<const hir::Local*> assigned_;
   std::map<const hir::Function*, bool> uses_values_;
