@@ -168,10 +168,11 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
     if (!is_indexed || !known || static_cast<std::int64_t>(known->integer) >= 0) continue;
     const std::string_view name = analysis_.diagnostics().sources().text(expr.operands[0]->range);
     const std::int64_t index = static_cast<std::int64_t>(known->integer);
-    Diagnostic& diagnostic =
-        error(expr.operands[i + 1]->range, "an index counts from 0, and this is {}", index);
+    // No error: code that never runs may have it, and what makes programs does not look.
+    Diagnostic& diagnostic = analysis_.diagnostics().warning(expr.operands[i + 1]->range,
+                                                             "an index counts from 0, and this is {}", index);
     if (type->rank == 1) diagnostic.help("from the end: `{}[{}.len - {}]`", name, name, 0 - known->integer);
-    return wrong(expr.range);
+    break;
   }
   const auto count_fits = [&](std::size_t wanted) {
     if (operands.size() == wanted) return true;

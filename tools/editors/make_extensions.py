@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-KEYWORD = re.compile(r'^  X\(k\w+, "(\w+)", (k\w+)\)', re.MULTILINE)
+KEYWORD = re.compile(r'^  X\(k\w+, "(\w+)", (kStatement|kDeclaration|kWithin)[,)]', re.MULTILINE)
 CONSTANTS = {"true", "false", "null", "this"}
 TYPES = "i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 bool str void".split()
 # Names that are words of the language in their places only.
@@ -23,10 +23,10 @@ ESCAPE = r"\\(?:u\{[0-9a-fA-F]+\}|x[0-9a-fA-F]{2}|.)"
 
 def keywords():
     """The keywords by the place that they have in the table, such as kStatement."""
-    text = (ROOT / "compiler/parse/token.h").read_text(encoding="utf-8")
     found = {}
-    for word, role in KEYWORD.findall(text):
-        found.setdefault(role, []).append(word)
+    for table in ("token.h", "statement_kinds.h"):
+        for word, role in KEYWORD.findall((ROOT / "compiler/parse" / table).read_text(encoding="utf-8")):
+            found.setdefault(role, []).append(word)
     return found
 
 
