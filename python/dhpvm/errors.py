@@ -131,6 +131,8 @@ def python_lines(text):
 def make_exception(code, is_trap, message, text, frames):
     """The exception for an error of the library. Called by the compiled part."""
     own = [Frame(*frame) for frame in frames]
+    # Helpers of translated functions are in no line of the Python code.
+    own = [frame for frame in own if frame.file not in _line_maps or origin(frame.file, frame.line)] or own
     # The loops of an expression are functions of their own, at its line.
     seen = tuple(frame for frame, _ in itertools.groupby(_pythons(frame) for frame in own))
     made = _CLASSES.get(code, Trap if is_trap else Error)

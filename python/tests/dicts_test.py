@@ -105,8 +105,9 @@ class Dictionaries(support.Comparisons):
 
     def test_missing_keys(self):
         for function in (missing, removes):
-            with self.assertRaisesRegex(KeyError, "7"):
+            with self.assertRaisesRegex(KeyError, "7") as caught:
                 dhpvm.jit(function)(7)
+            self.assertEqual([frame.function for frame in caught.exception.frames], [function.__name__])
 
     def test_errors(self):
         def in_prange(x):
