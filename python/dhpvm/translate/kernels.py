@@ -107,7 +107,8 @@ class Kernel:
             self.lines.append(f'assert({condition}, "ValueError: {message}");')
         else:
             name, kind = self._arrays[0]
-            self.lines.append(f"if !({condition}) {{ let _ = {name}[{', '.join(['-1'] * kind.rank)}]; }}")
+            beyond = [f"{name}.dim({axis})" if kind.rank > 1 else f"{name}.len" for axis in range(kind.rank)]
+            self.lines.append(f"if !({condition}) {{ let _ = {name}[{', '.join(beyond)}]; }}")
 
     # ---- The function.
 
