@@ -10,6 +10,9 @@ add_library(dhpvm::dhpvm ALIAS dhpvm)
 # All of vm/api, because nothing inside the library refers to the public API that it defines; of the rooms, what it
 # needs.
 target_link_libraries(dhpvm PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,dhpvm_api>")
+# Ahead of mimalloc, which has an operator delete of its own: in a process that has loaded the standard library already,
+# for an extension of Python for example, that one would free what the standard library has allocated.
+target_link_options(dhpvm PRIVATE LINKER:--push-state,--no-as-needed,-lstdc++,--pop-state)
 target_include_directories(dhpvm INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                            "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_compile_features(dhpvm INTERFACE cxx_std_20)
@@ -46,7 +49,7 @@ dhpvm_rooms_behind(rooms dhpvm_api)
 list(TRANSFORM rooms REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
 add_library(dhpvm_static STATIC "${CMAKE_BINARY_DIR}/libdhpvm.cpp" ${objects})
 # By their names, which are the same where the library is installed.
-set(private_libraries fmt mimalloc ${CMAKE_DL_LIBS} pthread)
+set(private_libraries fmt stdc++ mimalloc ${CMAKE_DL_LIBS} pthread m)
 target_link_libraries(dhpvm_static INTERFACE ${private_libraries})
 target_include_directories(dhpvm_static INTERFACE "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_compile_features(dhpvm_static INTERFACE cxx_std_20)
@@ -78,6 +81,6 @@ Description: ${PROJECT_DESCRIPTION}
 Version: ${PROJECT_VERSION}
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -ldhpvm
-Libs.private: ${private_flags} -lstdc++ -lm
+Libs.private: ${private_flags}
 " @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/dhpvm.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)

@@ -8,6 +8,8 @@ import io
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -329,6 +331,18 @@ class Running(unittest.TestCase):
             self.assertEqual(dhpvm.compile(SOURCE).twice(1), 2)
         self.assertIsNot(dhpvm.current(), engine)
         self.assertEqual(engine.workers(), [])
+
+
+class Library(unittest.TestCase):
+    def test_loaded_behind_numpy(self):
+        """Without this package, which loads it otherwise: NumPy has loaded the standard library of C++ already."""
+        code = ("import ctypes, sys, numpy\n"
+                "engine = ctypes.c_void_p()\n"
+                "code = ctypes.CDLL(sys.argv[1]).dhpvm_engine_new(None, ctypes.byref(engine), None)\n"
+                "print(code, engine.value is not None)")
+        done = subprocess.run([sys.executable, "-c", code, dhpvm._core.library_path()], capture_output=True,
+                              text=True, check=False, timeout=100)
+        self.assertEqual((done.returncode, done.stdout), (0, "0 True\n"), done.stderr)
 
 
 class Forks(unittest.TestCase):
