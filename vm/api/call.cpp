@@ -77,11 +77,12 @@ Status Call::run() {
   IsolateState& state = *target_.isolate;
   if (target_.receiver && has_windows()) [[unlikely]]
     --r;  // the results begin where the receiver is
-  ++state.depth;
+  const unsigned depth = state.depth.load(std::memory_order_relaxed);  // changed by this thread alone
+  state.depth.store(depth + 1, std::memory_order_relaxed);
   Status status = machine_in(machine_).invocation.run();
-  --state.depth;
+  state.depth.store(depth, std::memory_order_relaxed);
   if (state.console.has_output() || state.console.has_failed()) [[unlikely]] {
-    if (state.depth == 0) return finish_output(state.console, std::move(status));
+    if (depth == 0) return finish_output(state.console, std::move(status));
   }
   return status;
 }

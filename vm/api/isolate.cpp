@@ -199,8 +199,10 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
                  "the program has no function main, in which it would begin: fn main() { ... }");
   const bytecode::Signature& signature = module.functions[module.entry].signature;
 
-  state_->exit_code.reset();
-  const detail::Target target{state_, module.entry, {}};
+  // Of the call, also if it reloads the isolate.
+  const std::shared_ptr<detail::IsolateState> state = state_;
+  state->exit_code.reset();
+  const detail::Target target{state, module.entry, {}};
   detail::Call call(target);
   if (call.has_windows() && !signature.parameters.empty()) DHPVM_TRY(detail::put_texts(call, 0, arguments));
   const auto begin = std::chrono::steady_clock::now();
@@ -208,12 +210,17 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
   state_->main_time += std::chrono::steady_clock::now() - begin;
   // An error that is no trap, such as a full disk below standard output, goes before how the
   // program ended itself.
-  if (state_->exit_code && (status.ok() || status.error().is_trap())) return *state_->exit_code;
+  if (state->exit_code && (status.ok() || status.error().is_trap())) return *state->exit_code;
   if (!status.ok()) return std::move(status).error();
   return signature.results.empty() ? 0 : detail::from_register<std::int32_t>(call.p[0]);
 }
 
-void Isolate::interrupt() const { state_->machine->interrupt(); }
+void Isolate::interrupt() const {
+  const detail::IsolateState* running = state_.get();
+  for (auto each = state_->replaced.rbegin(); running->depth == 0 && each != state_->replaced.rend(); ++each)
+    running = each->get();
+  (running->depth == 0 ? state_.get() : running)->machine->interrupt();
+}
 std::uint64_t Isolate::fuel_left() const { return state_->machine->fuel_left(); }
 void Isolate::set_fuel(std::uint64_t fuel) { state_->machine->set_fuel(fuel); }
 void Isolate::set_deadline(std::chrono::nanoseconds deadline) {

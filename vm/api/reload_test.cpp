@@ -102,6 +102,31 @@ TEST(Reload, CallsUnderWayEndInTheOldCode) {
   EXPECT_EQ(need((*step)(2)), 10);
 }
 
+// What is said of a call goes to the code that runs it.
+TEST(Reload, OldCodeExitsAndIsInterrupted) {
+  Engine engine({.code_cache = false});
+  std::optional<Isolate> isolate;
+  std::optional<Module> newer;
+  ASSERT_TRUE(engine.define("host.exchange", [&] { return isolate->reload(*newer); }).ok());
+  ASSERT_TRUE(engine.define("host.stop", [&] { isolate->interrupt(); }).ok());
+  const Module older = compiled(engine, R"(
+    import os;
+    extern fn exchange();
+    extern fn stop();
+    fn main() { exchange(); os.exit(7); }
+    fn rest() -> i64 { exchange(); stop(); var n = 0; while true { n += 1; } return n; }
+  )");
+  newer = compiled(engine, "fn rest() -> i64 => 5;");
+  isolate = need(Isolate::create(older));
+  EXPECT_EQ(need(isolate->run_main({})), 7);
+  isolate = need(Isolate::create(older, {.limits = {.fuel = 1'000'000}}));
+  const auto rest = need(isolate->function<std::int64_t()>("rest"));
+  EXPECT_EQ(rest().error().code(), ErrorCode::kInterrupted);
+  EXPECT_EQ(need(rest()), 5);
+  isolate->interrupt();
+  EXPECT_EQ(rest().error().code(), ErrorCode::kInterrupted);
+}
+
 TEST(Reload, ManyTimes) {
   const Engine engine({.code_cache = false});
   Isolate isolate = need(Isolate::create(compiled(engine, kOld)));

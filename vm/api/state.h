@@ -69,7 +69,7 @@ struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateS
 
   std::shared_ptr<ModuleState> module;
   std::unique_ptr<vm::Isolate> machine;
-  unsigned depth = 0;                 // calls from the host that are active
+  std::atomic<unsigned> depth{0};     // calls from the host that are active; interrupt() looks at it
   dhpvm_isolate* c_handle = nullptr;  // of the C interface; null: none
   std::chrono::nanoseconds main_time{0};
   IsolateOptions options = {};                 // for Isolate::reload

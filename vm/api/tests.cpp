@@ -116,13 +116,14 @@ Status Isolate::run_test(std::string_view name) {
                  "'{}' is no test: a test is called {}..., takes nothing, and gives nothing or `void!`", name,
                  kTestPrefix);
   }
-  state_->exit_code.reset();
-  const detail::Target target{state_, index, {}};
+  const std::shared_ptr<detail::IsolateState> state = state_;  // of the call, also if it reloads the isolate
+  state->exit_code.reset();
+  const detail::Target target{state, index, {}};
   detail::Call call(target);
   Status status = call.run();
-  if (state_->exit_code && (status.ok() || status.error().is_trap())) {
+  if (state->exit_code && (status.ok() || status.error().is_trap())) {
     std::vector<StackFrame> frames = status.ok() ? std::vector<StackFrame>() : status.error().frames();
-    return error(ErrorCode::kUserTrap, "the test called os.exit({}); return instead", *state_->exit_code)
+    return error(ErrorCode::kUserTrap, "the test called os.exit({}); return instead", *state->exit_code)
         .with_frames(std::move(frames));
   }
   DHPVM_TRY(std::move(status));
