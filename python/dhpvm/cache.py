@@ -9,6 +9,7 @@ to the machine code that engines keep, in files that nobody else may write.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import marshal
 import os
 import sys
@@ -79,15 +80,22 @@ class Place:
         values = Entry(*entry.values())
         values.captured = None
         content = marshal.dumps((self.key, noted, captured, values.values()))
-        path = f"{self._path()}.{os.getpid()}"
+        import tempfile  # which a process that finds its entries does without
+
+        path = None
         try:
             os.makedirs(self.folder, 0o700, exist_ok=True)
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            descriptor, path = tempfile.mkstemp(prefix=f"{self.name}.", dir=self.folder)
+            with open(descriptor, "wb") as file:
                 file.write(zlib.crc32(content).to_bytes(4, "little") + content)
             os.replace(path, self._path())
+            path = None
             _remove_oldest(self.folder)
         except OSError:
-            pass  # the next process translates again
+            if path is not None:  # a full disk
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            # The next process translates again.
 
 
 class Reads:
@@ -199,7 +207,9 @@ def _mark(value, values):
     if kind.__module__ == "numpy" and hasattr(value, "dtype") and hasattr(value, "ndim"):
         if value.ndim == 0:
             return (kind.__qualname__, repr(value))
-        return ("array", value.dtype.str, value.ndim, next(i for i, each in enumerate(values) if each is value))
+        # The default of a parameter is not among the values: its content is an argument of the call.
+        position = next((i for i, each in enumerate(values) if each is value), None)
+        return ("array", value.dtype.str, value.ndim, position)
     if kind.__module__.partition(".")[0] == "numpy":
         return (kind.__qualname__, repr(value))  # ufuncs and types
     # Only what such an object has under a name is read, which is noted by itself.
@@ -228,10 +238,11 @@ _stamps: list = []
 def _versions():
     """What the translation is made by: Python, NumPy, and this package with its library."""
     if not _stamps:
-        folder = os.path.join(os.path.dirname(__file__), "translate")
-        with os.scandir(folder) as files:
-            stamps = sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files
-                            if file.name.endswith(".py"))
+        package, stamps = os.path.dirname(__file__), []
+        for folder in (package, os.path.join(package, "translate")):
+            with os.scandir(folder) as files:
+                stamps += sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in files
+                                 if file.name.endswith(".py"))
         library = os.stat(_core.library_path())
         numpy = sys.modules.get("numpy")
         _stamps.append((_VERSION, sys.version, sys.flags.optimize, getattr(numpy, "__version__", ""), stamps,

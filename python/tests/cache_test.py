@@ -32,7 +32,9 @@ def f(x, i):
 """
 SETTINGS = "SHIFT = 100.0\nlimits = {'low': 1000}\n"
 RUN = """
-import json, sys
+import json, resource, sys
+if len(sys.argv) > 2:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
 import numpy as np
 import dhpvm
 from model import f
@@ -51,14 +53,14 @@ class Cached(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder, self.model, self.settings = Path(folder.name), MODEL, SETTINGS
 
-    def run_once(self, index=0):
+    def run_once(self, index=0, *largest_file):
         """The result of a process, and whether it has translated."""
         (self.folder / "model.py").write_text(self.model)
         (self.folder / "settings.py").write_text(self.settings)
         own = {**os.environ, "XDG_CACHE_HOME": str(self.folder / "caches"), "PYTHONDONTWRITEBYTECODE": "1"}
         own["PYTHONPATH"] = f"{self.folder}:{own.get('PYTHONPATH', '')}"
-        done = subprocess.run([sys.executable, "-c", RUN, str(index)], env=own, capture_output=True, text=True,
-                              check=False, timeout=100)
+        done = subprocess.run([sys.executable, "-c", RUN, str(index), *map(str, largest_file)], env=own,
+                              capture_output=True, text=True, check=False, timeout=100)
         self.assertEqual(done.returncode, 0, done.stderr)
         result, has_translated, text = json.loads(done.stdout)
         self.assertIn("fn f__0(x: [f64], i: i64", text)
@@ -117,6 +119,20 @@ class Cached(unittest.TestCase):
         self.assertEqual(self.run_once(), (1103.0, False))
         entry.chmod(0o666)
         self.assertEqual(self.run_once(), (1103.0, True))
+
+    def test_full_disk(self):
+        self.assertEqual(self.run_once(0, 100), (1103.0, True))
+        self.assertEqual([path.name for path in (self.folder / "caches" / "dhpvm").iterdir() if path.is_file()], [])
+        self.assertEqual(self.run_once(), (1103.0, True))
+        self.assertEqual(self.run_once(), (1103.0, False))
+
+    def test_arrays_as_defaults(self):
+        self.model = MODEL.replace("def f(x, i):", "def f(x, i, more=np.array([7.0])):").replace("OFFSETS[0]",
+                                                                                                 "more[0]")
+        self.assertEqual(self.run_once(), (1109.0, True))
+        self.assertEqual(self.run_once(), (1109.0, False))
+        self.model = self.model.replace("7.0", "8.0")
+        self.assertEqual(self.run_once(), (1110.0, False))
 
 
 if __name__ == "__main__":
