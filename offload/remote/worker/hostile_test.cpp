@@ -19,7 +19,9 @@
 #include "offload/remote/fabric/loopback.h"
 #include "offload/remote/fabric/noted.h"
 #include "offload/remote/worker/local_sessions.h"
+#include "offload/remote/worker/session_host.h"
 #include "offload/remote/worker/worker.h"
+#include "offload/remote/worker/worker_session.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -33,11 +35,96 @@ using Records = std::vector<wire::FromClient>;
 constexpr std::uint64_t kHost = 0;
 constexpr std::uint64_t kSim = 1;
 
+// Devices that open when the test says so, or not at all.
+class Gate : public Noted {
+ public:
+  void open(Status how) {
+    note([&] { opened_ = std::move(how); });
+  }
+  Status pass() {
+    return wait([&] { return opened_.has_value(); })
+               ? *opened_
+               : Status(Error(ErrorCode::kDeviceFailed, "the gate stays shut"));
+  }
+
+ private:
+  std::optional<Status> opened_;
+};
+
+// A session in the worker's process whose devices are behind a gate.
+class GatedSession final : public SessionHandle, private SessionHost {
+ public:
+  struct Surroundings {
+    Fabric& fabric;
+    Transport& transport;
+    std::vector<std::shared_ptr<Device>> devices;
+    std::vector<wire::Device> facts;
+    WorkerOptions options;
+    std::shared_ptr<Gate> gate;
+  };
+  GatedSession(const Surroundings& surroundings, SessionStart start)
+      : surroundings_(surroundings),
+        start_(std::move(start)),
+        session_(std::make_shared<WorkerSession>(static_cast<SessionHost&>(*this), start_.token, start_.place,
+                                                 start_.dial_bulk)) {}
+
+  Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) override {
+    return std::shared_ptr<Lane>(session_->attach(channel));
+  }
+  Result<std::shared_ptr<BulkHandler>> take_bulk(const std::shared_ptr<BulkLane>& lane) override {
+    DHPVM_TRY(session_->attach_bulk(lane));
+    session_->on_bulk_open();
+    return std::shared_ptr<BulkHandler>(session_);
+  }
+  Result<std::shared_ptr<Lane>> take_dialled_bulk(const std::shared_ptr<Channel>&) override {
+    return Error(ErrorCode::kProtocol, "clients dial here");
+  }
+  void move_to(const SessionPlace& place) override { session_->move_to(place); }
+  void announce_end() override { session_->announce_end(); }
+  void close(EndCause cause, const Error& reason) override { session_->close(cause, reason); }
+  const SessionFigures& figures() const override { return *figures_; }
+
+ private:
+  const WorkerOptions& options() const override { return surroundings_.options; }
+  const std::vector<wire::Device>& facts() const override { return surroundings_.facts; }
+  Status open_devices() override { return surroundings_.gate->pass(); }
+  const std::vector<std::shared_ptr<Device>>& devices() const override { return surroundings_.devices; }
+  const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
+  Fabric& fabric() override { return surroundings_.fabric; }
+  Transport& transport() override { return surroundings_.transport; }
+  void log(LogLevel, std::string_view) override {}
+  void on_client_gone(const ClientGone& gone) override { gone_ = gone; }
+  void on_session_ended(const Error&) override {
+    const auto ended = std::move(start_.ended);
+    ended(ClientGone(gone_));  // this is destroyed here
+  }
+
+  const Surroundings& surroundings_;
+  SessionStart start_;
+  ClientGone gone_{EndCause::kLost, Error(ErrorCode::kDeviceLost, ""), {}};
+  const std::shared_ptr<SessionFigures> figures_ = std::make_shared<SessionFigures>();
+  const std::shared_ptr<WorkerSession> session_;
+};
+
+class GatedSessions final : public SessionRunner {
+ public:
+  explicit GatedSessions(GatedSession::Surroundings surroundings) : surroundings_(std::move(surroundings)) {
+    for (const auto& device : surroundings_.devices) surroundings_.facts.push_back(facts_of(device->info()));
+  }
+  const std::vector<wire::Device>& devices() const override { return surroundings_.facts; }
+  Result<std::shared_ptr<SessionHandle>> begin(SessionStart start) override {
+    return std::shared_ptr<SessionHandle>(std::make_shared<GatedSession>(surroundings_, std::move(start)));
+  }
+
+ private:
+  GatedSession::Surroundings surroundings_;
+};
+
 // A worker on a network of its own, with its log.
 class Site : public Noted {
  public:
   explicit Site(WorkerLimits limits = {}, std::chrono::milliseconds deadline = 5000ms, bool with_key = false,
-                FaultPlan from_clients = {}) {
+                FaultPlan from_clients = {}, const std::shared_ptr<Gate>& gate = nullptr) {
     fabric_ = *load_fabric(DHPVM_FABRIC_FOLDER);
     if (with_key) identity_ = *fabric_->load_identity({SecretBytes(kKeyBytes, std::byte{7}), {}, {}, {}});
     here_ = network_.create_transport(std::move(from_clients));
@@ -54,7 +141,13 @@ class Site : public Noted {
     for (const auto& factory : {host_factory(pool), sim_factory(pool)}) {
       devices.push_back(*factory->open(factory->prefix()));
     }
-    auto runner = make_local_sessions(*fabric_, *there_, std::move(devices), options);
+    std::unique_ptr<SessionRunner> runner;
+    if (gate == nullptr) {
+      runner = make_local_sessions(*fabric_, *there_, std::move(devices), options);
+    } else {
+      runner = std::make_unique<GatedSessions>(
+          GatedSession::Surroundings{*fabric_, *there_, std::move(devices), {}, options, gate});
+    }
     worker_ = std::make_unique<Worker>(*there_, std::move(runner), std::move(options));
     address_ = *worker_->listen({"127.0.0.1", 0});
   }
@@ -399,6 +492,75 @@ TEST(Hostile, EverythingInItsTime) {
   EXPECT_TRUE(site.wait_sessions(0));
 }
 
+// ---- While devices open ---------------------------------------------------------------------------------------------
+
+// A worker whose devices wait, and a client that has been welcomed there.
+class EarlyFrames : public ::testing::Test {
+ protected:
+  explicit EarlyFrames() : client_(Client::greet(site_)) {}
+  ~EarlyFrames() override {
+    gate_->open({});
+    EXPECT_TRUE(site_.wait_sessions(0));
+  }
+  void dial_bulk() { client_->dial_bulk({client_->welcome_->token.begin(), client_->welcome_->token.end()}); }
+
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
+  Site site_{{}, 5000ms, false, {}, gate_};
+  const std::shared_ptr<Client> client_;
+};
+
+TEST_F(EarlyFrames, AreHandledInTheirOrder) {
+  client_->say({wire::CreateQueue{1, 1, kHost, false, "a queue"}, wire::Allocate{2, kHost, 2, 4096}});
+  dial_bulk();
+  for (wire::Id n = 3; n < 65; ++n) client_->say({wire::Allocate{n, kHost, n, 64}});
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(client_->ready_);
+  gate_->open({});
+  EXPECT_TRUE(client_->wait([&] { return client_->ready_ || client_->end_; }) && client_->ready_);
+  for (wire::Id n = 1; n < 65; ++n) EXPECT_EQ(client_->answer(n), "") << n;
+  EXPECT_TRUE(client_->is_served());
+  client_->leave();
+}
+
+TEST_F(EarlyFrames, AreLimited) {
+  for (int n = 0; n < 65; ++n) client_->say({wire::Ping{1}});
+  EXPECT_THAT(client_->end(), HasSubstr("does not wait until the session is ready"));
+}
+
+TEST_F(EarlyFrames, ThatAreHostileEndTheSession) {
+  client_->say(Bytes{std::byte{200}});
+  // Behind it nothing is done any more: not even this is answered.
+  client_->say({wire::CreateQueue{1, 1, kHost, false, "a queue"}});
+  dial_bulk();
+  gate_->open({});
+  EXPECT_THAT(client_->answer(1), HasSubstr("ended: "));
+}
+
+TEST_F(EarlyFrames, DataBeforeItsOperation) {
+  dial_bulk();
+  client_->send_run(Bytes(3, std::byte{0xff}), 16);
+  EXPECT_NE(client_->end(), "no end");
+}
+
+TEST_F(EarlyFrames, ClientLeavesAtOnce) {
+  client_->say({wire::Allocate{2, kHost, 2, 4096}});
+  client_->leave();
+}
+
+TEST_F(EarlyFrames, DevicesFailToOpen) {
+  client_->say({wire::Allocate{2, kHost, 2, 4096}});
+  dial_bulk();
+  gate_->open(Status(Error(ErrorCode::kDeviceFailed, "the cable is out")));
+  EXPECT_THAT(client_->answer(2), HasSubstr("the cable is out"));
+}
+
+TEST_F(EarlyFrames, WorkerStops) {
+  client_->say({wire::Allocate{2, kHost, 2, 4096}});
+  EXPECT_FALSE(site_.worker_->drain(std::chrono::steady_clock::now() + 50ms));
+  EXPECT_FALSE(client_->ready_);
+  client_->leave();
+}
+
 // ---- Limits ---------------------------------------------------------------------------------------------------------
 
 TEST(Hostile, QuotasOfASession) {
@@ -554,6 +716,7 @@ TEST(Hostile, LaunchesOutsideTheirMemory) {
       [](wire::Launch& l) { l.arrays[0].first = std::numeric_limits<std::int64_t>::min(); },
       [](wire::Launch& l) { l.arrays[0].first = 2; },
       [](wire::Launch& l) { l.arrays[1].span->bytes = 396; },
+      [](wire::Launch& l) { l.arrays[1] = {std::nullopt, 0, {0, 0, -1, {100, 1, 1}}}; },
       [](wire::Launch& l) {
         l.space = {{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}};
       },

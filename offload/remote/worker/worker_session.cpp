@@ -106,17 +106,16 @@ void WorkerSession::announce_end() {
 // ---- Records --------------------------------------------------------------------------------------------------------
 
 void WorkerSession::on_frame(ConstBytes frame) {
-  if (ended_) return;
   // A client that has been welcomed may name the devices at once.
   const bool is_early = greeted_ && is_served_ && !has_devices_;
-  if (!is_early) return handle_frame(frame);
+  if (!is_early || closed_for_) return handle_frame(frame);
   if (early_frames_.size() == kEarlyFrames)
     return close(EndCause::kProtocol, protocol_violation("it does not wait until the session is ready"));
   early_frames_.emplace_back(frame.begin(), frame.end());
 }
 
 void WorkerSession::handle_frame(ConstBytes frame) {
-  if (ended_) return;
+  if (ended_ || closed_for_) return;
   auto records = wire::read_from_client(frame);
   if (!records.ok()) return close(EndCause::kProtocol, std::move(records).error());
   for (wire::FromClient& record : *records) {
