@@ -118,7 +118,7 @@ class Judges:
 
 
 def parse_arguments(arguments):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     names = [executor.name for executor in [*run_programs.EXECUTORS, TWO_DEVICES] if executor.name not in LEFT_OUT]
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=20)
