@@ -218,6 +218,19 @@ kernel body dims 1
   EXPECT_TRUE(cannot_fail(3));
 }
 
+TEST(Footprint, LengthsFailForNullOnly) {
+  const bytecode::Module module = module_of(
+      "function body(i64, [f32]) registers 3 1\n  array.length p1, r0\n  load.f32 p2, r0, p0\n  "
+      "return\nend\n");
+  const Footprint footprint = analyse(module, module.kernels[0]);
+  ASSERT_EQ(footprint.accesses[0].kind, AccessKind::kLength);
+  codegen::KernelArray arrays[1] = {};
+  const LoopChunk chunk{{1, {0}, {5}}, {}, arrays};
+  EXPECT_TRUE(Ranges(footprint, chunk).cannot_fail(footprint.accesses[0])) << "a worker has no data";
+  arrays[0].shape.length = -1;
+  EXPECT_FALSE(Ranges(footprint, chunk).cannot_fail(footprint.accesses[0]));
+}
+
 // Results are copied back in whole elements: fields that the device does not write must be there.
 TEST(Footprint, ElementsAreOverwrittenWithAllTheirFields) {
   const auto overwrites = [](const std::string& stores) {
