@@ -89,8 +89,12 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
   }
   const std::string text = quoted(analysis_.diagnostics(), range);
   if (from->is(TypeKind::kNull)) {
-    error(range, "a '{}' cannot be null", target->name)
-        .help("declare it as `{}`", types().nullable(target)->name);
+    Diagnostic& diagnostic = error(range, "a '{}' cannot be null", target->name);
+    if (target->is(TypeKind::kFixedArray)) {
+      diagnostic.help("declare one, `var a: {};`, and give it", target->name);
+    } else {
+      diagnostic.help("declare it as `{}`", types().nullable(target)->name);
+    }
     return wrong(range);
   }
   Diagnostic& diagnostic = error(range, "'{}' expected, found '{}'", target->name, from->name);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions with fixed arrays as parameters: their bodies stand in place of their calls.
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -44,11 +46,54 @@ class Recursion {
   std::set<const hir::Function*> open_;
 };
 
+// Counts the bodies that stand in place of calls: where each function calls the next one twice, they double.
+class Bodies {
+ public:
+  explicit Bodies(Analysis& analysis) : analysis_(analysis) {}
+
+  std::uint64_t count(const hir::Function& function) {
+    const auto [known, fresh] = known_.try_emplace(&function, 0);
+    if (!fresh) return known->second;
+    std::uint64_t sum = 0;
+    const hir::Expr* last = nullptr;
+    hir::walk(
+        function.body,
+        [&](const hir::Expr& expr) {
+          if (expr.kind != ExprKind::kCall || !hir::is_part_of_callers(*expr.function) || sum > kMost)
+            return true;
+          sum += 1 + count(*expr.function);
+          last = &expr;
+          return true;
+        },
+        [](const hir::Stmt&) { return true; });
+    if (sum > kMost) {
+      analysis_
+          .error(analysis_.range_of(last),
+                 "functions with fixed arrays as parameters become a part of '{}' at more than {} calls",
+                 function.name, kMost)
+          .note(analysis_.range_of(*last->function), "'{}' is declared here", last->function->name)
+          .help("write a loop around fewer calls, or take an array such as `[f64]`");
+      sum = 0;  // said once
+    }
+    return known_[&function] = sum;
+  }
+
+ private:
+  // Compiling a function of so many bodies takes seconds.
+  static constexpr std::uint64_t kMost = 512;
+
+  Analysis& analysis_;
+  std::map<const hir::Function*, std::uint64_t> known_;
+};
+
 }  // namespace
 
 void check_fixed_parameters(Analysis& analysis) {
   Recursion recursion(analysis);
   for (const hir::Function* function : analysis.program().functions) recursion.check(*function);
+  if (analysis.diagnostics().has_errors()) return;
+  Bodies bodies(analysis);
+  for (const hir::Function* function : analysis.program().functions) bodies.count(*function);
 }
 
 std::optional<SourceRange> write_of_fixed(const Analysis& analysis, const hir::Function& function,

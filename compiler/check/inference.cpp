@@ -111,6 +111,9 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
     case ast::TypeKind::kArray:
       if (type->is(TypeKind::kArray)) unify(pattern->element, type->element, inference);
       return;
+    case ast::TypeKind::kFixedArray:
+      if (type->is(TypeKind::kFixedArray)) unify(pattern->element, type->element, inference);
+      return;
     case ast::TypeKind::kNullable:
       unify(pattern->element, type->is(TypeKind::kNullable) ? type->element : type, inference);
       return;
@@ -191,7 +194,10 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
   ready.resize(matched.size(), nullptr);
   bool good = true;
   const auto check = [&](std::size_t i) {
-    ready[i] = parts_.conversions.value(*matched[i], known_type(patterns[i], inference));
+    const Type* type = known_type(patterns[i], inference);
+    ready[i] = patterns[i]->kind == ast::TypeKind::kFixedArray
+                   ? parts_.conversions.operand_value(*matched[i], type)
+                   : parts_.conversions.value(*matched[i], type);
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);
   };

@@ -272,6 +272,10 @@ void LoopChecker::report_not_iterable(const Type* type, Range range) {
   } else if (nominal != nullptr && nominal->symbol->methods.contains("get")) {
     diagnostic.help(
         "if `get` takes positions from 0 to `len() - 1`, say so: `fn nth(i: i64) -> T => get(i);`");
+  } else if (nominal != nullptr && nominal->symbol->methods.contains("next")) {
+    diagnostic.help(
+        "an iterator is a struct with the methods `has_next() -> bool` and `next()`, which gives two fields: "
+        "the element, and the iterator behind it");
   } else if (nominal != nullptr) {
     diagnostic.help(
         "give it a method `iterate()` whose result can be, or the methods `len() -> i64` and `nth(i64)`");
