@@ -6,6 +6,7 @@
 namespace dhpvm::gc {
 namespace {
 
+constexpr std::size_t kSmallest = std::size_t{4} << 20;
 constexpr std::size_t kFirst = std::size_t{8} << 20;
 
 // A smaller share is marked in so little time that no size makes a difference.
@@ -46,7 +47,8 @@ void Nursery::minor_collected(std::size_t survived, std::size_t live) {
     return try_size(0);
   }
   // Hardly anything survives: what is used again while it is in the cache is used faster.
-  if (survived < bytes_ / 128) bytes_ = std::min(std::max(bytes_ / 2, kChoice.front().bytes), most_);
+  if (survived < bytes_ / 128) bytes_ = std::min(std::max(bytes_ / 2, kSmallest), most_);
+  if (survived > bytes_ / 8) bytes_ = std::min(std::max(bytes_, kFirst), most_);
 }
 
 void Nursery::full_collected(std::size_t promoted, std::size_t died) { dies_old_ = died > promoted / 4; }

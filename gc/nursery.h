@@ -3,7 +3,8 @@
 //
 // What survives a minor collection is old at once, so a larger nursery pays where objects die a little later than a
 // small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So sizes
-// are tried now and then, from the smallest up, and the smallest one is kept that does nearly as well as the best.
+// are tried now and then, from the first up, and the smallest one is kept that does nearly as well as the best. Below
+// the first there is one more, for programs of which hardly anything survives.
 #pragma once
 
 #include <array>
@@ -25,13 +26,13 @@ class Nursery {
   void full_collected(std::size_t promoted, std::size_t died);
 
  private:
-  static constexpr std::size_t kSizes = 5;
+  static constexpr std::size_t kSizes = 4;
   struct Size {
     std::size_t bytes;
     unsigned collections;  // of a trial: a small nursery says less about a program than a large one
   };
   static constexpr std::array<Size, kSizes> kChoice = {
-      {{4 << 20, 4}, {8 << 20, 2}, {16 << 20, 1}, {32 << 20, 1}, {64 << 20, 1}}};
+      {{8 << 20, 2}, {16 << 20, 1}, {32 << 20, 1}, {64 << 20, 1}}};
 
   std::size_t choices(std::size_t live) const;
   bool is_time_to_try(std::size_t choices) const;
