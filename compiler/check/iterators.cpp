@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/iterators.h"
 
+#include <algorithm>
 #include <string>
 
 #include "compiler/check/body_parts.h"
@@ -28,6 +29,14 @@ hir::Expr* IteratorLoops::value(const ast::Expr& expr) {
   const std::string name = "iterate_" + std::string(callee.name.text);
   const FunctionSymbol* const found = analysis_.library_method(basic(TypeKind::kStr), name);
   if (found == nullptr || found->declaration->parameters.size() != expr.arguments.size() + 1) return whole();
+  const auto& parameters = found->declaration->parameters;
+  const auto fits = [&](const ast::Argument& argument) {
+    return argument.name.empty() || std::ranges::any_of(parameters, [&](const ast::Parameter& parameter) {
+             return parameter.name.text == argument.name.text;
+           });
+  };
+  // What is wrong with the call is said of the method that it names.
+  if (!std::ranges::all_of(expr.arguments, fits)) return whole();
   E object = parts_.members.receiver(*callee.operands[0]);
   if (!object->type->is(TypeKind::kStr)) return parts_.calls.call_method(object, callee, expr, nullptr);
   ast::Expr other = callee;
