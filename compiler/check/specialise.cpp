@@ -86,8 +86,12 @@ class Specialiser {
           return true;
         },
         [&](const hir::Stmt& stmt) {
-          if (stmt.place != nullptr && stmt.place->kind == ExprKind::kLocal)
-            assigned_.insert(stmt.place->local);
+          if (stmt.place == nullptr || stmt.place->kind != ExprKind::kLocal) return true;
+          assigned_.insert(stmt.place->local);
+          if (stmt.value == nullptr || stmt.value->kind != ExprKind::kClosure) return true;
+          for (const hir::Capture& capture : stmt.value->function->captures) {
+            if (capture.outer == stmt.place->local) name_themselves_.insert(capture.outer);
+          }
           return true;
         });
   }
@@ -148,7 +152,7 @@ class Specialiser {
       }
       KnownValue* value = values_.find(*capture.value, context);
       if (value == nullptr || (value->target == nullptr && capture.inner->type->is(TypeKind::kFunction))) {
-        report_unknown(analysis_.range_of(capture.value), capture.inner->name);
+        report_unknown(analysis_.range_of(capture.value), *capture.value, capture.inner->name);
         return false;
       }
       inside.values[capture.inner] = values_.in_loop(*value, inside);
@@ -157,7 +161,12 @@ class Specialiser {
     statements(loop.body, inside);
   }
 
-  void report_unknown(SourceRange range, std::string_view name) {
+  void report_unknown(SourceRange range, const hir::Expr& closure, std::string_view name) {
+    if (closure.local != nullptr && name_themselves_.contains(closure.local)) {
+      analysis_.error(range, "a parallel loop cannot recurse: '{}' calls itself", name)
+          .help("write the recursion as a loop");
+      return;
+    }
     analysis_
         .error(range, "a parallel loop cannot call {}: which function it is, is not known when compiling",
                name.empty() ? "this closure" : fmt::format("'{}'", name))
@@ -180,7 +189,8 @@ class Specialiser {
       const bool is_missing = known[i] == nullptr || known[i]->target == nullptr;
       if (is_wanted && is_missing && expr.operands[i]->type->is(TypeKind::kFunction)) {
         const hir::Local* named = expr.operands[i]->local;
-        return report_unknown(analysis_.range_of(expr.operands[i]), named == nullptr ? "" : named->name);
+        return report_unknown(analysis_.range_of(expr.operands[i]), *expr.operands[i],
+                              named == nullptr ? "" : named->name);
       }
       any = any || known[i] != nullptr;
     }
@@ -351,6 +361,7 @@ class Specialiser {
   bool gave_up_ = false;
   std::map<const hir::Stmt*, Analysis::PendingKernel> in_templates_;
   std::set<const hir::Local*> assigned_;
+  std::set<const hir::Local*> name_themselves_;  // what closures that call themselves are assigned to
   std::map<const hir::Function*, bool> uses_values_;
 };
 
