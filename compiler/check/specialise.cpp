@@ -152,6 +152,8 @@ class Specialiser {
       }
       KnownValue* value = values_.find(*capture.value, context);
       if (value == nullptr || (value->target == nullptr && capture.inner->type->is(TypeKind::kFunction))) {
+        // Its calls in the loop are reported once more, in the same words.
+        if (name_themselves_.contains(capture.value->local)) name_themselves_.insert(capture.inner);
         report_unknown(analysis_.range_of(capture.value), *capture.value, capture.inner->name);
         return false;
       }
