@@ -126,7 +126,8 @@ Status LaunchGuard::check_shape(const ArrayArgument& array, std::size_t number) 
     return error(ErrorCode::kInvalidArgument, "array {} of a launch {}", number, what);
   };
   if (array.shape.length < 0) {
-    const bool nothing = array.shape.length == -1 && array.shape.readable == 0 && array.shape.writable == 0;
+    // Checked indices vouch for elements, and an array that is not there has no dimensions that an index is in.
+    const bool nothing = array.shape == codegen::ArrayShape{.length = -1};
     return nothing ? Status() : refused("has a negative length");
   }
   if (array.shape.readable < 0 || array.shape.readable > array.shape.length || array.shape.writable < 0 ||
