@@ -33,7 +33,7 @@ def renamed(text):
 
 
 def compiler_of(build):
-    """The words that compile the model's room, without a file and its output; a build may compile several files at once."""
+    """The words that compile the model's room, without a file and its output."""
     commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
     command = next(entry for entry in commands if "/dhpvm_offload_devices.dir/" in entry["command"])
     words = shlex.split(command["command"])
