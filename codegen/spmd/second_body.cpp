@@ -43,7 +43,7 @@ bool can_be_early(const Value* value, unsigned depth) {
 }
 
 bool goes_up(const llvm::Type& type, Shape shape) {
-  if (!shape.is_affine() || shape.stride() <= 0) return false;
+  if (type.isIntegerTy(1) || !shape.is_affine() || shape.stride() <= 0) return false;
   const std::uint64_t largest = ~std::uint64_t{0} >> (65 - type.getIntegerBitWidth());
   return static_cast<std::uint64_t>(shape.stride()) <= largest / kMostLanes;
 }
