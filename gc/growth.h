@@ -25,7 +25,8 @@ class Growth {
 
  private:
   double factor_;
-  std::size_t wanted_ = 0;
+  // Until a collection has told its cost, as much as any heap may: most programs end before that.
+  std::size_t wanted_ = std::size_t{32} << 20;
   Clock::time_point last_end_ = Clock::now();
 };
 

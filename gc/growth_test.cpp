@@ -22,7 +22,7 @@ std::size_t settled(std::size_t live, milliseconds step, milliseconds pause) {
   return growth.bytes(live);
 }
 
-TEST(Growth, BeginsSmall) { EXPECT_EQ(Growth(1.0).bytes(0), 8 * kMiB); }
+TEST(Growth, BeginsAtTheBoundOfSmallHeaps) { EXPECT_EQ(Growth(1.0).bytes(0), 32 * kMiB); }
 
 TEST(Growth, FollowsTheCostOfCollections) {
   // Collections of 10 ms, each 400 ms: a fortieth.
