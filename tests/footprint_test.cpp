@@ -428,7 +428,7 @@ TEST(Footprints, ClosedAndNullArraysAreNotProven) {
   EXPECT_EQ(loop.unproven(loop.chunk({{0, 10}})), 0);
   loop.arrays[0].shape.writable = 0;
   EXPECT_GT(loop.unproven(loop.chunk({{0, 10}})), 0);
-  loop.arrays[0] = {};
+  loop.arrays[0] = {.data = nullptr, .shape = {.length = -1}};
   EXPECT_EQ(loop.unproven(loop.chunk({{0, 10}})), 3);
 }
 
