@@ -114,12 +114,15 @@ TEST_F(Workers, ShareALoopWithTheHost) {
   const Worker two = start();
   const Engine engine = client({one.addresses()[0], two.addresses()[0]});
   const Isolate all = isolate(engine, Policy::kFastest);
-  EXPECT_EQ(shared(all, 4), expected);
-  const std::string story = all.explain_loops();
-  EXPECT_NE(story.find("ran on host and remote/" + one.addresses()[0] + "/host and remote/" +
-                       two.addresses()[0] + "/host"),
-            std::string::npos)
-      << story;
+  const std::string all_three =
+      "ran on host and remote/" + one.addresses()[0] + "/host and remote/" + two.addresses()[0] + "/host";
+  std::string story;
+  // One that is slow for a moment, on a busy machine, is left out for as long.
+  for (int round = 0; round < 20 && story.find(all_three) == std::string::npos; ++round) {
+    EXPECT_EQ(shared(all, 4), expected);
+    story = all.explain_loops();
+  }
+  EXPECT_NE(story.find(all_three), std::string::npos) << story;
   EXPECT_NE(story.find("policy fastest decided at last: sharing it is expected to be quicker"),
             std::string::npos)
       << story;
