@@ -8,7 +8,6 @@
 
 namespace dhpvm::compiler {
 
-using hir::ExprKind;
 using hir::StmtKind;
 
 // Whether the call is one of a value's method, by its syntax: not of a function of a module, or of a type.

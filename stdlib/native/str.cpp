@@ -41,8 +41,8 @@ class Hash {
   std::uint64_t finish(std::string_view last) {
     const std::size_t size = last.size();
     if (size >= 4) {
-      take(word_at<std::uint32_t>(last.data()) | std::uint64_t{word_at<std::uint32_t>(last.data() + size - 4)}
-                                                     << 32);
+      take(word_at<std::uint32_t>(&last[0]) | std::uint64_t{word_at<std::uint32_t>(last.data() + size - 4)}
+                                                  << 32);
     } else if (size > 0) {
       const auto byte = [&](std::size_t n) { return std::uint64_t{static_cast<unsigned char>(last[n])}; };
       take(byte(0) | byte(size / 2) << 8 | byte(size - 1) << 16);
