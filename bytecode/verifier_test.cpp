@@ -477,7 +477,7 @@ TEST(Verifier, RefusesBadTypes) {
   }
 }
 
-// What the kernels below take and call.
+// The parameters and functions of the kernels below.
 constexpr std::string_view kKernelTypes =
     "type struct Flat\nfield x: f32\ntype struct Deep\nfield s: str\n"
     "type array [f64]: f64\ntype array [Flat]: Flat\ntype array [Deep]: Deep\ntype array [str]: str\n"

@@ -58,7 +58,7 @@ if(DHPVM_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "DHPVM_FUZZ needs clang for its libFuzzer; this compiler is ${CMAKE_CXX_COMPILER_ID}.")
   endif()
-  # What bytes are compared with guides a fuzzer in the rooms that read them; elsewhere that tracing only costs time.
+  # Traced comparisons guide a fuzzer in the rooms that read bytes; elsewhere tracing only costs time.
   target_compile_options(dhpvm_flags INTERFACE -fsanitize=fuzzer-no-link
                          $<$<NOT:$<BOOL:$<TARGET_PROPERTY:DHPVM_READS_BYTES>>>:-fno-sanitize-coverage=trace-cmp>)
 endif()

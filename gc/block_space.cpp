@@ -134,7 +134,7 @@ void BlockSpace::sweep_all() {
   unswept_granules_ = 0;
 }
 
-// What two threads have marked at once was counted twice: the excess goes when all blocks are swept.
+// Objects that two threads have marked at once were counted twice: the excess goes when all blocks are swept.
 void BlockSpace::sweep(BlockIndex block) {
   const std::size_t before = info(block).free_granules;
   count_free_of(block);
@@ -294,7 +294,7 @@ void BlockSpace::finish_minor(std::size_t marked) {
   }
   touched_.clear();
   for (Queue& queue : queues_) queue.offered = 0;
-  // What is filled or poisoned is found by those who use it after its death.
+  // Dead objects are filled or poisoned at once, so that a use after death is found.
   if (scribble_ || kPoisoning) sweep_all();
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t kLeastBound = 32 * kMiB;
 // A small heap may double before it is collected as a whole; a large one grows by half, which costs some more
 // collections and keeps a program with 256 MiB of live objects within 400 MiB.
 constexpr std::size_t kMayDouble = 128 * kMiB;
-// Of the program's time, for full collections.
+// The share of the program's time that full collections may take.
 constexpr double kShare = 1.0 / 40;
 // One measurement may be wrong: another program may have had the processor.
 constexpr double kMostChange = 4;

@@ -17,7 +17,7 @@ class Growth {
   // `factor` scales the bound.
   explicit Growth(double factor) : factor_(factor) {}
 
-  // What a heap with `live` bytes may grow by.
+  // The bytes that a heap with `live` bytes may grow by.
   std::size_t bytes(std::size_t live) const;
 
   // After a full collection that was due, of a heap that had grown by `grown` bytes since the last one.

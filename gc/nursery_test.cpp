@@ -73,7 +73,7 @@ TEST(Nursery, FollowsAProgramThatChanges) {
 }
 
 TEST(Nursery, IsSmallOnlyWhereHardlyAnythingSurvives) {
-  // Of a small heap, for which no other size is tried: it grows first, and then replaces its objects.
+  // A small heap, for which no other size is tried, grows first and then replaces its objects.
   Nursery nursery(0, 0);
   const auto run_small = [&](int collections, double share) {
     for (int i = 0; i < collections; ++i)

@@ -37,7 +37,7 @@ COLUMNS = (1, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 67, 129)
 INNER = (0, 1, 2, 8, 15, 16, 17, 33, 64, 67, 129)
 LONG_INNER = (255, 257, 2047, 2049, 4097, 8191, 8193)
 
-# What conditions compare indices with, and the indices of neighbours, kept inside.
+# The bounds that conditions compare indices with, and the indices of neighbours, kept inside.
 BOUNDS = ("0", "1", "7", "cols - 1", "cols - 1", "cols / 2", "rows - 1", "n")
 NEIGHBOURS = ("math.max(j - 1, 0)", "math.min(j + 1, cols - 1)", "math.clamp(j - 2, 0, cols - 1)", "((j + 1) % cols)",
               "(if j == 0 { cols - 1 } else { j - 1 })")

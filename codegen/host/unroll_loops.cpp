@@ -161,7 +161,7 @@ class CopyInFront {
     return copy == nullptr ? value : copy;
   }
 
-  // What leaves the loop by a check, leaves the copy for the same place; the end is not reached in the copy.
+  // A check that leaves the loop leaves the copy for the same place; the end is not reached in the copy.
   void leave_for_same_places() {
     for (BasicBlock* block : loop_.blocks()) {
       auto* const copy = llvm::cast<BasicBlock>(copy_of(block));

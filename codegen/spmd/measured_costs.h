@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler of kernels knows of processors: costs, and thresholds that were found by measurement, in one table.
+// The cost model of processors for kernels: costs, and thresholds that were found by measurement, in one table.
 // A constant that belongs here names the measurement that it comes from; decisions 10, 12 and 51 have more of them.
 #pragma once
 

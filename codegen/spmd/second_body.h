@@ -38,7 +38,7 @@ class SecondBody {
   // In front of both bodies.
   llvm::IRBuilder<>& builder() { return builder_; }
   llvm::ArrayRef<llvm::BasicBlock*> blocks() const { return copied_; }
-  // What stands for `value` in the second body.
+  // The value that stands for `value` in the second body.
   llvm::Value* copy_of(llvm::Value* value) const;
   // A copy, in front, of what `value` is computed from; it can_be_early.
   llvm::Value* early(llvm::Value* value);

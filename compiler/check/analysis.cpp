@@ -182,7 +182,7 @@ void Analysis::drop_unreachable() {
         },
         [](const hir::Stmt&) { return true; });
   }
-  // What takes fixed arrays stands in the functions that call it.
+  // A function that takes fixed arrays is inlined into its callers.
   std::erase_if(program_.functions, [&](const hir::Function* function) {
     return !reached.contains(function) || hir::is_part_of_callers(*function);
   });

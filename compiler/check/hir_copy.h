@@ -13,7 +13,7 @@ class HirCopy {
  public:
   explicit HirCopy(Analysis& analysis) : analysis_(analysis) {}
 
-  // A function with the same body and parameters. What was captured has no place yet: see local().
+  // A function with the same body and parameters. Captured variables have no place yet: see local().
   hir::Function& function(const hir::Function& original);
   // The variable of the copy in place of `original`; a new one at the first time. No copy is captured by reference.
   hir::Local* declare(const hir::Local* original);

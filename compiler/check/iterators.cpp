@@ -34,7 +34,7 @@ hir::Expr* IteratorLoops::value(const ast::Expr& expr) {
              return parameter.name.text == argument.name.text;
            });
   };
-  // What is wrong with the call is said of the method that it names.
+  // Errors of the call name the method that was written.
   if (!std::ranges::all_of(expr.arguments, fits)) return whole();
   E object = parts_.members.receiver(*callee.operands[0]);
   if (!object->type->is(TypeKind::kStr)) return parts_.calls.call_method(object, callee, expr, nullptr);

@@ -71,7 +71,7 @@ KnownValue* KnownValues::part(KnownValue& whole, std::uint32_t index) {
   return &made;
 }
 
-// What holds a value of a loop or copy: a variable that is added to its captures or parameters.
+// Holds a value of a loop or copy: a variable that is added to its captures or parameters.
 hir::Local* KnownValues::holder(KnownValue& value, SourceRange range) {
   if (value.local != nullptr) return value.local;
   value.local = &analysis_.program().local_arena.emplace_back();

@@ -61,7 +61,7 @@ class KnownValues {
  public:
   explicit KnownValues(Analysis& analysis) : analysis_(analysis) {}
 
-  // What an expression is; null when it is no closure or object, or not known.
+  // The known value of an expression; null when it is no closure or object, or not known.
   KnownValue* find(hir::Expr& expr, KnownContext& context);
   KnownValue* part(KnownValue& whole, std::uint32_t index);
   // Reads a number or an array.

@@ -274,7 +274,7 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   help_with_member(diagnostic, type, name, all);
 }
 
-// What to write in place of a member that `type` has not, of all that it has.
+// Suggests one of `all` members of `type` for a name that it does not have.
 void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, const ast::Name& name,
                                      const std::vector<std::string_view>& all) {
   const Nominal* nominal = analysis_.nominal(type);

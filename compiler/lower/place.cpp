@@ -106,8 +106,8 @@ Place PlaceLowering::resolve_fixed(const Expr& e) {
   return place;
 }
 
-// The position in a fixed array of rank 2. What lies behind its end is found by the access; what lies behind the end of
-// a row, here.
+// The position in a fixed array of rank 2. The access finds an index behind the end of the array; an index behind the
+// end of a row is found here.
 Register PlaceLowering::fixed_position(const Expr& e) {
   const Type* type = e.local->type;
   const Register row = scalar(*e.operands[0]);

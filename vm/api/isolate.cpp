@@ -58,7 +58,7 @@ std::vector<std::string> common_folders(const std::vector<std::string>& one,
   return common;
 }
 
-// What both permit.
+// The rights that both permit.
 SystemRights common_rights(const SystemRights& one, const SystemRights& other) {
   return {common_folders(one.read, other.read), common_folders(one.write, other.write),
           one.environment && other.environment, one.run && other.run};
@@ -199,7 +199,7 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
                  "the program has no function main, in which it would begin: fn main() { ... }");
   const bytecode::Signature& signature = module.functions[module.entry].signature;
 
-  // Of the call, also if it reloads the isolate.
+  // The state of this call, also if the call reloads the isolate.
   const std::shared_ptr<detail::IsolateState> state = state_;
   state->exit_code.reset();
   const detail::Target target{state, module.entry, {}};

@@ -70,7 +70,7 @@ TEST(Reload, RefusesWhatDoesNotFit) {
   const Engine foreign({.code_cache = false});
   EXPECT_EQ(isolate.reload(compiled(foreign, kOld)).error().code(), ErrorCode::kInvalidArgument);
   EXPECT_EQ(need(answer()), 1);
-  // What nobody has asked for may change.
+  // Functions that nobody has asked for may change.
   EXPECT_TRUE(isolate.reload(compiled(engine, "fn answer() -> i64 => 5;")).ok());
   EXPECT_EQ(need(answer()), 5);
 }
@@ -102,7 +102,7 @@ TEST(Reload, CallsUnderWayEndInTheOldCode) {
   EXPECT_EQ(need((*step)(2)), 10);
 }
 
-// What is said of a call goes to the code that runs it.
+// Requests about a call reach the code that runs it.
 TEST(Reload, OldCodeExitsAndIsInterrupted) {
   Engine engine({.code_cache = false});
   std::optional<Isolate> isolate;

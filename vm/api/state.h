@@ -74,7 +74,7 @@ struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateS
   std::chrono::nanoseconds main_time{0};
   IsolateOptions options = {};                 // for Isolate::reload
   std::vector<std::weak_ptr<Target>> targets;  // that a reload turns to the new code
-  // What this one has replaced, as long as calls run there.
+  // The states that this one has replaced, as long as calls run in them.
   std::vector<std::shared_ptr<IsolateState>> replaced;
 };
 

@@ -124,7 +124,7 @@ class ChunkBoard {
   std::vector<IterationSpace> boxes_;  // none is empty
   std::uint64_t rows_left_ = 0;        // in all of them
   std::vector<PartState> parts_;
-  // Of the parts that are here, as each was when it was looked at last.
+  // Totals over the parts that are here, as each was when it was looked at last.
   double rates_ = 0;
   double quickest_ = 0;
   std::size_t here_ = 0;
