@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chooses the bytes that are allocated between two minor collections.
 //
-// Objects that survive a minor collection are old at once, so a larger nursery pays where objects die a little later than a
-// small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So sizes
-// are tried now and then, from the first up, and the smallest one is kept that does nearly as well as the best. Below
-// the first there is one more, for programs of which hardly anything survives.
+// Objects that survive a minor collection are old at once, so a larger nursery pays where objects die a little later
+// than a small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So
+// sizes are tried now and then, from the first up, and the smallest one is kept that does nearly as well as the best.
+// Below the first there is one more, for programs of which hardly anything survives.
 #pragma once
 
 #include <array>
