@@ -93,7 +93,7 @@ function(dhpvm_test_flags target)
   endif()
 endfunction()
 
-# dhpvm_common_headers(TARGET ROOM|TESTS|TOOL): TARGET reads the headers that most files include from a precompiled one,
+# dhpvm_common_headers(TARGET ROOM|COLD|TESTS|TOOL): TARGET reads the headers that most files include from a precompiled one,
 # which all targets of its sort share. A folder says in DHPVM_FOLDER_HEADERS what else its files include, and in
 # DHPVM_FOLDER_LIBRARY where that comes from.
 function(dhpvm_common_headers target of)
@@ -108,7 +108,7 @@ function(dhpvm_common_headers target of)
       set(tested GTest::gtest)
     endif()
     # Executables and libraries are compiled with different flags.
-    if(of STREQUAL "ROOM")
+    if(of STREQUAL "ROOM" OR of STREQUAL "COLD")
       add_library(${shared} OBJECT EXCLUDE_FROM_ALL "${source}")
     else()
       add_executable(${shared} EXCLUDE_FROM_ALL "${source}")
@@ -117,12 +117,14 @@ function(dhpvm_common_headers target of)
     dhpvm_link(${shared} PRIVATE dhpvm_flags ${DHPVM_FOLDER_LIBRARY} ${tested})
     if(of STREQUAL "TESTS")
       dhpvm_test_flags(${shared})
+    elseif(of STREQUAL "COLD")
+      target_compile_options(${shared} PRIVATE -O0)
     endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
-# dhpvm_one_go(TARGET ROOM|TESTS|TOOL): the files of TARGET are compiled together, except those that cannot be.
+# dhpvm_one_go(TARGET ROOM|COLD|TESTS|TOOL): the files of TARGET are compiled together, except those that cannot be.
 function(dhpvm_one_go target of)
   if(NOT DHPVM_ONE_GO)
     return()
@@ -148,14 +150,20 @@ function(dhpvm_link target scope)
   endforeach()
 endfunction()
 
-# dhpvm_room(NAME SOURCES a.cpp ... DEPS base ... [READS_BYTES]): the static library dhpvm_NAME. READS_BYTES: it reads
-# what others wrote, and fuzzers look for the constants that it compares bytes with.
+# dhpvm_room(NAME SOURCES a.cpp ... DEPS base ... [READS_BYTES] [COLD]): the static library dhpvm_NAME, built if something
+# uses it. READS_BYTES: it reads what others wrote, and fuzzers look for the constants that it compares bytes with. COLD:
+# tests spend little time in it, so that sanitizers need not optimise it, which is two fifths of the time of compiling it.
 function(dhpvm_room name)
-  cmake_parse_arguments(ROOM "READS_BYTES" "" "SOURCES;DEPS" ${ARGN})
-  add_library(dhpvm_${name} STATIC ${ROOM_SOURCES})
+  cmake_parse_arguments(ROOM "READS_BYTES;COLD" "" "SOURCES;DEPS" ${ARGN})
+  add_library(dhpvm_${name} STATIC EXCLUDE_FROM_ALL ${ROOM_SOURCES})
   set_target_properties(dhpvm_${name} PROPERTIES DHPVM_READS_BYTES ${ROOM_READS_BYTES})
   dhpvm_link(dhpvm_${name} PUBLIC dhpvm_flags ${ROOM_DEPS})
-  dhpvm_one_go(dhpvm_${name} ROOM)
+  if(ROOM_COLD AND DHPVM_SANITIZE)
+    target_compile_options(dhpvm_${name} PRIVATE -O0)
+    dhpvm_one_go(dhpvm_${name} COLD)
+  else()
+    dhpvm_one_go(dhpvm_${name} ROOM)
+  endif()
 endfunction()
 
 # dhpvm_listed_folders(NAMES SOURCES FILE): the folders that FILE lists, a line X(NAME) each, and the sources in them that
@@ -175,12 +183,13 @@ function(dhpvm_listed_folders names sources file)
 endfunction()
 
 # dhpvm_unit_test(NAME SOURCES x_test.cpp ... DEPS room ... [THREADS]): one GoogleTest program, one ctest entry.
-# THREADS marks a test of code that several threads run at once: those also run under ThreadSanitizer in CI.
+# THREADS marks a test of code that several threads run at once: those also run under ThreadSanitizer in CI. THOROUGH: it
+# does much more where it is optimised, and belongs to a build without the other unit tests, too.
 function(dhpvm_unit_test name)
-  if(NOT DHPVM_TESTS)
+  cmake_parse_arguments(TEST "THREADS;THOROUGH" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT DHPVM_TESTS OR NOT (DHPVM_UNIT_TESTS OR TEST_THOROUGH))
     return()
   endif()
-  cmake_parse_arguments(TEST "THREADS" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   dhpvm_link(${name} PRIVATE ${TEST_DEPS} dhpvm_flags GTest::gtest_main)
   dhpvm_test_flags(${name})
