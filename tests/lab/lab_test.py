@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -166,6 +167,39 @@ class Lab(unittest.TestCase):
         self.assertEqual(done.returncode, EXIT_USER)
         self.assertIn("nowhere", done.stderr)
 
+    def test_patience_with_processes_that_get_no_processor(self):
+        usual, starved = leftovers.PATIENCE, leftovers.starved
+        self.addCleanup(setattr, leftovers, "PATIENCE", usual)
+        self.addCleanup(setattr, leftovers, "starved", starved)
+        leftovers.PATIENCE = 0.05
+        for share, is_awaited in ((0.9, True), (0, False)):
+            begin = time.monotonic()
+            leftovers.starved = lambda pids, share=share, begin=begin: share * (time.monotonic() - begin)
+            self.assertEqual(leftovers.wait(lambda begin=begin: time.monotonic() > begin + 0.15), is_awaited)
+        leftovers.starved = lambda _: time.monotonic()
+        self.assertFalse(leftovers.wait(lambda: False), "in the end it gives up")
+
+    def test_starved_processes_are_seen(self):
+        one = {min(os.sched_getaffinity(0))}
+        pids = []
+        for _ in range(2):
+            process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            self.addCleanup(process.wait)
+            self.addCleanup(process.kill)
+            os.sched_setaffinity(process.pid, one)
+            pids.append(process.pid)
+        self.assertTrue(leftovers.wait(lambda: leftovers.starved(pids) > 0.02))
+        self.assertRegex(leftovers.states_of(pids), f"process {pids[0]}, thread {pids[0]} .*: R .*, waited 0\\.")
+
+    def test_processors_are_given_back(self):
+        process = Process(Actor("slow", [], is_worker=True, share=0.5), "slow", self.folder, None)
+        process.start(["sleep", "60"])
+        self.addCleanup(process.end)
+        while len(os.sched_getaffinity(process.process.pid)) > 1:
+            time.sleep(0.01)
+        process.release()
+        self.assertEqual(os.sched_getaffinity(process.process.pid), os.sched_getaffinity(0))
+
     def test_random_scenarios_repeat(self):
         for seed in range(1, 200):
             text = Generator(seed).text()
@@ -179,8 +213,10 @@ if __name__ == "__main__":
     del sys.argv[at : at + 2]
     # The modules of a folder, or of the packed program.
     sys.path.insert(0, LAB)
+    import leftovers
+    from processes import Process
     from random_scenario import Generator
-    from scenario import BadScenario, parse
+    from scenario import Actor, BadScenario, parse
     from system import namespaces_are_allowed
 
     unittest.main()

@@ -101,7 +101,7 @@ def serve(experiment, worker, name):
     client.start(
         [experiment.tool, *experiment.security([]), "--explain-offload", f"--device=remote/{worker.address}", str(path)]
     )
-    leftovers.wait(lambda: not client.runs())
+    leftovers.wait(lambda: not client.runs(), lambda: client.family() + worker.family())
     code = client.process.returncode
     client.end()
     if (code, client.out()) != (0, PROBED) or "ran on remote/" not in client.errors():

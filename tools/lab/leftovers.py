@@ -11,37 +11,78 @@ from pathlib import Path
 
 from processes import MARK, parents
 
-PATIENCE = 20.0  # seconds for what takes a moment on a machine that is busy
-TICK = 0.005
+PATIENCE = 20.0  # seconds for what takes a moment
+# The time for which processes wait for a processor is added, up to this many times the patience in all.
+MOST = 4
+TICK, LONGEST_TICK = 0.005, 0.05
 # A worker opens a few things once, such as libraries and what lies under its log.
 SPARE_DESCRIPTORS = 4
 SOCKET_STATES = {"01": "connected", "0A": "listening"}
 
 
-def wait(condition):
-    """Whether it became true in time."""
-    deadline = time.monotonic() + PATIENCE
+def wait(condition, processes=list):
+    """Whether it became true in time. While one of these processes, given as a function, waits for a processor, time
+    stands still: on a machine that is busy enough, minutes pass before a process has run for a moment."""
+    begin = time.monotonic()
+    before = None
     while not condition():
-        if time.monotonic() > deadline:
+        passed = time.monotonic() - begin
+        if before is None:
+            before = starved(processes())
+        elif passed > PATIENCE and passed - PATIENCE > min(starved(processes()) - before, (MOST - 1) * PATIENCE):
             return False
-        time.sleep(TICK)
+        time.sleep(min(TICK + passed / 20, LONGEST_TICK))
     return True
+
+
+def starved(pids):
+    """The seconds for which the threads of these processes have waited for a processor, of the thread that has waited
+    longest."""
+    found = 0
+    for thread in threads_of(pids):
+        try:
+            found = max(found, int((thread / "schedstat").read_text(encoding="utf-8").split()[1]))
+        except (OSError, IndexError):
+            pass
+    return found / 1e9
+
+
+def threads_of(pids):
+    """Their folders below /proc."""
+    return [thread for pid in pids for thread in sorted(Path(f"/proc/{pid}/task").glob("[0-9]*"))]
 
 
 def of_sessions(worker):
     """Sessions whose clients have ended."""
-    if not wait(lambda: not worker.runs() or not worker.sessions_open()):
-        return [f"{worker.name}: sessions {', '.join(sorted(worker.sessions_open()))} have not ended"]
+    if not wait(lambda: not worker.runs() or not worker.sessions_open(), worker.family):
+        still = ", ".join(sorted(worker.sessions_open()))
+        return [f"{worker.name}: sessions {still} have not ended\n{states_of(worker.family())}"]
     # One waits for the next session, if it could be started.
-    if not wait(lambda: not worker.runs() or len(worker.sessions()) <= 1):
+    if not wait(lambda: not worker.runs() or len(worker.sessions()) <= 1, worker.family):
         return [f"{worker.name}: {len(worker.sessions())} processes of sessions, and no session"]
     if worker.usual is None:
         return []
     most = worker.usual + SPARE_DESCRIPTORS
-    if worker.runs() and not wait(lambda: worker.descriptors() <= most):
+    if worker.runs() and not wait(lambda: worker.descriptors() <= most, worker.family):
         named = [os.readlink(path) for path in Path(f"/proc/{worker.process.pid}/fd").iterdir()]
         return [f"{worker.name}: {len(named)} descriptors, after {worker.usual} before: {', '.join(sorted(named))}"]
     return []
+
+
+def states_of(pids):
+    """What these processes do: a line for each thread, with its state, what it waits for in the kernel, and the seconds
+    that it has run, and has waited for a processor."""
+    lines = []
+    for thread in threads_of(pids):
+        try:
+            name, rest = (thread / "stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)
+            waits = (thread / "wchan").read_text(encoding="utf-8", errors="replace")
+            ran, waited = (thread / "schedstat").read_text(encoding="utf-8").split()[:2]
+        except OSError:
+            continue
+        of = f"process {thread.parent.parent.name}, thread {thread.name} {name.partition('(')[2]}"
+        lines.append(f"{of}: {rest.split()[0]} {waits}, ran {int(ran) / 1e9:.2f} s, waited {int(waited) / 1e9:.2f} s")
+    return "\n".join(lines)
 
 
 def of_ending(worker):
@@ -52,7 +93,7 @@ def of_ending(worker):
     # A second one would not wait for those that are asked to leave.
     if not worker.is_ending:
         worker.process.send_signal(signal.SIGTERM)
-    if not wait(lambda: not worker.runs()):
+    if not wait(lambda: not worker.runs(), worker.family):
         return [f"{worker.name} has not ended after SIGTERM:\n{worker.errors()}"]
     if worker.process.returncode != 0 and not worker.was_harmed:
         return [f"{worker.name} ended with code {worker.process.returncode} after SIGTERM:\n{worker.errors()}"]
@@ -70,7 +111,7 @@ def of_processes(known, alone):
             return [pid for pid in parents() if pid != own and pid not in known]
         return [pid for pid, parent in parents().items() if parent == own and pid not in known and is_marked(pid)]
 
-    if wait(lambda: not left()):
+    if wait(lambda: not left(), left):
         return []
     return [f"process {pid} is left: {command_of(pid)}" for pid in left()]
 

@@ -22,14 +22,25 @@ DISK = 1 << 20  # bytes of a disk that can be filled
 def parents():
     """The number of each process's parent, by its own."""
     found = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    for name in filter(str.isdecimal, os.listdir("/proc")):
         try:
-            state, parent = path.read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()[:2]
+            with open(f"/proc/{name}/stat", "rb") as file:
+                state, parent = file.read().rsplit(b")", 1)[1].split()[:2]
         except OSError:
             continue
-        if state != "Z":
-            found[int(path.parent.name)] = int(parent)
+        if state != b"Z":
+            found[int(name)] = int(parent)
     return found
+
+
+def bind(pids, processors):
+    """Lets these processes, and what they will start, run on these processors only."""
+    for pid in pids:
+        try:
+            for thread in os.listdir(f"/proc/{pid}/task"):
+                os.sched_setaffinity(int(thread), processors)
+        except OSError:
+            pass
 
 
 def free_port():
@@ -161,18 +172,19 @@ class Process:
             self.slowing.start()
 
     def pulse(self):
-        one = {min(os.sched_getaffinity(0))}
+        usual = os.sched_getaffinity(0)
+        bound = set()
         while self.share < 1 and self.runs():
-            for pid in self.family():
-                try:
-                    os.sched_setaffinity(pid, one)
-                except ProcessLookupError:
-                    pass
+            family = set(self.family())
+            bind(family - bound, {min(usual)})
+            bound = family
             if not self.is_stopped:
                 self.signal_all(signal.SIGCONT)
             time.sleep(PULSE * self.share)
             self.signal_all(signal.SIGSTOP)
             time.sleep(PULSE * (1 - self.share))
+        if self.runs():
+            bind(self.family(), usual)
         if not self.is_stopped:
             self.signal_all(signal.SIGCONT)
         self.slowing = None
@@ -203,8 +215,9 @@ class Process:
     def release(self):
         """Ends what events have begun: it runs, at its full speed, with descriptors and space on its disk."""
         self.share = 1.0
-        if self.slowing is not None:
-            self.slowing.join()
+        slowing = self.slowing
+        if slowing is not None:
+            slowing.join()
         if self.is_stopped:
             self.go_on()
         if self.runs():
