@@ -2,6 +2,7 @@
 #include "offload/devices/timeline.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <thread>
 
@@ -75,6 +76,19 @@ TEST_F(TimelineRules, WaitingEndsWithTheValueOrTheDeadline) {
   EXPECT_TRUE(*semaphore->wait(2, Semaphore::Clock::time_point::max()));
   worker.join();
   EXPECT_TRUE(*semaphore->wait(1, Semaphore::Clock::now() + std::chrono::hours(1)));
+}
+
+// Many threads look at many semaphores: a look that sleeps for no time at all costs more than everything else they do.
+TEST_F(TimelineRules, ALookNeverSleeps) {
+  const auto semaphore = make();
+  const auto sleeps = [] {
+    rusage used{};
+    getrusage(RUSAGE_THREAD, &used);
+    return used.ru_nvcsw;
+  };
+  const long before = sleeps();
+  for (int n = 0; n < 1000; ++n) EXPECT_FALSE(*semaphore->wait(1, {}));
+  EXPECT_LT(sleeps() - before, 100);
 }
 
 TEST_F(TimelineRules, FailureStays) {
