@@ -245,8 +245,8 @@ Status DeviceRun::wait_for(std::size_t count) {
   return {};
 }
 
-Result<bool> DeviceRun::await_first() {
-  DHPVM_ASSIGN(const bool is_done, device_.await(chunks_.front().until));
+Result<bool> DeviceRun::await_first(std::chrono::milliseconds moment) {
+  DHPVM_ASSIGN(const bool is_done, device_.await(chunks_.front().until, moment));
   if (!is_done) return false;
   conclude(chunks_.front());
   chunks_.pop_front();

@@ -3,6 +3,7 @@
 // waiting for any. Or several loops: each chunk passes all of them between its upload and its download.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -51,8 +52,8 @@ class DeviceRun {
   std::size_t in_flight() const { return chunks_.size(); }
   // Waits until at most `count` are in flight.
   Status wait_for(std::size_t count);
-  // Waits for the first of them for a moment; whether it is done.
-  Result<bool> await_first();
+  // Waits for the first of them for a moment of this length; whether it is done.
+  Result<bool> await_first(std::chrono::milliseconds moment);
   // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
   // happened on return: results are on the host as far as they are sent back.
   Status finish(bool wait);

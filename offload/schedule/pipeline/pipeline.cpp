@@ -38,6 +38,14 @@ double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// How long each of so many threads waits before it looks around: together they look as often as a few, and each looks
+// often enough to end with the program.
+std::chrono::milliseconds moment_of(std::size_t threads) {
+  constexpr std::size_t kFew = 16;
+  constexpr std::size_t kLongest = 64;
+  return std::chrono::milliseconds(std::min(1 + threads / kFew, kLongest));
+}
+
 // Tells threads that everything is done.
 class Bell {
  public:
@@ -48,12 +56,10 @@ class Bell {
     }
     rung_.notify_all();
   }
-  // For a moment, at most; a longer one where many wait, so that together they look as often as a few.
+  // For a moment, at most.
   void wait() {
-    constexpr unsigned kFew = 16;
     std::unique_lock lock(mutex_);
-    const std::chrono::milliseconds moment(1 + ++waiting_ / kFew);
-    rung_.wait_for(lock, moment, [this, seen = rings_] { return rings_ != seen; });
+    rung_.wait_for(lock, moment_of(++waiting_), [this, seen = rings_] { return rings_ != seen; });
     --waiting_;
   }
 
@@ -132,6 +138,7 @@ class LoopExecution {
     able.clear();
     if (runs.empty()) return {};
     const bool shared = runs.size() > 1;
+    moment_ = moment_of(runs.size());
     if (shared) prepare_sharing(runs);
     for (PartRun& part_run : runs) parts_[part_run.part].device->keep_copies(shared);
     std::vector<Thread> threads;
@@ -278,7 +285,7 @@ class LoopExecution {
       } else if (flying.empty()) {
         bell_.wait();
       } else {
-        DHPVM_ASSIGN(const bool is_done, run.await_first());
+        DHPVM_ASSIGN(const bool is_done, run.await_first(moment_));
         if (!is_done && run.has_first_read_inputs()) board_.submitted(part_run.part, flying.front());
         if (!is_done) continue;
         const bool is_last = board_.done(part_run.part, flying.front(), now_in_seconds());
@@ -333,6 +340,7 @@ class LoopExecution {
   const HostPart& host_;
   ChunkBoard board_;
   Bell bell_;
+  std::chrono::milliseconds moment_{1};  // see moment_of()
   Partials partials_;
   PipelineOutcome outcome_;
   std::optional<Error> error_;  // of the last device that failed

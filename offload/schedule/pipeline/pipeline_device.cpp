@@ -18,7 +18,6 @@ namespace {
 // A waiting thread looks at the clock and for interrupts with this period: deadlines are honoured as precisely.
 // Looking more often takes some time from devices that compute on this processor.
 constexpr auto kPollInterval = std::chrono::milliseconds(4);
-constexpr auto kMoment = std::chrono::milliseconds(1);  // that await() waits
 // Enough to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
 // Loops that run together are stopped between chunks only: as many as there may be take less than the 100 ms that a
@@ -377,9 +376,9 @@ Status PipelineDevice::wait(const Positions& positions) {
   return {};
 }
 
-Result<bool> PipelineDevice::await(const Positions& positions) {
+Result<bool> PipelineDevice::await(const Positions& positions, std::chrono::milliseconds moment) {
   DHPVM_TRY(submit_for(positions));
-  const auto deadline = Semaphore::Clock::now() + kMoment;
+  const auto deadline = Semaphore::Clock::now() + moment;
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
     if (never_comes(*this, stage, positions.at[stage])) return *failure_;

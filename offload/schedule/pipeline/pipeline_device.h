@@ -137,8 +137,8 @@ class PipelineDevice final : public Timelines {
   Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
-  // Waits for a moment; whether they have been done. Fails as wait() does.
-  Result<bool> await(const Positions& positions);
+  // Waits for a moment of this length; whether they have been done. Fails as wait() does.
+  Result<bool> await(const Positions& positions, std::chrono::milliseconds moment);
   // The results of these operations are no longer needed; until they are done, the device is busy with them.
   void set_behind(const Positions& until) { behind_.include(until); }
   bool is_behind() { return fate_of(behind_) == Fate::kUnderWay; }
