@@ -2,6 +2,7 @@
 """The network between clients and a worker: a cable between two namespaces, or a proxy on loopback."""
 
 import os
+import random
 import select
 import signal
 import socket
@@ -150,6 +151,8 @@ class Proxy:
     def __init__(self, link):
         self.rate, self.delay = link.rate, link.delay
         self.is_cut = False
+        self.chance = random.Random(0)
+        self.corruptions = 0  # pieces that are still to be changed
         self.worker = None
         self.door = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.door.getsockname()[1]
@@ -215,8 +218,19 @@ class Proxy:
             ready, _, _ = select.select(list(readable), blocked, [], wait)
             for source in ready:
                 flow = readable[source]
-                data = source.recv(PIECE)
+                data = self.changed(source.recv(PIECE))
                 flow.take(data, self.due(flows.index(flow), len(data)))
+
+    def changed(self, data):
+        """With one bit of it flipped, if that is to be done."""
+        with self.lock:
+            if not data or self.corruptions == 0:
+                return data
+            self.corruptions -= 1
+            bit = self.chance.randrange(8 * len(data))
+        flipped = bytearray(data)
+        flipped[bit // 8] ^= 1 << bit % 8
+        return bytes(flipped)
 
     def due(self, direction, size):
         with self.lock:
@@ -236,6 +250,11 @@ class Proxy:
 
     def heal(self):
         self.is_cut = False
+
+    def corrupt(self):
+        """The next piece, whichever way it goes, is not what was sent."""
+        with self.lock:
+            self.corruptions += 1
 
     def break_all(self):
         """Ends all connections; new ones are taken."""

@@ -3,7 +3,10 @@
 
 import random
 
-SHAKE = ("kill", "kill", "stop", "cut", "break", "slow", "crash", "terminate", "exhaust", "fill", "skew", "start")
+SHAKE = (
+    *("kill", "kill", "terminate", "crash", "stop", "slow", "start"),
+    *("cut", "break", "corrupt", "exhaust", "fill", "skew"),
+)
 
 
 class Generator:
@@ -103,6 +106,10 @@ class Generator:
         worker = self.random.choice(self.workers)
         if name == "start":
             self.start()
+        elif name == "corrupt":
+            # Without a seal nobody sees it.
+            if self.has_key and self.links.get(worker):
+                self.events.append(f"at {self.moment()} corrupt {worker}")
         elif name in ("cut", "break"):
             self.disturb_link(name, worker)
         elif name == "stop":

@@ -20,6 +20,7 @@ EVENTS = (
     "cut",
     "heal",
     "break",
+    "corrupt",
     "slow",
     "fill",
     "free",
@@ -27,7 +28,7 @@ EVENTS = (
     "restore",
     "skew",
 )
-OF_LINKS = ("cut", "heal", "break")
+OF_LINKS = ("cut", "heal", "break", "corrupt")
 OF_WORKERS = ("crash", "fill", "free")
 OUTCOMES = ("right", "error")
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -203,8 +204,8 @@ class Scenario:
             raise BadScenario(f"there is no worker or client '{target}' above")
         if name in OF_LINKS and target not in self.links:
             raise BadScenario(f"'{name}' needs a link: link {target}")
-        if name == "break" and not self.links[target].by_proxy:
-            raise BadScenario(f"'break' needs a proxy: link {target} proxy")
+        if name in ("break", "corrupt") and not self.links[target].by_proxy:
+            raise BadScenario(f"'{name}' needs a proxy: link {target} proxy")
         if name in OF_WORKERS and not actor.is_worker:
             raise BadScenario(f"'{name}' is for workers")
         allowed = {"slow": ("rate", "delay", "share"), "skew": ("by",)}.get(name, ())
