@@ -62,7 +62,7 @@ Status ArrayCopies::allocate(DeviceCopy& copy) {
   copy.device->touch_copy(*this);
   if (copy.block.memory != nullptr) return {};
   DHPVM_ASSIGN(copy.block, copy.device->acquire(buffer_.size()));
-  copy.busy.include(copy.block.busy);
+  copy.use_until(copy.block.busy);
   return {};
 }
 

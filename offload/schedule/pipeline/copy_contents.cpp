@@ -32,14 +32,16 @@ Positions DeviceCopy::uses_of_host() const {
 
 DeviceCopy* CopyContents::find(const PipelineDevice& device) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::ranges::find(entries_, &device, &DeviceCopy::device);
-  return found == entries_.end() ? nullptr : &*found;
+  const auto found = by_device_.find(&device);
+  return found == by_device_.end() ? nullptr : found->second;
 }
 
 DeviceCopy& CopyContents::add(PipelineDevice& device) {
   const std::lock_guard lock(mutex_);
   DeviceCopy& copy = entries_.emplace_back();
   copy.device = &device;
+  copy.uses = &uses_;
+  by_device_[&device] = &copy;
   return copy;
 }
 
@@ -47,6 +49,7 @@ void CopyContents::drop(DeviceCopy& copy) {
   const std::lock_guard lock(mutex_);
   host_.give_up(*copy.device);
   if (copy.device->failure()) loss_ = copy.device->failure();
+  by_device_.erase(copy.device);
   std::erase_if(entries_, [&](const DeviceCopy& entry) { return &entry == &copy; });
 }
 

@@ -5,12 +5,15 @@
 // Thread-safe: while a loop is split over several devices, each thread notes what happens on its own device.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <list>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "offload/schedule/pipeline/host_contents.h"
@@ -26,7 +29,15 @@ struct DeviceCopy {
   DeviceBlock block;
   // Bytes that are there, or arriving, for operations of this device behind `busy`; none once the device has failed.
   IntervalSet valid;
-  Positions busy;  // operations on the copy, and on the host's memory from this device
+  // Operations on the copy, and on the host's memory from this device. Grows by use_until() alone.
+  Positions busy;
+  std::atomic<std::uint64_t>* uses = nullptr;  // of all copies of the array: calls of use_until()
+
+  // They are operations on it.
+  void use_until(const Positions& positions) {
+    busy.include(positions);
+    uses->fetch_add(1, std::memory_order_relaxed);
+  }
 
   // The operations after which the host's memory is what it will be.
   Positions writes_to_host() const;
@@ -44,6 +55,8 @@ class CopyContents {
   const Interval& whole() const { return whole_; }
   // Addresses stay. By the isolate's thread.
   std::list<DeviceCopy>& entries() { return entries_; }
+  // Grows whenever an operation on an entry is submitted: while it does not, what was done stays done.
+  std::uint64_t uses() const { return uses_.load(std::memory_order_relaxed); }
   // The entry of `device`; null: it has none.
   DeviceCopy* find(const PipelineDevice& device);
   DeviceCopy& add(PipelineDevice& device);
@@ -98,7 +111,9 @@ class CopyContents {
   const Interval whole_;
   std::recursive_mutex mutex_;
   HostContents host_;
+  std::atomic<std::uint64_t> uses_ = 0;
   std::list<DeviceCopy> entries_;
+  std::unordered_map<const PipelineDevice*, DeviceCopy*> by_device_;  // the same
   std::optional<Error> loss_;  // the last failure of a device that had some of the contents
   std::string writer_;
 };

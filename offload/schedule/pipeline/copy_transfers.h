@@ -4,6 +4,9 @@
 // Used by the thread of the isolate.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "dhpvm/result.h"
 #include "offload/schedule/memory/buffer.h"
 #include "offload/schedule/pipeline/copy_contents.h"
@@ -35,9 +38,11 @@ class CopyTransfers {
   Status wait_for_writes(const DeviceCopy* except);
   static Status wait_for(const DeviceCopy& copy, const Positions& positions);
   std::size_t failures() const;
+  bool is_quiet();
 
   Buffer& buffer_;
   CopyContents& contents_;
+  std::optional<std::uint64_t> quiet_at_;  // contents_.uses() when is_quiet() was last true
 };
 
 }  // namespace dhpvm::offload

@@ -197,6 +197,8 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
 
 void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
   const std::uint64_t position = last_[Stage::kLaunch];
+  Positions launched;
+  launched[Stage::kLaunch] = position;
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     RunArray& array = arrays_[n];
     const Placement placement = plan_.arrays[n].placement;
@@ -206,7 +208,7 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
     // Later chunks must not upload what was there before.
     if (array.copies == nullptr && placement == Placement::kResident) array.own_valid.add(writes);
     if (array.copy == nullptr || placement == Placement::kUnused) continue;
-    array.copy->busy.include(Stage::kLaunch, position);
+    array.copy->use_until(launched);
     if (writes.empty()) continue;
     array.copies->contents().set_writer(loops_.back().position);
     CopyContents& contents = array.copies->contents();
@@ -216,9 +218,7 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
       is_shared_ ? contents.outdate_among_others(*array.copy, writes) : contents.outdate(writes);
     }
     if (placement == Placement::kShared) {
-      Positions there;
-      there.include(Stage::kLaunch, position);
-      contents.arriving_on_host(*array.copy, writes, there);
+      contents.arriving_on_host(*array.copy, writes, launched);
       array.copies->write_back().sent();
     }
   }

@@ -160,7 +160,7 @@ Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Posi
       after.include(there);
       if (array.copies != nullptr) {
         array.copies->contents().uploaded(*array.copy, lack);
-        array.copy->busy.include(there);
+        array.copy->use_until(there);
       } else {
         array.own_valid.add(lack);
       }
@@ -197,7 +197,7 @@ Status DeviceRun::upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positio
     last_.include(there);
     after.include(there);
     ring.busy.include(there);
-    if (array.copy != nullptr) array.copy->busy.include(there);
+    if (array.copy != nullptr) array.copy->use_until(there);
   }
   after.include(order);
   return {};

@@ -136,7 +136,7 @@ void DeviceRun::abandon() {
 void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, const Positions& there) {
   RunArray& array = arrays_[n];
   if (array.copy == nullptr) return;
-  array.copy->busy.include(there);
+  array.copy->use_until(there);
   array.copies->contents().arriving_on_host(*array.copy, bytes, there);
   array.copies->write_back().sent();
 }
