@@ -60,6 +60,8 @@ class ScriptedDevice final : public DeviceBase {
     while (step()) {
     }
   }
+  // Whether somebody has begun to wait for it since the last call.
+  bool take_waiting() { return std::exchange(is_waited_for_, false); }
   void fail() {
     if (!failure_) failure_ = error(ErrorCode::kDeviceLost, "{} was unplugged", info().name);
     finish_all();
@@ -69,6 +71,7 @@ class ScriptedDevice final : public DeviceBase {
   friend class ScriptedQueue;
   std::deque<std::pair<ScriptedQueue*, Operation>> pending_;
   std::optional<Error> failure_;
+  bool is_waited_for_ = false;
 };
 
 class ScriptedQueue final : public CheckedQueue {
@@ -76,7 +79,11 @@ class ScriptedQueue final : public CheckedQueue {
   ScriptedQueue(ScriptedDevice& device, QueueOptions options)
       : CheckedQueue(device, std::move(options)), scripted_(device) {}
   ~ScriptedQueue() override { scripted_.finish_all(); }
-  Status flush() override { return {}; }
+  // As everybody does who waits.
+  Status flush() override {
+    scripted_.is_waited_for_ = true;
+    return {};
+  }
 
   void perform(Operation operation) {
     Status status = await(operation);
@@ -291,7 +298,8 @@ class World {
     options.poll = [this, &place]() -> Status {
       if (interrupts_.exchange(false)) return Error(ErrorCode::kInterrupted, "somebody wants to stop");
       if (place.fails_in_wait) place.device->fail();
-      place.device->finish_all();
+      // Not where somebody only looks whether the program wants to stop.
+      if (place.device->take_waiting()) place.device->finish_all();
       return {};
     };
     auto pipeline = PipelineDevice::create(place.device, pool_, registrations_, options);
