@@ -43,6 +43,15 @@ class LazyWorker final : public Noted,
   }
   void end() { listener_.reset(); }
 
+  // Closes the lane for bulk data, and says why a moment later.
+  void leave(Transport& transport, const Error& reason) {
+    transport.post([this, &transport, reason] {
+      bulk_->drop(reason);
+      transport.post_at(Transport::Clock::now() + std::chrono::milliseconds(10),
+                        [this, reason] { frames_->close(reason); });
+    });
+  }
+
   // Whether so many bytes of downloads are asked for without an answer.
   bool wait_asked(std::uint64_t bytes) {
     return wait([&] { return asked_ >= bytes; });
@@ -84,7 +93,7 @@ class LazyWorker final : public Noted,
   };
 
   std::shared_ptr<Lane> make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind) {
-    if (kind == LaneKind::kBulk) return std::make_shared<BulkLane>(channel, shared_from_this());
+    if (kind == LaneKind::kBulk) return bulk_ = std::make_shared<BulkLane>(channel, shared_from_this());
     frames_ = std::make_shared<FrameLane>(channel, shared_from_this(), FrameLaneOptions{});
     return frames_;
   }
@@ -137,6 +146,7 @@ class LazyWorker final : public Noted,
 
   std::unique_ptr<Listener> listener_;
   std::shared_ptr<FrameLane> frames_;
+  std::shared_ptr<BulkLane> bulk_;
   std::uint64_t operations_ = 0;
   std::vector<std::uint64_t> kept_;  // of the last batch
   // Noted.
@@ -232,6 +242,19 @@ TEST_F(HostileWorker, IsNotAskedForMoreBatchesThanItMayKeepResultsOf) {
   worker_->answer_all();
   expect_results();
   EXPECT_LE(worker_->most_asked(), kLimit);
+}
+
+// As one does whose bulk data were changed on their way.
+TEST_F(HostileWorker, IsHeardWhenItClosesOneLaneAndThenSaysWhy) {
+  const Operation operation = download(0);
+  ASSERT_TRUE(queue_->copy(operation.to, operation.from, order_of(0, 1), 0).ok());
+  ASSERT_TRUE(queue_->flush().ok());
+  EXPECT_TRUE(worker_->wait_asked(kElements));
+  worker_->leave(*there_, Error(ErrorCode::kProtocol, "somebody interferes"));
+  const auto reached = end_->wait(1, std::chrono::steady_clock::now() + Noted::kPatience);
+  ASSERT_FALSE(reached.ok());
+  EXPECT_NE(reached.error().to_string().find("somebody interferes"), std::string::npos)
+      << reached.error().to_string();
 }
 
 }  // namespace

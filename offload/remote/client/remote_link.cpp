@@ -17,6 +17,8 @@ constexpr std::uint64_t kPings = 8;
 // than quartz has.
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
+// The time for a worker to say, in a frame, why it has closed the other lane.
+constexpr std::chrono::milliseconds kLastWords{50};
 
 Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
@@ -260,9 +262,11 @@ void RemoteLink::on_closed(const Error& reason) {
   lose(reason);
 }
 
+// Where both lanes close, the other one does so at once.
 void RemoteLink::on_bulk_closed(const Error& reason) {
   bulk_open_ = false;
-  lose(reason);
+  if (!frames_open_) return lose(reason);
+  transport_.post_at(Clock::now() + kLastWords, [self = shared_from_this(), reason] { self->lose(reason); });
 }
 
 // Once both lanes are closed, nothing accesses the memory of operations any more.
@@ -392,15 +396,9 @@ Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id,
 
 void RemoteLink::on_frame(ConstBytes frame) {
   auto records = wire::read_from_worker(frame);
-  Status status;
-  if (!records.ok()) {
-    status = std::move(records).error();
-  } else {
-    for (wire::FromWorker& record : *records) {
-      status = std::visit([this](auto& value) { return handle(value); }, record);
-      if (!status.ok()) break;
-    }
-  }
+  Status status = records.ok() ? Status() : Status(std::move(records).error());
+  for (std::size_t n = 0; status.ok() && n < records->size(); ++n)
+    status = std::visit([this](auto& value) { return handle(value); }, (*records)[n]);
   if (!status.ok()) frames_->close(std::move(status).error());
 }
 
