@@ -191,6 +191,11 @@ class Lab(unittest.TestCase):
         self.assertTrue(leftovers.wait(lambda: leftovers.starved(pids) > 0.02))
         self.assertRegex(leftovers.states_of(pids), f"process {pids[0]}, thread {pids[0]} .*: R .*, waited 0\\.")
 
+    def test_processes_that_are_gone(self):
+        process = subprocess.Popen(["true"])
+        process.wait()
+        self.assertEqual((leftovers.starved([process.pid]), leftovers.states_of([process.pid])), (0, ""))
+
     def test_processors_are_given_back(self):
         process = Process(Actor("slow", [], is_worker=True, share=0.5), "slow", self.folder, None)
         process.start(["sleep", "60"])

@@ -48,8 +48,14 @@ def starved(pids):
 
 
 def threads_of(pids):
-    """Their folders below /proc."""
-    return [thread for pid in pids for thread in sorted(Path(f"/proc/{pid}/task").glob("[0-9]*"))]
+    """Their folders below /proc, of the processes that are still there."""
+    found = []
+    for folder in (Path(f"/proc/{pid}/task") for pid in pids):
+        try:
+            found += [folder / name for name in sorted(os.listdir(folder), key=int)]
+        except OSError:
+            pass
+    return found
 
 
 def of_sessions(worker):
