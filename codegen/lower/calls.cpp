@@ -4,6 +4,7 @@
 
 #include "codegen/lower/function_lowering.h"
 #include "codegen/lower/loop_in_place.h"
+#include "codegen/lower/rare_blocks.h"
 
 namespace dhpvm::codegen {
 
@@ -55,12 +56,18 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
 // Where the machine's stack ends, the interpreter goes on: it needs none. The caller looks, so that a function
 // that calls nothing, or returns before it does, need not.
 Lowering::Value* FunctionLowering::call_body(std::uint32_t callee, llvm::ArrayRef<Value*> arguments) {
+  const bool is_rare = flow_.rare().contains(block_);
   const auto call = [&](llvm::Function* function) {
     llvm::CallInst* const call = b_.CreateCall(function, arguments);
     call->setCallingConv(function->getCallingConv());
+    if (is_rare) {
+      call->setIsNoInline();
+      call->addFnAttr(llvm::Attribute::Cold);
+    }
     return call;
   };
-  if (callee == index_ && form_ == Form::kBody && unit_.has_copy(callee)) return call(unit_.copy(callee));
+  if (!is_rare && callee == index_ && form_ == Form::kBody && unit_.has_copy(callee))
+    return call(unit_.copy(callee));
   if (unit_.takes_little_stack(callee)) return call(unit_.callee(callee));
   BasicBlock* room = nullptr;
   BasicBlock* const cold = ir_.likely(frame_.stack_has_room(), room);
@@ -258,10 +265,16 @@ llvm::FunctionType* Unit::body_type(std::uint32_t function) {
   return llvm::FunctionType::get(llvm::StructType::get(context, results), parameters, false);
 }
 
-bool Unit::has_copy(std::uint32_t function) const {
-  // Words of code up to which a function is worth a copy at every place where it calls itself.
+std::uint32_t Unit::usual_words(std::uint32_t function) {
+  const auto [place, is_new] = usual_words_.try_emplace(function);
+  if (is_new) place->second = codegen::usual_words(bytecode, bytecode.functions[function]);
+  return place->second;
+}
+
+bool Unit::has_copy(std::uint32_t function) {
+  // Words of code, rare blocks aside, up to which a function is worth a copy at every place where it calls itself.
   constexpr std::uint32_t kMaximumWords = 80;
-  return bytecode.functions[function].code_size <= kMaximumWords;
+  return usual_words(function) <= kMaximumWords;
 }
 
 bool Unit::takes_little_stack(std::uint32_t function) {
@@ -329,7 +342,7 @@ void Unit::declare(std::uint32_t function) {
   llvm::Function* const body = llvm::Function::Create(body_type(function), llvm::GlobalValue::ExternalLinkage,
                                                       symbol("body", function), module);
   set_up(*body);
-  if (bytecode.functions[function].code_size <= kShortWords) {
+  if (usual_words(function) <= kShortWords) {
     body->addFnAttr("function-inline-threshold", kShortThreshold);
   }
   body->setDSOLocal(true);

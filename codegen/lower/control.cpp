@@ -7,9 +7,19 @@ namespace dhpvm::codegen {
 using llvm::BasicBlock;
 
 void Lowering::lower_branch(Value* condition) {
-  const Block& block = flow_.blocks()[block_];
-  BasicBlock* const otherwise = edge_to(block.successors.front());
-  b_.CreateCondBr(condition, edge_to(block.successors.back()), otherwise);
+  const std::uint32_t next = flow_.blocks()[block_].successors.front();
+  const std::uint32_t target = flow_.blocks()[block_].successors.back();
+  BasicBlock* const otherwise = edge_to(next);
+  BasicBlock* const taken = edge_to(target);
+  const bool next_is_rare = flow_.rare().is_rare_edge(block_, next);
+  const bool target_is_rare = flow_.rare().is_rare_edge(block_, target);
+  if (next_is_rare == target_is_rare) {
+    b_.CreateCondBr(condition, taken, otherwise);
+  } else if (target_is_rare) {
+    ir_.branch_cold(condition, taken, otherwise);
+  } else {
+    ir_.branch_cold(b_.CreateNot(condition), otherwise, taken);
+  }
 }
 
 void Lowering::lower_for(const Instruction& i) {

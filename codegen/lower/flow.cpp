@@ -13,6 +13,8 @@ Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, L
     : module_(module), function_(function) {
   std::vector<bytecode::CodeBlock> blocks = bytecode::find_blocks(module, function);
   liveness_.emplace(module, function, blocks);
+  facts_.emplace(module, function, blocks);
+  rare_.emplace(module, function, blocks, *facts_);
   block_of_.assign(function.code_size, kNoIndex);
   for (bytecode::CodeBlock& block : blocks) {
     block_of_[block.begin] = static_cast<std::uint32_t>(blocks_.size());

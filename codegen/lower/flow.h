@@ -12,6 +12,8 @@
 #include "bytecode/module.h"
 #include "bytecode/reference_liveness.h"
 #include "codegen/lower/instruction.h"
+#include "codegen/lower/rare_blocks.h"
+#include "codegen/lower/reference_facts.h"
 
 namespace dhpvm::codegen {
 
@@ -27,7 +29,7 @@ struct InvariantReference {
   Origin origin = Origin::kRegister;
   std::uint32_t place = 0;   // the register; the register of the index; the offset of the field
   std::uint32_t parent = 0;  // kElement, kField: where it is taken from, an earlier one of the loop's
-  bool wanted = false;       // it is that of an array which the loop looks at, or one is taken from it
+  bool wanted = false;  // it is that of an array which the loop looks at, or one is taken from it
   bool read = false;
   bool written = false;
   bool length = false;
@@ -54,6 +56,8 @@ struct InnerLoop {
   std::uint16_t counter = 0;  // registers
   std::uint16_t bound = 0;
   bool wide = false;  // 64 bits
+  // Of a function, and contains blocks that are rare. What follows is said of the others.
+  bool has_rare_blocks = false;
   // Nothing in it changes the handle of an array, not even by a collection.
   bool keeps_handles = false;
   // If it keeps handles:
@@ -82,6 +86,9 @@ class Flow {
   // written by it or later; in increasing order.
   std::vector<std::uint32_t> live_after(std::uint32_t block, std::uint32_t pc) const;
 
+  const ReferenceFacts& facts() const { return *facts_; }
+  const RareBlocks& rare() const { return *rare_; }
+
   // The block that leads to this one alone, if no other leads here: of one that only a protect has cut off from what
   // comes before.
   std::optional<std::uint32_t> straight_before(std::uint32_t block) const;
@@ -108,6 +115,8 @@ class Flow {
   const bytecode::Function& function_;
   std::vector<Block> blocks_;
   std::optional<bytecode::ReferenceLiveness> liveness_;
+  std::optional<ReferenceFacts> facts_;
+  std::optional<RareBlocks> rare_;
   std::vector<std::uint32_t> block_of_;  // by word
   std::vector<InnerLoop> loops_;
 };

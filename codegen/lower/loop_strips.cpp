@@ -68,6 +68,13 @@ void LoopStrips::make(std::size_t number) {
   }
   strip.references.resize(loop.references.size());
   for (std::size_t at = 0; at < loop.references.size(); ++at) make(loop.references[at], strip.references[at]);
+  if (!loop.has_rare_blocks) return;
+  // All ways into a rare block lead to the careful copy.
+  for (std::uint32_t block = 0; block < loop.contains.size(); ++block) {
+    if (!is_careful_only(block)) continue;
+    lowering_.entries()[block]->eraseFromParent();
+    lowering_.entries()[block] = strip.carefully[flow_.blocks()[block].begin] = ir_.new_block("carefully");
+  }
 }
 
 void LoopStrips::make(const InvariantReference& reference, KeptReference& kept) {
@@ -388,11 +395,29 @@ void LoopStrips::lower_carefully(std::size_t number) {
 // The instruction at `pc` is about to be lowered: what has failed before comes in here. Registers are all
 // that it needs.
 void LoopStrips::enter_carefully(std::uint32_t pc) {
-  const std::map<std::uint32_t, BasicBlock*>& entries = strips_[*loop_of(lowering_.block())].carefully;
+  const std::size_t number = *loop_of(lowering_.block());
+  const std::map<std::uint32_t, BasicBlock*>& entries = strips_[number].carefully;
   const auto found = entries.find(pc);
   if (found == entries.end()) return;
   b_.CreateBr(found->second);
   b_.SetInsertPoint(found->second);
+  if (flow_.loops()[number].counted && is_careful_only(lowering_.block()) &&
+      pc == flow_.blocks()[lowering_.block()].begin)
+    settle(lowering_.instruction(pc), number);
+}
+
+bool LoopStrips::is_careful_only(std::uint32_t block) const {
+  const std::optional<std::size_t> loop = loop_of(block);
+  return loop && flow_.loops()[*loop].has_rare_blocks && flow_.rare().contains(block);
+}
+
+// What a rare block calls gets all ticks: back-edges that were paid for and not taken are given back. Who has caught a
+// trap has them already.
+void LoopStrips::settle(const Instruction& first, std::size_t number) {
+  const InnerLoop& loop = flow_.loops()[number];
+  if (first.row->family != Family::kCaught) lowering_.give_ticks(back_edges_left());
+  b_.CreateStore(registers_.get(loop.counter, loop.wide ? SlotType::kI64 : SlotType::kI32),
+                 strips_[number].end);
 }
 
 }  // namespace dhpvm::codegen

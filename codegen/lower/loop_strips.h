@@ -69,6 +69,8 @@ class LoopStrips {
   // Whether the loop around the instruction keeps the reference that it takes; then its register has been set.
   bool take_reference(const Instruction& i);
   bool is_stepped(const Instruction& i) const;
+  // Whether the block is a rare one of an inner loop.
+  bool is_careful_only(std::uint32_t block) const;
 
   void lower_latch(const Instruction& i, std::size_t loop);  // of a counted loop
   void go_back(const Instruction& i, std::uint32_t successor);
@@ -95,6 +97,7 @@ class LoopStrips {
   llvm::Value* at_strip(std::uint32_t block, std::uint32_t pc, std::uint32_t reg);
   llvm::Value* element_at_strip(std::uint32_t block, const Instruction& i);
   void end_strip(const Instruction& i, std::size_t loop);
+  void settle(const Instruction& first, std::size_t loop);
 
   Lowering& lowering_;
   const Flow& flow_;

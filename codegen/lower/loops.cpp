@@ -48,9 +48,11 @@ void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
 }
 
 // The natural loop of loop.header: everything that reaches a back-edge to it without passing it. False if it
-// has another entry, a loop inside, catches traps of its own, or calls something; in kernels, which are lowered with
-// all that they call, something with a loop.
+// has another entry, a loop inside, or calls something; in kernels, which are lowered with all that they call,
+// something with a loop. Rare blocks of functions may call, and catch what the loop traps: they stand in the careful
+// copy alone.
 bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
+  if (rare_->contains(loop.header)) return false;
   loop.contains.assign(blocks_.size(), false);
   loop.contains[loop.header] = true;
   std::vector<std::uint32_t> work;
@@ -69,9 +71,11 @@ bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
   bool ok = true;
   std::uint32_t words = kMaximumCalledWords;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
-    if (i.has(bytecode::kCall))
+    const bool is_rare = search == LoopSearch::kInner && rare_->contains(number);
+    if (i.row->family == Family::kParallelFor || (i.has(bytecode::kCall) && !is_rare))
       ok = ok && search == LoopSearch::kCounted && calls_straight_code(module_, i, words);
-    ok = ok && i.row->family != Family::kCaught && (number == loop.header || !blocks_[number].is_loop_header);
+    ok = ok && (is_rare || i.row->family != Family::kCaught) &&
+         (number == loop.header || !blocks_[number].is_loop_header);
   });
   return ok;
 }
@@ -86,7 +90,9 @@ bool Flow::is_counted(InnerLoop& loop) const {
     branch = i;
     loop.latch = number;
   });
-  if (back_edges != 1 || (branch.op != Op::kForI32 && branch.op != Op::kForI64)) return false;
+  if (back_edges != 1 || rare_->contains(loop.latch) ||
+      (branch.op != Op::kForI32 && branch.op != Op::kForI64))
+    return false;
   loop.counter = branch.a;
   loop.bound = branch.b;
   loop.wide = branch.op == Op::kForI64;
@@ -104,7 +110,8 @@ bool Flow::is_counted(InnerLoop& loop) const {
 void Flow::find_references(InnerLoop& loop) const {
   loop.keeps_handles = true;
   ReferenceSearch::Writes writes;
-  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
+    if (rare_->contains(number)) return;
     if (i.has(bytecode::kCollects) || i.row->family == Family::kArrayCopy ||
         i.row->family == Family::kArrayClose) {
       loop.keeps_handles = false;
@@ -119,6 +126,7 @@ void Flow::find_references(InnerLoop& loop) const {
   ReferenceSearch search(loop, std::move(writes));
   std::uint32_t block = bytecode::kNoIndex;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
+    if (rare_->contains(number)) return;
     if (number != block) search.begin_block();
     block = number;
     search.visit(module_, i);
@@ -138,18 +146,18 @@ std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t p
   return found;
 }
 
-// By block: whether the loop cannot get to its latch without it.
+// By block: whether the loop cannot get to its latch without it, rare blocks aside.
 std::vector<bool> Flow::blocks_of_all_iterations(const InnerLoop& loop) const {
   std::vector<bool> result(blocks_.size(), false);
   for (std::uint32_t left_out = 0; left_out < blocks_.size(); ++left_out) {
-    if (!loop.contains[left_out]) continue;
+    if (!loop.contains[left_out] || rare_->contains(left_out)) continue;
     std::vector<bool> seen(blocks_.size(), false);
     std::vector<std::uint32_t> work;
     if (left_out != loop.header) work.push_back(loop.header);
     while (!work.empty()) {
       const std::uint32_t block = work.back();
       work.pop_back();
-      if (seen[block] || block == left_out || !loop.contains[block]) continue;
+      if (seen[block] || block == left_out || !loop.contains[block] || rare_->contains(block)) continue;
       seen[block] = true;
       if (block == loop.latch) break;
       work.insert(work.end(), blocks_[block].successors.begin(), blocks_[block].successors.end());
@@ -215,8 +223,8 @@ class Growth {
 
 void Flow::find_stepped(InnerLoop& loop) const {
   std::set<std::uint32_t> changed;
-  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
-    if (i.row->writes != 0) changed.insert(i.a);
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
+    if (i.row->writes != 0 && !rare_->contains(number)) changed.insert(i.a);
   });
   const std::vector<bool> always = blocks_of_all_iterations(loop);
   const Growth growth(*this, loop, changed);
@@ -247,7 +255,13 @@ void Flow::find_loops(LoopSearch search) {
     loop.header = number;
     if (!find_body(loop, search)) continue;
     loop.counted = is_counted(loop);
-    if (search == LoopSearch::kInner) find_references(loop);
+    if (search == LoopSearch::kInner) {
+      find_references(loop);
+      for (std::uint32_t block = 0; block < blocks_.size(); ++block)
+        loop.has_rare_blocks = loop.has_rare_blocks || (loop.contains[block] && rare_->contains(block));
+      // A copy of its own for what fails is worth it where the rest need not look at handles again.
+      if (loop.has_rare_blocks && !loop.keeps_handles) continue;
+    }
     if (loop.counted && loop.keeps_handles) find_stepped(loop);
     if (loop.counted || !loop.references.empty()) loops_.push_back(std::move(loop));
   }

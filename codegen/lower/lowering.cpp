@@ -96,7 +96,9 @@ void Lowering::lower_body() {
   strips_.make();
   enter_body();
   strips_.begin();
-  for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) lower_block(number);
+  for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) {
+    if (!strips_.is_careful_only(number)) lower_block(number);
+  }
   strips_.lower_carefully();
 }
 

@@ -50,6 +50,8 @@ class MirrorSearch {
       pc = i.next();
     }
   }
+  void add_site(std::uint32_t block, const Instruction& i, const ReferenceFacts::Facts& known,
+                std::vector<std::vector<std::uint32_t>>& sites_of);
   void choose_places(const std::vector<std::vector<std::uint32_t>>& sites_of);
   void step(const Instruction& i, Contents& contents) const;
   // Where control goes on from the block, by what it leaves in the places.
@@ -67,19 +69,27 @@ class MirrorSearch {
 void MirrorSearch::find_sites() {
   std::vector<std::vector<std::uint32_t>> sites_of(function_.reference_registers);  // by register: words
   for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) {
+    ReferenceFacts::Facts known = flow_.facts().on_entry(number);
     for_each_instruction(number, [&](const Instruction& i) {
-      if (!i.has(bytecode::kCollects)) return;
-      const std::vector<std::uint32_t> needed = flow_.live_after(number, i.pc);
-      for (const std::uint32_t reg : needed) sites_of[reg].push_back(i.pc);
-      // Allocations find room, and short loops run in place.
-      const bool seldom_calls = i.row->family == Family::kNew || i.row->family == Family::kNewArray ||
-                                i.row->family == Family::kParallelFor;
-      sites_[i.pc].mirror.when = seldom_calls && needed.size() <= kFewReferences
-                                     ? MirrorSite::When::kInSlowPath
-                                     : MirrorSite::When::kAlways;
+      if (i.has(bytecode::kCollects)) add_site(number, i, known, sites_of);
+      flow_.facts().step(i, known);
     });
   }
   choose_places(sites_of);
+}
+
+// What is known to be null, such as the error of a result that has not failed, is no root.
+void MirrorSearch::add_site(std::uint32_t block, const Instruction& i, const ReferenceFacts::Facts& known,
+                            std::vector<std::vector<std::uint32_t>>& sites_of) {
+  std::vector<std::uint32_t> needed = flow_.live_after(block, i.pc);
+  if (!known.empty())
+    std::erase_if(needed, [&](std::uint32_t reg) { return known[reg] == ReferenceFact::kNull; });
+  for (const std::uint32_t reg : needed) sites_of[reg].push_back(i.pc);
+  // Allocations find room, and short loops run in place.
+  const bool seldom_calls = i.row->family == Family::kNew || i.row->family == Family::kNewArray ||
+                            i.row->family == Family::kParallelFor;
+  sites_[i.pc].mirror.when = seldom_calls && needed.size() <= kFewReferences ? MirrorSite::When::kInSlowPath
+                                                                             : MirrorSite::When::kAlways;
 }
 
 // Greedy colouring, the registers needed most often first: they get the lowest places, and few sites have gaps.

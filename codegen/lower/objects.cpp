@@ -62,14 +62,21 @@ void FunctionLowering::lower_new(const Instruction& i) {
   const ObjectLayout& layout = unit_.layout.object;
   const std::uint64_t granules =
       (std::uint64_t{module_.types[i.type()].size} + layout.granule - 1) / layout.granule;
+  const auto ask = [&](Value* r) {
+    return call_runtime(b_, unit_.module, RuntimeCall::kNewObject,
+                        {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type())});
+  };
   frame_.mirror_ahead(i);
+  if (flow_.rare().contains(block_)) {
+    Value* const made = ask(frame_.mirror_in_slow_path(i));
+    frame_.leave_if_null(made);
+    registers_.set_reference(i.a, made);
+    return;
+  }
   const OpenMemory memory = take_open_memory(ir_.constant(granules * layout.granule), nullptr);
   ir_.store(ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), memory.start,
             {Access::kHeader});
-  finish_object(i, memory, [&](Value* r) {
-    return call_runtime(b_, unit_.module, RuntimeCall::kNewObject,
-                        {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type())});
-  });
+  finish_object(i, memory, ask);
 }
 
 void FunctionLowering::lower_get_field(const Instruction& i) {

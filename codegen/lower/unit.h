@@ -37,7 +37,7 @@ class Unit {
   llvm::Function* callee(std::uint32_t function);
   // For a call of a function in its own body: a copy of the body to be inlined there, so that two levels of a recursion
   // share a frame, if the function is small enough for that.
-  bool has_copy(std::uint32_t function) const;
+  bool has_copy(std::uint32_t function);
   llvm::Function* copy(std::uint32_t function);
   // Whether a call of the function need not check the machine's stack for room: it and what it calls take little, and
   // none of them calls itself.
@@ -54,12 +54,14 @@ class Unit {
   Mutation* const mutation;  // null but in tests
 
  private:
+  std::uint32_t usual_words(std::uint32_t function);
   std::uint64_t stack_use(std::uint32_t function, unsigned levels);
 
   std::map<std::uint32_t, llvm::Function*> bodies_;
   std::map<std::uint32_t, llvm::Function*> stubs_;
   std::map<std::uint32_t, llvm::Function*> interpreted_;
   std::map<std::uint32_t, llvm::Function*> copies_;
+  std::map<std::uint32_t, std::uint32_t> usual_words_;                     // by function; see rare_blocks.h
   std::map<std::pair<std::uint32_t, unsigned>, std::uint64_t> stack_use_;  // by function and levels
 };
 

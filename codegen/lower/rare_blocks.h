@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of a function that a program seldom comes to: those that trap, make an error, pass one on, or handle one.
+// They are laid out apart, nothing is inlined into them, and they do not count for the size of a function.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bytecode/control_flow.h"
+#include "codegen/lower/reference_facts.h"
+
+namespace dhpvm::codegen {
+
+class RareBlocks {
+ public:
+  RareBlocks(const bytecode::Module& module, const bytecode::Function& function,
+             const std::vector<bytecode::CodeBlock>& blocks, const ReferenceFacts& facts);
+
+  bool contains(std::uint32_t block) const { return rare_[block]; }
+  // Whether control seldom goes from a block to this successor of it.
+  bool is_rare_edge(std::uint32_t block, std::uint32_t successor) const {
+    return rare_[successor] || error_edge_[block] == successor;
+  }
+
+ private:
+  void find_origins(const bytecode::Module& module, const bytecode::Function& function,
+                    const std::vector<bytecode::CodeBlock>& blocks, const ReferenceFacts& facts);
+  void spread(const std::vector<bytecode::CodeBlock>& blocks);
+
+  std::vector<bool> rare_;                 // by block
+  std::vector<std::uint32_t> error_edge_;  // by block: the successor for an error, or kNoIndex
+};
+
+// The words of the function's code outside of its rare blocks.
+std::uint32_t usual_words(const bytecode::Module& module, const bytecode::Function& function);
+
+}  // namespace dhpvm::codegen
