@@ -23,12 +23,14 @@ struct Block : bytecode::CodeBlock {
 
 // A reference that stays the same in a loop, and what the loop looks at if it is that of an array. It stands in a
 // register that does not change, or the loop takes it from another of these: an element of an array at an index that
-// does not change, such as the row in m[i][k], or a field.
+// does not change, such as the rows in m[i][k] + m[i - 1][k], or a field.
 struct InvariantReference {
   enum class Origin : std::uint8_t { kRegister, kElement, kField };
   Origin origin = Origin::kRegister;
   std::uint32_t place = 0;   // the register; the register of the index; the offset of the field
   std::uint32_t parent = 0;  // kElement, kField: where it is taken from, an earlier one of the loop's
+  std::uint32_t block = 0;   // kElement: the block and the word of the instruction that uses the index first
+  std::uint32_t pc = 0;
   bool wanted = false;  // it is that of an array which the loop looks at, or one is taken from it
   bool read = false;
   bool written = false;

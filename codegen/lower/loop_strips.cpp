@@ -145,7 +145,7 @@ llvm::Value* LoopStrips::take(const Strip& strip, const InvariantReference& refe
   llvm::Value* const holder = from.origin == Origin::kRegister
                                   ? registers_.get_reference(from.place)
                                   : b_.CreateLoad(b_.getPtrTy(), parent.reference);
-  llvm::Value* const index = is_element ? registers_.get_i64(reference.place) : nullptr;
+  llvm::Value* const index = is_element ? at_strip(reference.block, reference.pc, reference.place) : nullptr;
   // Null has no readable element.
   llvm::Value* const there = is_element
                                  ? b_.CreateICmpULT(index, b_.CreateLoad(b_.getInt64Ty(), parent.readable))

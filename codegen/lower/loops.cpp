@@ -123,11 +123,11 @@ void Flow::find_references(InnerLoop& loop) const {
     if (i.row->family == Family::kStore || i.row->family == Family::kStoreField) writes.elements = true;
   });
   if (!loop.keeps_handles) return;
-  ReferenceSearch search(loop, std::move(writes));
+  ReferenceSearch search(*this, loop, std::move(writes));
   std::uint32_t block = bytecode::kNoIndex;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
     if (rare_->contains(number)) return;
-    if (number != block) search.begin_block();
+    if (number != block) search.begin_block(number);
     block = number;
     search.visit(module_, i);
   });

@@ -2,6 +2,7 @@
 #include "codegen/lower/reference_search.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace dhpvm::codegen {
 
@@ -38,9 +39,10 @@ void ReferenceSearch::visit(const bytecode::Module& module, const Instruction& i
   if (given) held_[i.a] = *given;
 }
 
-std::uint32_t ReferenceSearch::number_of(Origin origin, std::uint32_t place, std::uint32_t parent) {
-  const auto [known, is_new] = numbers_.try_emplace({origin, place, parent}, numbers_.size());
-  if (is_new) loop_.references.push_back({.origin = origin, .place = place, .parent = parent});
+std::uint32_t ReferenceSearch::number_of(const InvariantReference& reference, Place place) {
+  const auto [known, is_new] =
+      numbers_.try_emplace({reference.origin, std::move(place), reference.parent}, numbers_.size());
+  if (is_new) loop_.references.push_back(reference);
   return known->second;
 }
 
@@ -49,7 +51,7 @@ std::optional<std::uint32_t> ReferenceSearch::held_by(std::uint32_t reg) {
   const auto held = held_.find(reg);
   if (held != held_.end()) return held->second;
   if (writes_.references.contains(reg)) return std::nullopt;
-  return number_of(Origin::kRegister, reg, 0);
+  return number_of({.origin = Origin::kRegister, .place = reg}, {{reg, 1}});
 }
 
 InvariantReference* ReferenceSearch::accessed(const Instruction& i, std::uint32_t reg) {
@@ -60,20 +62,45 @@ InvariantReference* ReferenceSearch::accessed(const Instruction& i, std::uint32_
 }
 
 std::optional<std::uint32_t> ReferenceSearch::element(const Instruction& i) {
-  if (*i.row->kind != bytecode::Kind::kRef || writes_.elements || writes_.primitives.contains(i.c))
+  if (*i.row->kind != bytecode::Kind::kRef || writes_.elements) return std::nullopt;
+  std::optional<Place> index = index_sum(i.pc, i.c, 0);
+  return index ? taken(i, Origin::kElement, std::move(*index)) : std::nullopt;
+}
+
+// The value of the register before the instruction at `pc` of the current block, if it is the same in every iteration.
+// LoopStrips::at_strip computes it.
+std::optional<ReferenceSearch::Place> ReferenceSearch::index_sum(std::uint32_t pc, std::uint32_t reg,
+                                                                 unsigned depth) const {
+  constexpr unsigned kMaximumDepth = 8;
+  if (depth > kMaximumDepth) return std::nullopt;
+  const std::optional<Instruction> i = flow_.definition(block_, pc, reg);
+  if (!i) return writes_.primitives.contains(reg) ? std::nullopt : std::optional<Place>({{reg, 1}});
+  if (i->op != Op::kMoveP && i->op != Op::kAddImmI64 && i->op != Op::kAddI64 && i->op != Op::kSubI64)
     return std::nullopt;
-  return taken(i, Origin::kElement);
+  std::optional<Place> sum = index_sum(i->pc, i->b, depth + 1);
+  if (!sum || i->op == Op::kMoveP) return sum;
+  if (i->op == Op::kAddImmI64) {
+    (*sum)[kConstantPart] += static_cast<std::int16_t>(i->c);
+  } else {
+    const std::optional<Place> right = index_sum(i->pc, i->c, depth + 1);
+    if (!right) return std::nullopt;
+    for (const auto& [part, factor] : *right) (*sum)[part] += i->op == Op::kAddI64 ? factor : -factor;
+  }
+  std::erase_if(*sum, [](const auto& part) { return part.second == 0; });
+  return sum;
 }
 
 std::optional<std::uint32_t> ReferenceSearch::field(const Instruction& i) {
   if (*i.row->kind != bytecode::Kind::kRef || writes_.fields.contains(i.c)) return std::nullopt;
-  return taken(i, Origin::kField);
+  return taken(i, Origin::kField, {{i.c, 1}});
 }
 
-std::optional<std::uint32_t> ReferenceSearch::taken(const Instruction& i, Origin origin) {
+std::optional<std::uint32_t> ReferenceSearch::taken(const Instruction& i, Origin origin, Place place) {
   const std::optional<std::uint32_t> parent = held_by(i.b);
   if (!parent) return std::nullopt;
-  return loop_.taken[i.pc] = number_of(origin, i.c, *parent);
+  const InvariantReference reference = {
+      .origin = origin, .place = i.c, .parent = *parent, .block = block_, .pc = i.pc};
+  return loop_.taken[i.pc] = number_of(reference, std::move(place));
 }
 
 void ReferenceSearch::finish() {

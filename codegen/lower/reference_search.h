@@ -24,9 +24,13 @@ class ReferenceSearch {
   };
 
   // Fills in references, arrays and taken of the loop, which must outlive this.
-  ReferenceSearch(InnerLoop& loop, Writes writes) : loop_(loop), writes_(std::move(writes)) {}
+  ReferenceSearch(const Flow& flow, InnerLoop& loop, Writes writes)
+      : flow_(flow), loop_(loop), writes_(std::move(writes)) {}
 
-  void begin_block() { held_.clear(); }
+  void begin_block(std::uint32_t number) {
+    block_ = number;
+    held_.clear();
+  }
   void visit(const bytecode::Module& module, const Instruction& i);
   // Behind the last instruction: decides which of them are wanted.
   void finish();
@@ -34,16 +38,24 @@ class ReferenceSearch {
  private:
   using Origin = InvariantReference::Origin;
 
-  std::uint32_t number_of(Origin origin, std::uint32_t place, std::uint32_t parent);
+  // Where a reference is taken from its parent: the register or the offset; an index as the sum of a constant, of
+  // registers that do not change in the loop, each with its factor, and of nothing else.
+  using Place = std::map<std::uint32_t, std::int64_t>;
+  static constexpr std::uint32_t kConstantPart = bytecode::kNoIndex;
+
+  std::uint32_t number_of(const InvariantReference& reference, Place place);
+  std::optional<Place> index_sum(std::uint32_t pc, std::uint32_t reg, unsigned depth) const;
   std::optional<std::uint32_t> held_by(std::uint32_t reg);
   InvariantReference* accessed(const Instruction& i, std::uint32_t reg);
   std::optional<std::uint32_t> element(const Instruction& i);
   std::optional<std::uint32_t> field(const Instruction& i);
-  std::optional<std::uint32_t> taken(const Instruction& i, Origin origin);
+  std::optional<std::uint32_t> taken(const Instruction& i, Origin origin, Place place);
 
+  const Flow& flow_;
   InnerLoop& loop_;
   const Writes writes_;
-  std::map<std::tuple<Origin, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+  std::uint32_t block_ = 0;
+  std::map<std::tuple<Origin, Place, std::uint32_t>, std::uint32_t> numbers_;
   std::map<std::uint32_t, std::uint32_t> held_;  // by register: what it holds in the rest of the block
 };
 
