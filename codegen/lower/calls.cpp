@@ -336,15 +336,18 @@ void set_up(llvm::Function& function) {
 void Unit::declare(std::uint32_t function) {
   // A call costs its arguments, the stack's limit, a tick and the question whether it has trapped, so
   // functions of a few instructions are worth copying. LLVM would weigh their traps and slow paths as if
-  // these were ever taken.
+  // these were ever taken, and rare blocks as if they were as usual as others.
   constexpr std::uint32_t kShortWords = 48;
-  constexpr const char* kShortThreshold = "800";
+  constexpr std::uint32_t kShortThreshold = 800;
+  constexpr std::uint32_t kUsualThreshold = 225;  // LLVM's own
+  constexpr std::uint32_t kForRareWord = 30;
   llvm::Function* const body = llvm::Function::Create(body_type(function), llvm::GlobalValue::ExternalLinkage,
                                                       symbol("body", function), module);
   set_up(*body);
-  if (usual_words(function) <= kShortWords) {
-    body->addFnAttr("function-inline-threshold", kShortThreshold);
-  }
+  const std::uint32_t usual = usual_words(function);
+  const std::uint32_t threshold = (usual <= kShortWords ? kShortThreshold : kUsualThreshold) +
+                                  kForRareWord * (bytecode.functions[function].code_size - usual);
+  body->addFnAttr("function-inline-threshold", std::to_string(threshold));
   body->setDSOLocal(true);
   bodies_[function] = body;
 }
