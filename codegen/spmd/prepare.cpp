@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -10,18 +12,67 @@
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 
 #include "base/error.h"
 #include "codegen/spmd/canonical_form.h"
 #include "codegen/spmd/chosen_loads.h"
+#include "codegen/spmd/joined_stores.h"
 #include "codegen/spmd/locals.h"
 #include "codegen/spmd/returns.h"
 #include "codegen/spmd/vectorize.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
+
+// Lets each loop go back from one place. Of a loop that goes back from several, LLVM makes two, one in the other, and
+// lanes that go back from one place would wait until all others are done with the other: a binary search took 48 cycles
+// for each step of a lane.
+void join_back_edges(llvm::Function& function) {
+  llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    llvm::SmallVector<llvm::BasicBlock*, 4> latches;
+    loop->getLoopLatches(latches);
+    if (latches.size() > 1)
+      llvm::SplitBlockPredecessors(loop->getHeader(), latches, ".back", &dominators, &loops);
+  }
+}
+
+// Makes one condition of a switch that all its cases leave for one place, as `x == 32 || x == 10` becomes one.
+// Otherwise a tree of comparisons would come of it, at each of which lanes part.
+struct JoinCases : llvm::PassInfoMixin<JoinCases> {
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& /*analyses*/) {
+    for (llvm::BasicBlock& block : function) {
+      auto* const choice = llvm::dyn_cast<llvm::SwitchInst>(block.getTerminator());
+      if (choice != nullptr) join(*choice);
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  static void join(llvm::SwitchInst& choice) {
+    constexpr unsigned kMostCases = 8;
+    const unsigned cases = choice.getNumCases();
+    if (cases == 0 || cases > kMostCases) return;
+    llvm::BasicBlock* const to = choice.case_begin()->getCaseSuccessor();
+    if (to == choice.getDefaultDest()) return;
+    llvm::IRBuilder<> b(&choice);
+    llvm::Value* is_any = b.getFalse();
+    for (const auto& one : choice.cases()) {
+      if (one.getCaseSuccessor() != to) return;
+      is_any = b.CreateOr(is_any, b.CreateICmpEQ(choice.getCondition(), one.getCaseValue()));
+    }
+    for (llvm::PHINode& phi : to->phis()) {
+      for (unsigned edge = 1; edge < cases; ++edge)
+        phi.removeIncomingValue(choice.getParent(), /*DeletePHIIfEmpty=*/false);
+    }
+    b.CreateCondBr(is_any, to, choice.getDefaultDest());
+    choice.eraseFromParent();
+  }
+};
 
 void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   llvm::LoopPassManager shape;
@@ -37,7 +88,8 @@ void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses)
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                        /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
+  passes.addPass(JoinCases());
   passes.addPass(llvm::LowerSwitchPass());
   passes.run(function, analyses);
 }
@@ -59,8 +111,10 @@ Status prepare(llvm::Function& scalar, const std::vector<ArgShape>& args) {
   expand_local_copies(scalar);
   llvm::removeUnreachableBlocks(scalar);
   merge_returns(scalar);
+  join_back_edges(scalar);
   simplify(scalar, analyses);
   llvm::removeUnreachableBlocks(scalar);
+  join_stores(scalar);
 
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);

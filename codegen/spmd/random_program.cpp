@@ -196,22 +196,39 @@ class Generator {
     begin(join);
   }
 
-  // break, continue or return; what follows is dead and removed by prepare.
+  // break, continue, another turn at once, or return; what follows is dead and removed by prepare.
   void jump() {
     const std::string condition = boolean();
     const std::string out = label();
     const std::string stay = label();
     line("br i1 {}, label %{}, label %{}", condition, out, stay);
     begin(out);
-    const unsigned kind = below(4);
+    const unsigned kind = below(5);
     if (kind == 0 || targets_.empty()) {
       leave(1 + below(9));
+    } else if (kind == 4) {
+      go_back(targets_.back());
     } else {
       const Targets& targets =
           targets_[kind == 1 ? below(static_cast<unsigned>(targets_.size())) : targets_.size() - 1];
       line("br label %{}", kind == 2 ? targets.next : targets.done);
     }
     begin(stay);
+  }
+
+  struct Targets {
+    std::string next;  // of continue
+    std::string done;  // of break
+    std::string head;
+    unsigned loop = 0;
+    unsigned trips = 0;
+  };
+
+  void go_back(const Targets& targets) {
+    const std::string count = value("add i32 {}, 1", value("load i32, ptr %count{}", targets.loop));
+    line("store i32 {}, ptr %count{}", count, targets.loop);
+    const std::string more = value("icmp ult i32 {}, {}", count, targets.trips);
+    line("br i1 {}, label %{}, label %{}", more, targets.head, targets.done);
   }
 
   void leave(unsigned site) {
@@ -231,25 +248,36 @@ class Generator {
     const std::string otherwise = label();
     const std::string join = label();
     const bool has_else = below(2) == 0;
+    // Both sides store to one element, of which the address is computed in front of them or in each.
+    const unsigned element = below(12);
+    const auto address_of_element = [&] {
+      return value("getelementptr i32, ptr %a, i64 {}", value("add i64 %i4, {}", element));
+    };
+    const std::string shared = element < 2 ? address_of_element() : std::string();
+    const auto end = [&] {
+      if (element < 4)
+        line("store i32 {}, ptr {}", integer(), shared.empty() ? address_of_element() : shared);
+      line("br label %{}", join);
+    };
     line("br i1 {}, label %{}, label %{}", condition, then, has_else ? otherwise : join);
     begin(then);
     block(depth + 1);
-    line("br label %{}", join);
+    end();
     if (has_else) {
       begin(otherwise);
       block(depth + 1);
-      line("br label %{}", join);
+      end();
     }
     begin(join);
   }
 
   // At most kMaxTrips iterations, fewer where a random condition says so; tested before or after the body.
   void repeat(unsigned depth) {
-    const Targets targets{label(), label()};
-    const std::string head = label();
-    const std::string body = label();
     ++loops_;
     const unsigned loop = loops_;
+    const Targets targets{label(), label(), label(), loop, 1 + below(kMaxTrips)};
+    const std::string& head = targets.head;
+    const std::string body = label();
     line("store i32 0, ptr %count{}", loop);
     line("br label %{}", head);
     begin(head);
@@ -261,18 +289,10 @@ class Generator {
     targets_.pop_back();
     line("br label %{}", targets.next);
     begin(targets.next);
-    const std::string count = value("add i32 {}, 1", value("load i32, ptr %count{}", loop));
-    line("store i32 {}, ptr %count{}", count, loop);
-    const std::string more = value("icmp ult i32 {}, {}", count, 1 + below(kMaxTrips));
-    line("br i1 {}, label %{}, label %{}", more, head, targets.done);
+    go_back(targets);
     begin(targets.done);
     --loops_;
   }
-
-  struct Targets {
-    std::string next;  // of continue
-    std::string done;  // of break
-  };
 
   std::mt19937 random_;
   std::string text_;

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <llvm/Analysis/LoopInfo.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Support/SourceMgr.h>
@@ -850,6 +852,75 @@ TEST(Vectorize, RefusesEscapingLocals) {
       ret void
     })",
                  "address of a local array");
+}
+
+// A binary search: each lane goes back from one of two places, and none waits for the others.
+TEST(Vectorize, OneLoopWhereTurnsEndInSeveralPlaces) {
+  const std::string text = R"(
+    define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %at = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %at
+      br label %head
+    head:
+      %low = phi i64 [ 0, %entry ], [ %above, %right ], [ %low, %left ]
+      %high = phi i64 [ 64, %entry ], [ %high, %right ], [ %middle, %left ]
+      %more = icmp ult i64 %low, %high
+      br i1 %more, label %look, label %done
+    look:
+      %sum = add i64 %low, %high
+      %middle = lshr i64 %sum, 1
+      %place = getelementptr i32, ptr %c, i64 %middle
+      %y = load i32, ptr %place
+      %less = icmp ult i32 %y, %x
+      br i1 %less, label %right, label %left
+    right:
+      %above = add i64 %middle, 1
+      br label %head
+    left:
+      br label %head
+    done:
+      ret i64 %low
+    })";
+  expect_same(text);
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssemblyString(text, problem, context);
+  ASSERT_NE(module, nullptr) << problem.getMessage().str();
+  llvm::Function& body = *module->getFunction("body");
+  std::vector<ArgShape> args(body.arg_size(), ArgShape::kUniform);
+  args[0] = ArgShape::kLaneIndex;
+  ASSERT_TRUE(prepare(body, args).ok());
+  llvm::DominatorTree dominators(body);
+  EXPECT_EQ(llvm::LoopInfo(dominators).getLoopsInPreorder().size(), 1U);
+}
+
+// Cases that all lead to one place are one condition, where lanes part once.
+TEST(Vectorize, CasesOfOnePlaceAreOneCondition) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %at = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %at
+      %low = and i32 %x, 15
+      switch i32 %low, label %other [ i32 3, label %one
+                                      i32 7, label %one
+                                      i32 12, label %one ]
+    one:
+      %p = phi i32 [ 1, %0 ], [ 1, %0 ], [ 1, %0 ]
+      %place = getelementptr i32, ptr %a, i64 %i
+      store i32 %p, ptr %place
+      br label %done
+    other:
+      br label %done
+    done:
+      %result = phi i32 [ %p, %one ], [ %x, %other ]
+      ret i32 %result
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  // A search tree would ask which side of 7 it is.
+  EXPECT_EQ(kernel->vector_text().find("icmp slt"), std::string::npos) << kernel->vector_text();
 }
 
 }  // namespace

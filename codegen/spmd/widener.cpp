@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/widener.h"
 
+#include <llvm/Analysis/Loads.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/IR/PatternMatch.h>
@@ -25,6 +26,13 @@ bool needs_lanes(const llvm::Instruction& instruction, const Divergence& diverge
   if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction); pointer != nullptr) {
     if (instruction.isVolatile() || instruction.isAtomic()) return true;
     if (!divergence.shape(pointer).is_uniform()) return false;
+    // The descriptions of arrays are there for no lane, too.
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    if (load != nullptr && private_base(pointer) == nullptr &&
+        llvm::isDereferenceableAndAlignedPointer(pointer, load->getType(), load->getAlign(),
+                                                 load->getDataLayout())) {
+      return false;
+    }
     // In a local array, an index that is no constant may be outside as well.
     const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointer);
     return private_base(pointer) == nullptr || (gep != nullptr && !gep->hasAllConstantIndices());
