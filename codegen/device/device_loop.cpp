@@ -6,7 +6,7 @@
 
 #include "codegen/device/loop_emitter.h"
 #include "codegen/device/trap_report.h"
-#include "codegen/kernel/reduce.h"
+#include "codegen/lower/reduce.h"
 
 namespace dhpvm::codegen {
 

@@ -3,7 +3,7 @@
 // time, a lane each. All of a group go through the same number of steps, because barriers want all of them.
 #include "codegen/device/loop_emitter.h"
 #include "codegen/group_work.h"
-#include "codegen/kernel/reduce.h"
+#include "codegen/lower/reduce.h"
 
 namespace dhpvm::codegen {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions by single work-items, each of which works off a run of blocks alone, with all lanes in private memory.
 #include "codegen/device/loop_emitter.h"
-#include "codegen/kernel/reduce.h"
+#include "codegen/lower/reduce.h"
 
 namespace dhpvm::codegen {
 

@@ -8,8 +8,8 @@
 #include <limits>
 #include <utility>
 
-#include "codegen/kernel/reduce.h"
 #include "codegen/kernel_abi.h"
+#include "codegen/lower/reduce.h"
 #include "codegen/spmd/counted_loop.h"
 
 namespace dhpvm::codegen {

@@ -217,10 +217,12 @@ void FunctionLowering::lower_call_native(const Instruction& i) {
 void FunctionLowering::lower_parallel_for(const Instruction& i) {
   BasicBlock* const over = ir_.new_block("loop.over");
   frame_.mirror_ahead(i);
+  BasicBlock* behind_in_place = nullptr;
+  std::vector<Value*> results_in_place;
   if (std::optional<LoopInPlace> in_place = LoopInPlace::find(unit_, *this, frame_, i)) {
     BasicBlock* const otherwise = ir_.new_block("loop");
-    in_place->emit(otherwise);
-    b_.CreateBr(over);
+    results_in_place = in_place->emit(otherwise);
+    behind_in_place = b_.GetInsertBlock();
     b_.SetInsertPoint(otherwise);
   }
   Value* const r = frame_.mirror_in_slow_path(i);
@@ -234,6 +236,12 @@ void FunctionLowering::lower_parallel_for(const Instruction& i) {
                    {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
   b_.CreateBr(over);
+  // Both ways write the same registers, which had other types until here.
+  if (behind_in_place != nullptr) {
+    b_.SetInsertPoint(behind_in_place);
+    set_results(i, signature.results, results_in_place);
+    b_.CreateBr(over);
+  }
   b_.SetInsertPoint(over);
 }
 

@@ -8,6 +8,7 @@
 
 #include "codegen/kernel_abi.h"
 #include "codegen/lower/kernel_lowering.h"
+#include "codegen/lower/reduce.h"
 
 namespace dhpvm::codegen {
 
@@ -56,7 +57,7 @@ std::optional<LoopInPlace> LoopInPlace::find(Unit& unit, Lowering& lowering, Fun
 // ---- The form
 
 bool LoopInPlace::has_short_form() {
-  if (record_.dimensions != 1 || !record_.reductions.empty() || record_.fast_math) return false;
+  if (record_.dimensions != 1 || record_.fast_math) return false;
   if (!record_.device_hint.empty() || record_.batch_hint != 0 || kernel_.code_size > kMostWords) return false;
   for (std::uint32_t pc = 0; pc < kernel_.code_size;) {
     code_.push_back(decode(unit_.bytecode, kernel_, pc));
@@ -83,7 +84,8 @@ bool LoopInPlace::examine(const Instruction& i) {
     case Family::kFloat:
     case Family::kCompare:
     case Family::kConvert: return !i.has(bytecode::kTraps);
-    case Family::kReturn: return i.next() == kernel_.code_size;
+    case Family::kReturn:
+    case Family::kReturnP: return i.next() == kernel_.code_size;
     case Family::kArrayLength: return i.b < parameters_.references;
     case Family::kLoad:
     case Family::kLoadField: return accesses(i.b, i.c, false);
@@ -108,8 +110,9 @@ std::optional<unsigned> LoopInPlace::growth(std::uint32_t pc, std::uint32_t reg,
   const Instruction* const i = definition(pc, reg);
   if (i == nullptr) {
     if (reg == 0) return 1;
-    const bool is_index =
-        reg < parameters_.primitives && parameter_type(kernel_.signature, reg) == SlotType::kI64;
+    // Scalars are the same in all iterations, and what a reduction has so far, behind them, is not.
+    const bool is_index = reg < parameters_.primitives - record_.reductions.size() &&
+                          parameter_type(kernel_.signature, reg) == SlotType::kI64;
     return is_index ? std::optional(0U) : std::nullopt;
   }
   if (depth > kMostSteps) return std::nullopt;
@@ -163,6 +166,7 @@ bool LoopInPlace::lower_body() {
   if (!body.ok()) return false;
   body_ = body->function;
   scalars_ = body->scalars;
+  accumulators_ = body->accumulators;
   body_->addFnAttr(llvm::Attribute::AlwaysInline);
   // Kernels are given descriptions that never change. These are written before the loop.
   for (llvm::Instruction& instruction : llvm::instructions(*body_))
@@ -170,7 +174,7 @@ bool LoopInPlace::lower_body() {
   return true;
 }
 
-void LoopInPlace::emit(BasicBlock* otherwise) {
+std::vector<Value*> LoopInPlace::emit(BasicBlock* otherwise) {
   Value* const low = registers_.get_i64(parallel_for_.a);
   Value* const high = registers_.get_i64(parallel_for_.a + 1);
   Value* const iterations = b_.CreateSub(high, low);
@@ -190,7 +194,9 @@ void LoopInPlace::emit(BasicBlock* otherwise) {
   Value* const arrays = describe_arrays(otherwise);
   go_on_if(all_inside(first, last), "in.place");
   count(iterations);
-  emit_iterations(low, high, arrays);
+  if (!accumulators_.empty()) return emit_reductions(low, high, arrays);
+  emit_counted(low, high, 1, [&](Value* index) { call_body(index, arrays, {}); });
+  return {};
 }
 
 // Descriptors of the arrays, as the body expects them. Only fields that it reads remain.
@@ -245,26 +251,93 @@ void LoopInPlace::count(Value* iterations) {
   add(state.fuel_batched, Access::kFuelBatched, iterations);
 }
 
-void LoopInPlace::emit_iterations(Value* low, Value* high, Value* arrays) {
+// One block of the language's order of reductions: iteration j adds to lane j mod 32, and the lanes combine pairwise.
+std::vector<Value*> LoopInPlace::emit_reductions(Value* low, Value* high, Value* arrays) {
+  constexpr std::uint64_t kLanes = bytecode::kReductionLanes;
+  std::vector<llvm::AllocaInst*> lanes;
+  const auto vector_of = [](llvm::Type* type) { return llvm::FixedVectorType::get(type, kLanes); };
+  for (std::size_t n = 0; n < accumulators_.size(); ++n) {
+    lanes.push_back(ir_.entry_alloca(vector_of(accumulators_[n]), "lanes"));
+    llvm::Constant* const identity = identity_of_reduction(record_.reductions[n], accumulators_[n]);
+    b_.CreateStore(llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kLanes), identity), lanes[n]);
+  }
+  const auto turn = [&](Value* first, Value* lane) {
+    std::vector<Value*> places;
+    std::vector<Value*> before;
+    for (std::size_t n = 0; n < lanes.size(); ++n) {
+      places.push_back(b_.CreateInBoundsGEP(accumulators_[n], lanes[n], lane));
+      before.push_back(b_.CreateLoad(accumulators_[n], places[n]));
+    }
+    llvm::CallInst* const result = call_body(b_.CreateAdd(first, lane), arrays, before);
+    for (unsigned n = 0; n < lanes.size(); ++n)
+      b_.CreateStore(b_.CreateExtractValue(result, kAccumulators + n), places[n]);
+  };
+  // As many whole rounds of lanes as there are, whose number of turns LLVM knows, and the rest.
+  Value* const rest = b_.CreateAnd(b_.CreateSub(high, low), ir_.constant(kLanes - 1));
+  Value* const whole = b_.CreateSub(high, rest);
+  const auto if_any = [&](Value* from, Value* to, const auto& loop) {
+    BasicBlock* const some = ir_.new_block("some");
+    BasicBlock* const none = ir_.new_block("none");
+    b_.CreateCondBr(b_.CreateICmpSLT(from, to), some, none);
+    b_.SetInsertPoint(some);
+    loop();
+    b_.CreateBr(none);
+    b_.SetInsertPoint(none);
+  };
+  if_any(low, whole, [&] {
+    emit_counted(low, whole, kLanes, [&](Value* first) {
+      emit_counted(ir_.constant(0), ir_.constant(kLanes), 1, [&](Value* lane) { turn(first, lane); });
+    });
+  });
+  if_any(ir_.constant(0), rest,
+         [&] { emit_counted(ir_.constant(0), rest, 1, [&](Value* lane) { turn(whole, lane); }); });
+  std::vector<Value*> results;
+  for (unsigned n = 0; n < lanes.size(); ++n) {
+    const bytecode::Reduction& reduction = record_.reductions[n];
+    Value* value = b_.CreateLoad(vector_of(accumulators_[n]), lanes[n]);
+    for (unsigned width = kLanes / 2; width > 0; width /= 2) {
+      const auto half_from = [&](unsigned first) {
+        llvm::SmallVector<int> numbers;
+        for (unsigned lane = first; lane < first + width; ++lane) numbers.push_back(static_cast<int>(lane));
+        return b_.CreateShuffleVector(value, numbers);
+      };
+      Value* const left = half_from(0);
+      value = combine(b_, reduction, left, half_from(width));
+    }
+    const auto number = static_cast<std::uint32_t>(scalars_.size()) + n;
+    Value* const before =
+        registers_.get(parallel_for_.a + 2 + number, parameter_type(kernel_.signature, 1 + number));
+    results.push_back(combine(b_, reduction, before, b_.CreateExtractElement(value, std::uint64_t{0})));
+  }
+  return results;
+}
+
+// A loop of at least one turn, from `from` up to `to`.
+void LoopInPlace::emit_counted(Value* from, Value* to, std::uint64_t step,
+                               llvm::function_ref<void(Value*)> turn) {
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const iteration = ir_.new_block("iteration");
   BasicBlock* const over = ir_.new_block("over");
+  b_.CreateBr(iteration);
+  b_.SetInsertPoint(iteration);
+  llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2, "index");
+  turn(index);
+  Value* const next = b_.CreateNSWAdd(index, ir_.constant(step));
+  index->addIncoming(from, before);
+  index->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpSLT(next, to), iteration, over);
+  b_.SetInsertPoint(over);
+}
+
+llvm::CallInst* LoopInPlace::call_body(Value* index, Value* arrays, llvm::ArrayRef<Value*> accumulators) {
   std::vector<Value*> arguments = {arrays, llvm::ConstantPointerNull::get(b_.getPtrTy()),
-                                   llvm::ConstantPointerNull::get(b_.getPtrTy()), nullptr};
+                                   llvm::ConstantPointerNull::get(b_.getPtrTy()), index};
   for (std::uint32_t n = 0; n < scalars_.size(); ++n) {
     const std::uint32_t reg = parallel_for_.a + 2 + n;
     arguments.push_back(registers_.get(reg, parameter_type(kernel_.signature, 1 + n)));
   }
-  b_.CreateBr(iteration);
-  b_.SetInsertPoint(iteration);
-  llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2, "index");
-  arguments[kIndices] = index;
-  b_.CreateCall(body_, arguments);
-  Value* const next = b_.CreateNSWAdd(index, ir_.constant(1));
-  index->addIncoming(low, before);
-  index->addIncoming(next, iteration);
-  b_.CreateCondBr(b_.CreateICmpSLT(next, high), iteration, over);
-  b_.SetInsertPoint(over);
+  arguments.insert(arguments.end(), accumulators.begin(), accumulators.end());
+  return b_.CreateCall(body_, arguments);
 }
 
 }  // namespace dhpvm::codegen

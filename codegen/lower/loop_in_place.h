@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel loops of few iterations in compiled functions. To ask the virtual machine for one, and to call its kernel,
 // takes as long as some hundred additions. A loop of the short form is therefore also lowered into the function that
-// runs it: one dimension, no reduction, a body without branches or calls, and elements at the iteration's own index or
-// a fixed distance from it. Whether it runs there is decided when it begins, by its extent, and by the indices of its
-// first and last iteration: the loop itself checks nothing and cannot trap. Where an array is null, in use by a device,
-// or too short, the virtual machine runs the loop, as ever, and finds the trap.
+// runs it: one dimension, a body without branches or calls, and elements at the iteration's own index or a fixed
+// distance from it. Reductions keep their order: there is an accumulator for each of 32 lanes, of one block. Whether it
+// runs there is decided when it begins, by its extent, and by the indices of its first and last iteration: the loop
+// itself checks nothing and cannot trap. Where an array is null, in use by a device, or too short, the virtual machine
+// runs the loop, as ever, and finds the trap.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class LoopInPlace {
                                          const Instruction& parallel_for);
 
   // Lowers the loop, and a branch to `otherwise` for when it cannot run here. The builder stands behind the loop then.
-  void emit(llvm::BasicBlock* otherwise);
+  // Gives the loop's results; no register has been written.
+  std::vector<llvm::Value*> emit(llvm::BasicBlock* otherwise);
 
  private:
   struct Element {  // accessed in every iteration
@@ -44,7 +46,11 @@ class LoopInPlace {
   llvm::Value* describe_arrays(llvm::BasicBlock* otherwise);
   llvm::Value* all_inside(llvm::Value* first, llvm::Value* last);
   void count(llvm::Value* iterations);
-  void emit_iterations(llvm::Value* low, llvm::Value* high, llvm::Value* arrays);
+  std::vector<llvm::Value*> emit_reductions(llvm::Value* low, llvm::Value* high, llvm::Value* arrays);
+  void emit_counted(llvm::Value* from, llvm::Value* to, std::uint64_t step,
+                    llvm::function_ref<void(llvm::Value*)> turn);
+  llvm::CallInst* call_body(llvm::Value* index, llvm::Value* arrays,
+                            llvm::ArrayRef<llvm::Value*> accumulators);
 
   Unit& unit_;
   Lowering& lowering_;
@@ -59,6 +65,7 @@ class LoopInPlace {
   std::vector<Instruction> code_;
   std::vector<Element> elements_;
   std::vector<llvm::Type*> scalars_;
+  std::vector<llvm::Type*> accumulators_;
   llvm::Function* body_ = nullptr;  // one iteration
   struct Limits {
     llvm::Value* readable = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/kernel/reduce.h"
+#include "codegen/lower/reduce.h"
 
 #include "bytecode/reduction.h"
 
