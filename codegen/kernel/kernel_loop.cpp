@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "codegen/kernel/kernel_traps.h"
 #include "codegen/kernel_abi.h"
 #include "codegen/lower/reduce.h"
 #include "codegen/spmd/counted_loop.h"
@@ -47,12 +48,14 @@ class KernelLoop {
     b_.SetInsertPoint(block("entry"));
     load_call();
     if (body_.trap != nullptr) {
-      define_trap();
+      define_trap(*body_.trap, inner_);
       b_.CreateStore(i64(kNoTrap), trap_field(kTrapIndex + 8 * inner_));
+      if (wide_.width == 1) trapped_ = entry_alloca(b_.getInt1Ty());
     }
     empty_panels();
     emit_dimension(0);
     b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kDone)));
+    if (trapped_ != nullptr) note_traps(*function_, *wide_.full, *body_.trap, trapped_);
   }
 
  private:
@@ -302,6 +305,7 @@ class KernelLoop {
     arguments.append(accumulators.begin(), accumulators.end());
     if (row_count_ != nullptr) arguments.push_back(row_count_);
     if (active != nullptr) arguments.push_back(active);
+    if (trapped_ != nullptr) b_.CreateStore(b_.getFalse(), trapped_);
     llvm::CallInst* const result = b_.CreateCall(body, arguments);
     if (body_.trap != nullptr) leave_if_trapped();
     std::vector<Value*> values;
@@ -309,34 +313,16 @@ class KernelLoop {
     return values;
   }
 
-  // Keeps, of the iterations that trap before the chunk is left, the first.
-  void define_trap() {
-    const llvm::IRBuilderBase::InsertPointGuard restore(b_);
-    llvm::Function& trap = *body_.trap;
-    b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &trap));
-    BasicBlock* const first = BasicBlock::Create(b_.getContext(), "first", &trap);
-    BasicBlock* const done = BasicBlock::Create(b_.getContext(), "done", &trap);
-    const auto place = [&](std::uint64_t offset) { return field(trap.getArg(0), offset); };
-    Value* const kept = b_.CreateLoad(b_.getInt64Ty(), place(kTrapIndex + 8 * inner_));
-    b_.CreateCondBr(b_.CreateICmpSLT(trap.getArg(1), kept), first, done);
-    b_.SetInsertPoint(first);
-    b_.CreateStore(trap.getArg(1), place(kTrapIndex + 8 * inner_));
-    b_.CreateStore(trap.getArg(2), place(offsetof(KernelTrap, site)));
-    b_.CreateStore(trap.getArg(3), place(offsetof(KernelTrap, array)));
-    for (unsigned n = 0; n < 3; ++n)
-      b_.CreateStore(trap.getArg(4 + n), place(offsetof(KernelTrap, operands) + 8 * n));
-    b_.CreateBr(done);
-    b_.SetInsertPoint(done);
-    b_.CreateRetVoid();
-  }
-
   void leave_if_trapped() {
     BasicBlock* const trapped = block("trapped");
     BasicBlock* const go_on = block("go.on");
     llvm::MDBuilder metadata(b_.getContext());
-    Value* const innermost = b_.CreateLoad(b_.getInt64Ty(), trap_field(kTrapIndex + 8 * inner_));
-    b_.CreateCondBr(b_.CreateICmpNE(innermost, i64(kNoTrap)), trapped, go_on,
-                    metadata.createBranchWeights(1, 1 << 20));
+    Value* const has_trapped =
+        trapped_ != nullptr
+            ? b_.CreateLoad(b_.getInt1Ty(), trapped_)
+            : b_.CreateICmpNE(b_.CreateLoad(b_.getInt64Ty(), trap_field(kTrapIndex + 8 * inner_)),
+                              i64(kNoTrap));
+    b_.CreateCondBr(has_trapped, trapped, go_on, metadata.createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(trapped);
     for (unsigned d = 0; d < inner_; ++d) b_.CreateStore(index_[d], trap_field(kTrapIndex + 8 * d));
     Value* const site = b_.CreateLoad(b_.getInt32Ty(), trap_field(offsetof(KernelTrap, site)));
@@ -514,6 +500,7 @@ class KernelLoop {
   Value* high_[3] = {};
   Value* index_[3] = {};
   Value* row_count_ = nullptr;            // of bodies with a loop over rows
+  llvm::AllocaInst* trapped_ = nullptr;   // with one lane: whether the iteration has
   llvm::AllocaInst* partials_ = nullptr;  // where the next block's values go
   Value* lanes_ = nullptr;                // KernelChunk::lanes, with reductions
 };
