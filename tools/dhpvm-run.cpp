@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <optional>
 #include <string>
 
@@ -123,6 +124,21 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const RunReque
   return outcome;
 }
 
+// Waits for compilations, for so much processor time. Where other programs have the processors most of the time that is
+// longer: a compilation that is given up begins anew in the next run, and would be given up there, too, in every run.
+void finish_compiling(const Engine& engine, std::chrono::nanoseconds patience) {
+  constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(10);
+  constexpr int kMostTimes = 4;
+  const auto processor_time = [] {
+    return std::chrono::nanoseconds(std::chrono::seconds(1)) * std::clock() / CLOCKS_PER_SEC;
+  };
+  const std::chrono::nanoseconds used = processor_time();
+  const auto begin = std::chrono::steady_clock::now();
+  while (!engine.finish_compiling(kSlice) && processor_time() - used < patience &&
+         std::chrono::steady_clock::now() - begin < kMostTimes * patience) {
+  }
+}
+
 // Ends the process at once if compilations would delay its end noticeably: they cannot be cancelled. With listings to
 // print, or with workers, the process ends in the ordinary way.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
@@ -133,7 +149,7 @@ void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::
   if (lists || !engine.workers().empty()) return;
   // A program that was stopped, or has trapped, waits for nothing.
   const bool is_kept = !arguments.has("--no-cache") && !has_failed;
-  if (is_kept) engine.finish_compiling(std::max(kPatience, elapsed / 10));
+  if (is_kept) finish_compiling(engine, std::max(kPatience, elapsed / 10));
   if (engine.settle(std::chrono::nanoseconds(0))) return;
   std::fflush(nullptr);
   std::_Exit(end_process(ending));
