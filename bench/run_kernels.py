@@ -78,6 +78,8 @@ KERNELS = {
     "xsbench": Kernel(200_000, 300, False, STRICT_SUM, on_devices=False),
     "needleman_wunsch": Kernel(3000, 45, False, "its elements are far apart", on_devices=False),
     "forest": Kernel(20_000, 100, False, "it walks through trees", on_devices=False),
+    "bisect": Kernel(200_000, 300, False, "each turn goes one of two ways", on_devices=False),
+    "histogram": Kernel(8_000_000, 20_000, False, "its stores meet", on_devices=False),
     "particles": Kernel(1_000_000, 300, False, "fields of several widths under conditions", on_devices=False),
 }
 
