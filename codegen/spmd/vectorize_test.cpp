@@ -876,8 +876,13 @@ TEST(Vectorize, OneLoopWhereTurnsEndInSeveralPlaces) {
       br i1 %less, label %right, label %left
     right:
       %above = add i64 %middle, 1
+      %own = getelementptr i64, ptr %a, i64 %i
+      store i64 %above, ptr %own
       br label %head
     left:
+      %other = add i64 %i, 512
+      %own2 = getelementptr i64, ptr %a, i64 %other
+      store i64 %middle, ptr %own2
       br label %head
     done:
       ret i64 %low
