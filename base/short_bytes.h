@@ -19,6 +19,10 @@ Word word_at(const char* bytes) {
 
 namespace detail {
 
+struct Bytes16 {
+  std::uint64_t words[2];
+};
+
 // Two words that overlap in the middle cover any size between one word and two.
 template <typename Word>
 void copy_ends(char* to, const char* from, std::size_t size) {
@@ -38,8 +42,10 @@ bool equal_ends(const char* left, const char* right, std::size_t size) {
 
 // memcpy.
 inline void copy_short(char* to, const char* from, std::size_t size) {
-  if (size > 16) {
+  if (size > 32) {
     std::memcpy(to, from, size);
+  } else if (size > 16) {
+    detail::copy_ends<detail::Bytes16>(to, from, size);
   } else if (size >= 8) {
     detail::copy_ends<std::uint64_t>(to, from, size);
   } else if (size >= 4) {

@@ -73,17 +73,17 @@ inline Status copy_text(const vm::NativeCall& call, char* to, std::string_view f
     return {};
   });
 }
-// A new str as the first reference result. `value` may be the text of an argument: it stays where it is until
-// the window is written to.
-inline Status return_text(vm::NativeCall& call, std::string_view value) {
+// A new str. `value` may be the text of an argument: it stays where it is until the window is written to.
+inline Result<gc::String*> new_text(vm::NativeCall& call, std::string_view value) {
   constexpr std::size_t kAtOnce = std::size_t{8} << 20;
-  gc::String* string = nullptr;
-  if (value.size() <= kAtOnce) {
-    DHPVM_ASSIGN(string, call.isolate.new_string(value));
-  } else {
-    DHPVM_ASSIGN(string, call.isolate.new_string_of(value.size()));
-    DHPVM_TRY(copy_text(call, string->bytes(), value));
-  }
+  if (value.size() <= kAtOnce) return call.isolate.new_string(value);
+  DHPVM_ASSIGN(gc::String* const string, call.isolate.new_string_of(value.size()));
+  DHPVM_TRY(copy_text(call, string->bytes(), value));
+  return string;
+}
+// The same as the first reference result.
+inline Status return_text(vm::NativeCall& call, std::string_view value) {
+  DHPVM_ASSIGN(gc::String* const string, new_text(call, value));
   call.r[0] = reinterpret_cast<gc::Ref>(string);
   return {};
 }

@@ -67,19 +67,26 @@ inline std::size_t find_near(std::string_view near, std::string_view what) {
   return what.size() == 1 ? find_byte(near, what[0]) : near.find(what);
 }
 
-// The bytes from..to of a text as the first reference result of a fast path: false if there is no open memory for them.
+// The bytes from..to of a text as a str of their own, for fast paths: null if there is no open memory for them.
 // Sizes of words come in no order: where 16 bytes can be read, they are copied without a look at how many are wanted,
 // since an object's memory goes up to a multiple of 16.
-inline bool return_short_part(vm::NativeCall& call, std::string_view all, std::size_t from, std::size_t to) {
+inline gc::String* short_part(vm::NativeCall& call, std::string_view all, std::size_t from, std::size_t to) {
   static_assert(gc::kGranule == 16 && sizeof(gc::String) % gc::kGranule == 0);
   const std::size_t size = to - from;
   gc::String* const string = call.isolate.heap().allocate_short_string(bytecode::kStringType, size);
-  if (string == nullptr) return false;
+  if (string == nullptr) return nullptr;
   if (size - 1 < gc::kGranule && all.size() - from >= gc::kGranule) {
     std::memcpy(string->bytes(), all.data() + from, gc::kGranule);
   } else {
     copy_short(string->bytes(), all.data() + from, size);
   }
+  return string;
+}
+
+// The same as the first reference result.
+inline bool return_short_part(vm::NativeCall& call, std::string_view all, std::size_t from, std::size_t to) {
+  gc::String* const string = short_part(call, all, from, to);
+  if (string == nullptr) return false;
   call.r[0] = reinterpret_cast<gc::Ref>(string);
   return true;
 }

@@ -95,6 +95,21 @@ Status map_bytes(vm::NativeCall& call, Map map) {
   return {};
 }
 
+constexpr auto to_upper = [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; };
+constexpr auto to_lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+
+// The same in a fast path.
+template <typename Map>
+bool map_short(vm::NativeCall& call, Map map) {
+  if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
+  const std::string_view from = text(call, 0);
+  gc::String* const result = call.isolate.heap().allocate_short_string(bytecode::kStringType, from.size());
+  if (result == nullptr) return false;
+  std::transform(from.begin(), from.end(), result->bytes(), map);
+  return_string(call, result);
+  return true;
+}
+
 Result<std::size_t> find_last_in(const vm::NativeCall& call, std::string_view all, std::string_view what) {
   if (what.size() > all.size()) return all.npos;
   const std::size_t step = searched_at_once(what);
@@ -213,13 +228,11 @@ Status str_find_last(vm::NativeCall& call) {
   return {};
 }
 
-Status str_upper(vm::NativeCall& call) {
-  return map_bytes(call, [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-}
+Status str_upper(vm::NativeCall& call) { return map_bytes(call, to_upper); }
+bool str_upper_fast(vm::NativeCall& call) { return map_short(call, to_upper); }
 
-Status str_lower(vm::NativeCall& call) {
-  return map_bytes(call, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-}
+Status str_lower(vm::NativeCall& call) { return map_bytes(call, to_lower); }
+bool str_lower_fast(vm::NativeCall& call) { return map_short(call, to_lower); }
 
 Status str_trim(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
@@ -229,6 +242,16 @@ Status str_trim(vm::NativeCall& call) {
                count_blanks(call, rest.size(), [&](std::size_t n) { return rest[rest.size() - 1 - n]; }));
   if (from == 0 && behind == 0) return {};
   return return_text(call, rest.substr(0, rest.size() - behind));
+}
+
+bool str_trim_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
+  const std::string_view all = text(call, 0);
+  const auto is_blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  std::size_t from = 0, to = all.size();
+  while (from < to && is_blank(all[from])) ++from;
+  while (from < to && is_blank(all[to - 1])) --to;
+  return to - from == all.size() || return_short_part(call, all, from, to);
 }
 
 Status str_replace(vm::NativeCall& call) {
@@ -321,6 +344,38 @@ Status str_join(vm::NativeCall& call) {
   return {};
 }
 
+bool str_join_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || call.r[1] == nullptr) return false;
+  const gc::Array& parts = *array(call, 0);
+  const std::string_view separator = text(call, 1);
+  constexpr std::uint64_t kFew = 64;
+  const std::uint64_t count = call.p[0];
+  if (count == 0 || count > kFew || count > static_cast<std::uint64_t>(parts.readable)) return false;
+  const std::span strings(reinterpret_cast<gc::String* const*>(parts.data), count);
+  std::size_t size = (count - 1) * separator.size();
+  for (const gc::String* const part : strings) {
+    if (part == nullptr) return false;
+    size += part->size;
+  }
+  // Each operand has at most 2^32 bytes, so that the sum did not overflow.
+  constexpr std::size_t kLittle = std::size_t{4} << 10;
+  if (size > kLittle) return false;
+  gc::String* const result = call.isolate.heap().allocate_short_string(bytecode::kStringType, size);
+  if (result == nullptr) return false;
+  char* out = result->bytes();
+  const auto append = [&](std::string_view part) {
+    copy_short(out, part.data(), part.size());
+    out += part.size();
+  };
+  append(strings[0]->view());
+  for (const gc::String* const part : strings.subspan(1)) {
+    append(separator);
+    append(part->view());
+  }
+  return_string(call, result);
+  return true;
+}
+
 Status str_hash(vm::NativeCall& call) {
   DHPVM_ASSIGN(call.p[0], hash_of(call, text(call, 0)));
   return {};
@@ -383,6 +438,14 @@ Status str_from_bytes(vm::NativeCall& call) {
   return return_text(call, {part.data(), part.size()});
 }
 
+bool str_from_bytes_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr) return false;
+  const gc::Array& all = *array(call, 0);
+  const std::uint64_t from = call.p[0], to = call.p[1];
+  if (from > to || to > static_cast<std::uint64_t>(all.readable) || to - from > kShortText) return false;
+  return return_short_text(call, {reinterpret_cast<const char*>(all.data) + from, to - from});
+}
+
 Status str_to_bytes(vm::NativeCall& call) { return return_bytes(call, text(call, 0)); }
 
 Status str_copy_bytes(vm::NativeCall& call) {
@@ -390,6 +453,16 @@ Status str_copy_bytes(vm::NativeCall& call) {
   DHPVM_ASSIGN(const std::span<char> to,
                bytes(call, 1, integer(call, 0), static_cast<std::int64_t>(from.size()), Access::kWrite));
   return from.empty() ? Status() : copy_text(call, to.data(), from);
+}
+
+bool str_copy_bytes_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || call.r[1] == nullptr || text(call, 0).size() > kShortText) return false;
+  const std::string_view from = text(call, 0);
+  const gc::Array& to = *array(call, 1);
+  const std::uint64_t at = call.p[0], room = static_cast<std::uint64_t>(to.writable);
+  if (at > room || from.size() > room - at) return false;
+  copy_short(reinterpret_cast<char*>(to.data) + at, from.data(), from.size());
+  return true;
 }
 
 }  // namespace dhpvm::stdlib

@@ -2,6 +2,7 @@
 // Natives of module str: numbers to text and back; and of module csv, which reads numbers inside
 // a larger text.
 #include <charconv>
+#include <optional>
 
 #include "stdlib/native/call.h"
 #include "stdlib/native/natives.h"
@@ -31,16 +32,37 @@ void return_parsed(vm::NativeCall& call, const std::optional<T>& parsed) {
   call.p[1] = std::bit_cast<std::uint64_t>(parsed.value_or(T{}));
 }
 
-// The text between the positions P[0] and P[1], without white space around it.
-Result<std::string_view> cell(const vm::NativeCall& call) {
-  std::string_view all = text(call, 0);
-  const std::int64_t from = integer(call, 0), to = integer(call, 1);
-  DHPVM_TRY(check_part(from, to, static_cast<std::int64_t>(all.size())));
-  all = all.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+std::string_view without_blanks(std::string_view all) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const std::size_t first = all.find_first_not_of(kBlanks);
-  if (first == all.npos) return std::string_view();
+  if (first == all.npos) return {};
   return all.substr(first, all.find_last_not_of(kBlanks) + 1 - first);
+}
+
+// The text between the positions P[0] and P[1], without white space around it.
+Result<std::string_view> cell(const vm::NativeCall& call) {
+  const std::string_view all = text(call, 0);
+  const std::int64_t from = integer(call, 0), to = integer(call, 1);
+  DHPVM_TRY(check_part(from, to, static_cast<std::int64_t>(all.size())));
+  return without_blanks(all.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)));
+}
+
+// The same for fast paths: nothing where they do not look.
+std::optional<std::string_view> short_cell(const vm::NativeCall& call) {
+  if (call.r[0] == nullptr) return std::nullopt;
+  const std::string_view all = text(call, 0);
+  const std::uint64_t from = call.p[0], to = call.p[1];
+  if (from > to || to > all.size() || to - from > kShortText) return std::nullopt;
+  return without_blanks(all.substr(from, to - from));
+}
+
+// The first byte of `all` that ends a field of a file, in which `separator` stands between them; or the size.
+std::size_t field_size(std::string_view all, char separator) {
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const char c = all[at];
+    if (c == separator || c == '"' || c == '\r' || c == '\n') return at;
+  }
+  return all.size();
 }
 
 }  // namespace
@@ -140,21 +162,44 @@ Status csv_parse_f64(vm::NativeCall& call) {
   return {};
 }
 
+bool csv_parse_i64_fast(vm::NativeCall& call) {
+  const auto part = short_cell(call);
+  if (part) return_parsed(call, parse_integer(*part));
+  return part.has_value();
+}
+
+bool csv_parse_f64_fast(vm::NativeCall& call) {
+  const auto part = short_cell(call);
+  if (part) return_parsed(call, parse_float(*part));
+  return part.has_value();
+}
+
 Status csv_field_end(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
   const std::int64_t from = integer(call, 0);
   DHPVM_TRY(check_part(from, static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all.size())));
-  const char stops[] = {static_cast<char>(integer(call, 1)), '"', '\r', '\n'};
-  std::size_t at = static_cast<std::size_t>(from);
-  DHPVM_TRY(in_parts(all.size() - at, stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
-    // Found in an earlier part.
-    if (at != static_cast<std::size_t>(from) + begin) return {};
-    const std::string_view part = all.substr(at, end - begin);
-    at += std::min(part.find_first_of({stops, sizeof stops}), part.size());
+  const std::string_view rest = all.substr(static_cast<std::size_t>(from));
+  std::size_t size = 0;
+  DHPVM_TRY(in_parts(rest.size(), stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
+    // It is shorter where it was found in an earlier part.
+    if (size == begin)
+      size += field_size(rest.substr(begin, end - begin), static_cast<char>(integer(call, 1)));
     return {};
   }));
-  return_integer(call, 0, static_cast<std::int64_t>(at));
+  return_integer(call, 0, from + static_cast<std::int64_t>(size));
   return {};
+}
+
+bool csv_field_end_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr) return false;
+  const std::string_view all = text(call, 0);
+  const std::uint64_t from = call.p[0];
+  if (from > all.size()) return false;
+  const std::string_view near = all.substr(from, kShortText);
+  const std::size_t size = field_size(near, static_cast<char>(integer(call, 1)));
+  if (size == near.size() && near.size() != all.size() - from) return false;
+  return_integer(call, 0, static_cast<std::int64_t>(from + size));
+  return true;
 }
 
 }  // namespace dhpvm::stdlib
