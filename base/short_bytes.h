@@ -63,7 +63,11 @@ inline bool equal_short(std::string_view a, std::string_view b) {
   const std::size_t size = a.size();
   const char* const left = a.data();
   const char* const right = b.data();
-  if (size > 16) return std::memcmp(left, right, size) == 0;
+  if (size > 32) return std::memcmp(left, right, size) == 0;
+  if (size > 16) {
+    return detail::equal_ends<std::uint64_t>(left, right, 16) &&
+           detail::equal_ends<std::uint64_t>(left + size - 16, right + size - 16, 16);
+  }
   if (size >= 8) return detail::equal_ends<std::uint64_t>(left, right, size);
   if (size >= 4) return detail::equal_ends<std::uint32_t>(left, right, size);
   if (size == 0) return true;

@@ -3,8 +3,8 @@
 
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <limits>
+#include <optional>
 
 #include "stdlib/native/number_parse.h"
 
@@ -12,11 +12,6 @@ namespace dhpvm::stdlib {
 namespace {
 
 bool is_digit(const char* at, const char* end) { return at != end && *at >= '0' && *at <= '9'; }
-
-// Powers of ten that an f64 holds exactly.
-constexpr double kExactPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-constexpr std::uint64_t kExactIntegers = std::uint64_t{1} << 53;
 
 // Digits of a number, read one after the other. Beyond 19 of them they may not fit.
 struct Digits {
@@ -76,15 +71,9 @@ JsonNumber read_json_number(std::string_view text) {
     const auto value = static_cast<std::int64_t>(negative ? 0 - digits.value : digits.value);
     return {JsonNumberKind::kInteger, at, value, static_cast<double>(value)};
   }
-  // Both operands are exact, so that one operation rounds correctly (Clinger, How to Read Floating Point Numbers
-  // Accurately, PLDI 1990). Most numbers in files are of this kind.
-  constexpr int kPowers = static_cast<int>(std::size(kExactPowers));
-  if (digits.fit() && digits.value <= kExactIntegers && short_exponent && exponent > -kPowers &&
-      exponent < kPowers) {
-    const auto magnitude = static_cast<double>(digits.value);
-    const double value =
-        exponent < 0 ? magnitude / kExactPowers[-exponent] : magnitude * kExactPowers[exponent];
-    return {JsonNumberKind::kFloat, at, 0, negative ? -value : value};
+  if (digits.fit() && short_exponent) {
+    if (const std::optional<double> value = exact_decimal(digits.value, exponent))
+      return {JsonNumberKind::kFloat, at, 0, negative ? -*value : *value};
   }
   double value = 0;
   const auto [stop, problem] = std::from_chars(text.data(), at, value);

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <random>
+#include <string>
+#include <string_view>
 
 namespace dhpvm::stdlib {
 namespace {
@@ -20,6 +24,21 @@ TEST(ParseInteger, TakesTheWholeText) {
   EXPECT_EQ(parse_integer("0o17"), 15);
   EXPECT_EQ(parse_integer("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
   EXPECT_EQ(parse_integer("-9223372036854775808"), std::numeric_limits<std::int64_t>::min());
+}
+
+TEST(ParseInteger, TakesAnyNumberOfDigits) {
+  std::string text;
+  std::int64_t value = 0;
+  for (const char digit : std::string_view("1234567890123456789")) {
+    text += digit;
+    value = value * 10 + (digit - '0');
+    EXPECT_EQ(parse_integer(text), value) << text;
+    EXPECT_EQ(parse_integer("-" + text), -value) << text;
+    EXPECT_EQ(parse_integer("0" + text), value) << text;
+    EXPECT_FALSE(parse_integer(text + "x").has_value()) << text;
+    EXPECT_FALSE(parse_integer(text + ".").has_value()) << text;
+  }
+  EXPECT_FALSE(parse_integer(text + "0").has_value());
 }
 
 TEST(ParseInteger, RefusesEverythingElse) {
@@ -52,6 +71,19 @@ TEST(ParseFloat, LeavesTheRangeAsCDoes) {
   EXPECT_EQ(parse_float("1e-99999999999999999999999"), 0.0);
   EXPECT_EQ(parse_float(std::string(400, '9')), kInfinity);
   EXPECT_EQ(parse_float("0." + std::string(400, '0') + "1"), 0.0);
+}
+
+TEST(ParseFloat, RoundsAsTheCLibrary) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = std::to_string(random());
+    text.resize(1 + random() % text.size());
+    if (const std::size_t point = random() % 24; point <= text.size()) text.insert(point, ".");
+    if (random() % 4 == 0) text.insert(0, random() % 2 == 0 ? "-" : "000");
+    if (random() % 8 == 0) text += "e-" + std::to_string(random() % 30);
+    if (text == "." || text == "-." || text.starts_with(".e") || text.starts_with("-.e")) continue;
+    EXPECT_EQ(parse_float(text), std::strtod(text.c_str(), nullptr)) << text;
+  }
 }
 
 TEST(ParseFloat, RefusesEverythingElse) {

@@ -70,7 +70,8 @@ inline std::size_t find_near(std::string_view near, std::string_view what) {
 // The bytes from..to of a text as a str of their own, for fast paths: null if there is no open memory for them.
 // Sizes of words come in no order: where 16 bytes can be read, they are copied without a look at how many are wanted,
 // since an object's memory goes up to a multiple of 16.
-inline gc::String* short_part(vm::NativeCall& call, std::string_view all, std::size_t from, std::size_t to) {
+[[gnu::always_inline]] inline gc::String* short_part(vm::NativeCall& call, std::string_view all,
+                                                     std::size_t from, std::size_t to) {
   static_assert(gc::kGranule == 16 && sizeof(gc::String) % gc::kGranule == 0);
   const std::size_t size = to - from;
   gc::String* const string = call.isolate.heap().allocate_short_string(bytecode::kStringType, size);
