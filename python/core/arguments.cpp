@@ -210,7 +210,7 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
   array.kind = parameter.element;
   array.access = view->readonly != 0 || parameter.use == ArrayUse::kRead ? DHPVM_READ : DHPVM_READ_WRITE;
   array.rank = parameter.rank;
-  array.reserved = 0;
+  array.lanes = 1;
   for (std::uint32_t i = 0; i < parameter.rank; ++i) {
     array.sizes[i] = view->shape[i];
     array.strides[i] = view->strides[i];

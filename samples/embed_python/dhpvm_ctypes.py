@@ -24,7 +24,7 @@ class Text(Structure):
 
 class Array(Structure):
     _fields_ = [("size", c_size_t), ("data", c_void_p), ("kind", c_uint32), ("access", c_uint32), ("rank", c_uint32),
-                ("reserved", c_uint32), ("sizes", c_int64 * 3), ("strides", c_int64 * 3)]
+                ("lanes", c_uint32), ("sizes", c_int64 * 3), ("strides", c_int64 * 3)]
 
 
 class Member(Union):

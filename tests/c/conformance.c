@@ -65,6 +65,15 @@ static const char kSource[] =
     "fn call_keep_text() -> str => keep_text();\n"
     "fn saxpy(a: f64, x: [f64], y: [f64]) { parallel for i in 0..x.len { y[i] += a * x[i]; } }\n"
     "fn main(args: [str]) -> i32 { print(f\"{args.len} arguments\"); for a in args { print(a); } return 3; "
+    "}\n"
+    "struct Complex { re: f64; im: f64; }\n"
+    "fn turn(z: [Complex, 2]) -> [Complex, 2] {\n"
+    "    let turned = [Complex, 2](z.cols, z.rows);\n"
+    "    for i in 0..z.rows {\n"
+    "        for j in 0..z.cols { turned[j, i] = Complex(-z[i, j].im, z[i, j].re); }\n"
+    "    }\n"
+    "    z[0, 0].re = 100.0;\n"
+    "    return turned;\n"
     "}\n";
 
 static dhpvm_code host_add(dhpvm_host_call* call) {

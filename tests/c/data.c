@@ -195,10 +195,59 @@ static void test_bad_arrays(const host* state) {
   dhpvm_function_free(sum);
 }
 
+/* Structs of numbers of one kind, here complex numbers: elements of several lanes. */
+static void test_lanes(const host* state) {
+  double numbers[2][3][2] = {{{1, 2}, {3, 4}, {5, 6}}, {{7, 8}, {9, 10}, {11, 12}}};
+  dhpvm_array array;
+  dhpvm_value argument;
+  dhpvm_value result;
+  dhpvm_object* lent = NULL;
+  memset(&array, 0, sizeof array);
+  array.size = sizeof array;
+  array.data = numbers;
+  array.kind = DHPVM_F64;
+  array.access = DHPVM_READ_WRITE;
+  array.rank = 2;
+  array.sizes[0] = 2;
+  array.sizes[1] = 3;
+  argument = array_value(&array);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, call_by_name(state, "turn", &argument, 1, &result, 1, NULL));
+  array.lanes = 2;
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "turn", &argument, 1, &result, 1, NULL));
+  CHECK(numbers[0][0][0] == 100 && result.kind == DHPVM_OBJECT);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_array(result.of.object, DHPVM_READ, &array, NULL));
+  CHECK(array.kind == DHPVM_F64 && array.lanes == 2 && array.rank == 2 && array.sizes[0] == 3);
+  CHECK(array.strides[0] == 4 * (int64_t)sizeof(double) && array.strides[1] == 2 * (int64_t)sizeof(double));
+  CHECK(((const double*)array.data)[6] == -10 && ((const double*)array.data)[7] == 9);
+  dhpvm_object_free(result.of.object);
+  /* The first column alone, which is gathered, and scattered after the call. */
+  array.data = numbers;
+  array.access = DHPVM_READ_WRITE;
+  array.sizes[0] = 2;
+  array.sizes[1] = 1;
+  array.strides[0] = 6 * (int64_t)sizeof(double);
+  array.strides[1] = 2 * (int64_t)sizeof(double);
+  numbers[0][0][0] = 1;
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "turn", &argument, 1, &result, 1, NULL));
+  CHECK(numbers[0][0][0] == 100 && numbers[0][1][0] == 3);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_array(result.of.object, DHPVM_READ, &array, NULL));
+  CHECK(array.sizes[1] == 2 && ((const double*)array.data)[2] == -8);
+  dhpvm_object_free(result.of.object);
+  array.data = numbers;
+  array.sizes[1] = 3;
+  memset(array.strides, 0, sizeof array.strides);
+  array.sizes[0] = 2;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_lend(state->isolate, &array, NULL, NULL, &lent, NULL));
+  array.lanes = 3;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_lend(state->isolate, &array, NULL, NULL, &lent, NULL));
+  dhpvm_object_free(lent);
+}
+
 void test_arrays(void) {
   host state;
   host_begin(&state, NULL);
   test_strides(&state);
+  test_lanes(&state);
   test_grids(&state);
   test_bad_arrays(&state);
   host_end(&state);

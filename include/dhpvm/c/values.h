@@ -7,6 +7,9 @@
  *   f32, f64                DHPVM_F32, ..      f32, f64
  *   str                     DHPVM_TEXT         text: copied into the program; also DHPVM_OBJECT
  *   [f64], [i32, 2], ..     DHPVM_ARRAY        array: the host's memory, lent for the call; also DHPVM_OBJECT
+ *   [Complex] with          DHPVM_ARRAY        array: elements of 2 lanes; likewise for each struct whose fields are
+ *   struct Complex {                           numbers of one kind, which lie one behind the other
+ *     re: f64; im: f64; }
  *   any other reference     DHPVM_OBJECT       object
  *   null                    DHPVM_NULL
  *   a struct                a value for each field, in order
@@ -65,7 +68,7 @@ typedef struct dhpvm_array {
   dhpvm_kind kind;
   dhpvm_access access;               /* whether the program may write elements */
   uint32_t rank;                     /* 1 to 3 */
-  uint32_t reserved;                 /* 0 */
+  uint32_t lanes;                    /* numbers in an element; 0 or 1: it is a number */
   int64_t sizes[DHPVM_MAXIMUM_RANK]; /* outermost first */
   /* From an element to its neighbour in each dimension, in bytes, and may be negative. All zero: dense, row-major. */
   int64_t strides[DHPVM_MAXIMUM_RANK];

@@ -19,10 +19,16 @@ constexpr TensorKind kTensorKinds[] = {{kDlBool, 8},  {kDlInt, 8},    {kDlUInt, 
                                        {kDlUInt, 16}, {kDlInt, 32},   {kDlUInt, 32}, {kDlInt, 64},
                                        {kDlUInt, 64}, {kDlFloat, 32}, {kDlFloat, 64}};
 
-Result<dhpvm_kind> kind_of_tensor(const DlDataType& type) {
+// A complex number has two lanes.
+Status take_elements(const DlDataType& type, dhpvm_array& array) {
+  const bool is_complex = type.code == kDlComplex && type.lanes == 1;
+  const int code = is_complex ? kDlFloat : type.code;
+  const int bits = is_complex ? type.bits / 2 : type.bits;
+  array.lanes = is_complex ? 2 : type.lanes;
   for (std::size_t i = 0; i < std::size(kTensorKinds); ++i) {
-    if (type.lanes == 1 && type.code == kTensorKinds[i].code && type.bits == kTensorKinds[i].bits)
-      return static_cast<dhpvm_kind>(i + DHPVM_BOOL);
+    if (array.lanes == 0 || code != kTensorKinds[i].code || bits != kTensorKinds[i].bits) continue;
+    array.kind = static_cast<dhpvm_kind>(i + DHPVM_BOOL);
+    return {};
   }
   return error(ErrorCode::kUnsupported,
                "the tensor's elements (code {}, {} bits, {} lanes) are of no type that programs have",
@@ -44,13 +50,14 @@ Result<dhpvm_array> array_of(const DLManagedTensorVersioned& managed) {
   DHPVM_TRY(check_pointer(tensor.shape, "tensor.shape"));
   dhpvm_array array{};
   array.size = sizeof array;
-  DHPVM_ASSIGN(array.kind, kind_of_tensor(tensor.type));
+  DHPVM_TRY(take_elements(tensor.type, array));
   array.data = tensor.data == nullptr ? nullptr : static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
   array.access = (managed.flags & kDlReadOnly) != 0 ? DHPVM_READ : DHPVM_READ_WRITE;
   array.rank = static_cast<std::uint32_t>(tensor.dimensions);
   for (unsigned i = 0; i < array.rank; ++i) {
     array.sizes[i] = tensor.shape[i];
-    if (tensor.strides != nullptr) array.strides[i] = tensor.strides[i] * (tensor.type.bits / 8);
+    if (tensor.strides != nullptr)
+      array.strides[i] = tensor.strides[i] * (tensor.type.bits / 8) * tensor.type.lanes;
   }
   return array;
 }
@@ -89,7 +96,8 @@ Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** resu
   auto tensor = std::make_unique<ExportedTensor>();
   std::copy_n(array.sizes, array.rank, tensor->shape);
   const TensorKind kind = kTensorKinds[array.kind - DHPVM_BOOL];
-  for (unsigned i = 0; i < array.rank; ++i) tensor->strides[i] = array.strides[i] / (kind.bits / 8);
+  for (unsigned i = 0; i < array.rank; ++i)
+    tensor->strides[i] = array.strides[i] / (kind.bits / 8 * array.lanes);
   tensor->object = object.object;
   tensor->lent = object.lent;
   const auto& isolate = detail::ObjectState::of(object.object)->isolate;
@@ -105,7 +113,7 @@ Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** resu
   managed.tensor = {array.data,
                     {kDlCpu, 0},
                     static_cast<std::int32_t>(array.rank),
-                    {kind.code, kind.bits, 1},
+                    {kind.code, kind.bits, static_cast<std::uint16_t>(array.lanes)},
                     tensor->shape,
                     tensor->strides,
                     0};

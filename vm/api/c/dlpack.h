@@ -10,7 +10,7 @@ struct DlDevice {
 };
 enum DlDeviceType : std::int32_t { kDlCpu = 1 };
 
-enum DlTypeCode : std::uint8_t { kDlInt = 0, kDlUInt = 1, kDlFloat = 2, kDlBool = 6 };
+enum DlTypeCode : std::uint8_t { kDlInt = 0, kDlUInt = 1, kDlFloat = 2, kDlComplex = 5, kDlBool = 6 };
 struct DlDataType {
   std::uint8_t code;  // DlTypeCode
   std::uint8_t bits;

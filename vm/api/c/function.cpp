@@ -114,11 +114,13 @@ class DynamicCall {
 
   Status put_array(const SignatureValue& parameter, const dhpvm_array* array) {
     DHPVM_ASSIGN(const CheckedArray checked, check_array(array));
-    if (element_kind(array->kind) != parameter.type.kind || array->rank != parameter.type.rank) {
-      return error(ErrorCode::kInvalidArgument,
-                   "it is an array of {} with {} dimensions, and the parameter one of {} with {}",
-                   kind_text(array->kind), array->rank, kind_text(kind_of(parameter.type.kind)),
-                   parameter.type.rank);
+    if (element_kind(array->kind) != parameter.type.kind || array->rank != parameter.type.rank ||
+        lane_count(*array) != parameter.lanes) {
+      return error(
+          ErrorCode::kInvalidArgument,
+          "it is an array of {} with {} dimensions and {} lanes, and the parameter one of {} with {} and {}",
+          kind_text(array->kind), array->rank, lane_count(*array), kind_text(kind_of(parameter.type.kind)),
+          parameter.type.rank, parameter.lanes);
     }
     detail::HostType type = parameter.type;
     type.read_only = array->access == DHPVM_READ;

@@ -163,7 +163,7 @@ class HostArguments {
       detail::ArrayView view;
       DHPVM_TRY(detail::get_array(window_, parameter.slot, parameter.type, view));
       const auto& array = *static_cast<const gc::Array*>(window_.r[parameter.slot]);
-      fill_array(detail::machine_of(window_), array, parameter.type.kind, parameter.type.rank,
+      fill_array(detail::machine_of(window_), array, {parameter.type.kind, 1}, parameter.type.rank,
                  parameter.type.read_only ? DHPVM_READ : DHPVM_READ_WRITE, arrays_[index]);
       value.of.array = &arrays_[index];
     } else if (parameter.kind == DHPVM_OBJECT) {

@@ -13,6 +13,34 @@ Status give_object(dhpvm::Object object, std::shared_ptr<LentMemory> lent, dhpvm
   return give(std::make_unique<ObjectHandle>(ObjectHandle{std::move(object), std::move(lent)}), handle);
 }
 
+namespace {
+
+// The type of the program's arrays with such elements.
+Result<gc::TypeId> array_type(const vm::LinkedModule& linked, const dhpvm_array& array) {
+  const detail::Kind kind = element_kind(array.kind);
+  const unsigned lanes = lane_count(array);
+  std::optional<gc::TypeId> found;
+  if (lanes == 1) found = linked.find_array_type({static_cast<bytecode::Kind>(kind)}, array.rank);
+  const std::vector<bytecode::Type>& types = linked.module().types;
+  for (std::size_t id = 0; id < types.size() && lanes > 1; ++id) {
+    if (types[id].kind != bytecode::TypeKind::kArray || types[id].rank != array.rank) continue;
+    const Lanes given = lanes_of(linked.module(), types[id].element);
+    if (given.kind != kind || given.count != lanes) continue;
+    if (found)
+      return error(ErrorCode::kInvalidArgument, "the array could be {} and {}: pass it for one call",
+                   types[*found].name, types[id].name);
+    found = static_cast<gc::TypeId>(id);
+  }
+  if (!found) {
+    return error(ErrorCode::kInvalidArgument,
+                 "the program has no arrays of {} with {} dimensions and {} lanes", kind_text(array.kind),
+                 array.rank, lanes);
+  }
+  return *found;
+}
+
+}  // namespace
+
 Status lend(const IsolateHandle& isolate, const dhpvm_array& array, std::shared_ptr<ReleasedUser> owner,
             dhpvm_object** handle) {
   DHPVM_ASSIGN(const CheckedArray checked, check_array(&array));
@@ -21,13 +49,8 @@ Status lend(const IsolateHandle& isolate, const dhpvm_array& array, std::shared_
                  "only dense, aligned, row-major elements can be lent: copy them, or pass them for one call");
   }
   const auto& state = isolate.isolate->state();
-  const auto type = state->machine->linked().find_array_type(
-      {static_cast<bytecode::Kind>(element_kind(array.kind))}, array.rank);
-  if (!type) {
-    return error(ErrorCode::kInvalidArgument, "the program has no arrays of {} with {} dimensions",
-                 kind_text(array.kind), array.rank);
-  }
-  DHPVM_ASSIGN(vm::Loan loan, state->machine->lend_array(*type, array.data, {array.sizes, array.rank},
+  DHPVM_ASSIGN(const gc::TypeId type, array_type(state->machine->linked(), array));
+  DHPVM_ASSIGN(vm::Loan loan, state->machine->lend_array(type, array.data, {array.sizes, array.rank},
                                                          array.access != DHPVM_READ));
   dhpvm::Object object = detail::ObjectState::wrap(state, loan.array());
   return give_object(object, std::make_shared<LentMemory>(object, std::move(loan), std::move(owner)), handle);
@@ -38,7 +61,9 @@ Status view(const dhpvm::Object& object, dhpvm_access access, dhpvm_array& array
   if (state == nullptr) return Error(ErrorCode::kNullReference, "the object is null, and should be an array");
   vm::Isolate& machine = *state->isolate->machine;
   const bytecode::Type& type = machine.module().types[state->root->header.type];
-  if (type.kind != bytecode::TypeKind::kArray || type.element.is_ref()) {
+  const bool is_array = type.kind == bytecode::TypeKind::kArray;
+  const Lanes lanes = is_array ? lanes_of(machine.module(), type.element) : Lanes{};
+  if (lanes.count == 0) {
     return error(ErrorCode::kBadCast, "the object is of type {}, and should be an array of numbers",
                  object.type_name());
   }
@@ -47,7 +72,7 @@ Status view(const dhpvm::Object& object, dhpvm_access access, dhpvm_array& array
   const bool is_described = access == DHPVM_DESCRIBE;
   if (!is_described && (write ? elements.writable : elements.readable) < elements.length)
     DHPVM_TRY(machine.make_accessible(elements, write));
-  fill_array(machine, elements, static_cast<detail::Kind>(type.element.kind), type.rank, access, array);
+  fill_array(machine, elements, lanes, type.rank, access, array);
   if (is_described) array.data = nullptr;
   return {};
 }

@@ -65,7 +65,8 @@ struct IsolateHandle {
 struct SignatureValue {
   dhpvm_kind kind = DHPVM_NULL;
   detail::HostType type = {};
-  unsigned slot = 0;  // in its window
+  unsigned slot = 0;   // in its window
+  unsigned lanes = 1;  // of arrays: numbers in an element
 };
 
 struct FunctionHandle {

@@ -40,8 +40,10 @@ HostType host_type(const bytecode::Module& module, const bytecode::ValueType& va
   if (!value.is_ref()) return {Shape::kPrimitive, static_cast<Kind>(value.kind)};
   const bytecode::Type& type = module.types[value.type];
   if (type.kind == bytecode::TypeKind::kString) return {Shape::kString, Kind::kRef};
-  if (type.kind == bytecode::TypeKind::kArray && !type.element.is_ref())
-    return {Shape::kArray, static_cast<Kind>(type.element.kind), type.rank};
+  if (type.kind == bytecode::TypeKind::kArray) {
+    if (const Lanes lanes = lanes_of(module, type.element); lanes.count != 0)
+      return {Shape::kArray, lanes.kind, type.rank};
+  }
   return {Shape::kObject, Kind::kRef};
 }
 
@@ -116,7 +118,24 @@ std::vector<SignatureValue> describe(const bytecode::Module& module,
                                      const std::vector<bytecode::ValueType>& types) {
   std::vector<HostType> seen;
   for (const bytecode::ValueType& type : types) seen.push_back(host_type(module, type));
-  return describe(seen);
+  std::vector<SignatureValue> values = describe(seen);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].kind == DHPVM_ARRAY)
+      values[i].lanes = lanes_of(module, module.types[types[i].type].element).count;
+  }
+  return values;
+}
+
+Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& element) {
+  if (!element.is_ref()) return {static_cast<Kind>(element.kind), 1};
+  const bytecode::Type& type = module.types[element.type];
+  if (type.kind != bytecode::TypeKind::kStruct || type.fields.empty()) return {};
+  const bytecode::ValueType& first = type.fields.front().type;
+  const bool is_uniform = std::all_of(type.fields.begin(), type.fields.end(), [&](const auto& field) {
+    return !field.type.is_ref() && field.type.kind == first.kind;
+  });
+  if (!is_uniform) return {};
+  return {static_cast<Kind>(first.kind), static_cast<unsigned>(type.fields.size())};
 }
 
 std::uint64_t register_of(const dhpvm_value& value) {
@@ -164,7 +183,8 @@ Result<CheckedArray> check_array(const dhpvm_array* array) {
     return error(ErrorCode::kInvalidArgument,
                  "dhpvm_array.access is {}, and should be DHPVM_READ or DHPVM_READ_WRITE", array->access);
   CheckedArray checked{*array};
-  checked.element_bytes = bytecode::size_of(static_cast<bytecode::Kind>(element_kind(array->kind)));
+  const std::size_t number_bytes = bytecode::size_of(static_cast<bytecode::Kind>(element_kind(array->kind)));
+  checked.element_bytes = number_bytes * lane_count(*array);
   DHPVM_ASSIGN(checked.count, count_of(*array, checked.element_bytes));
   if (checked.count != 0 && array->data == nullptr)
     return error(ErrorCode::kInvalidArgument,
@@ -174,7 +194,7 @@ Result<CheckedArray> check_array(const dhpvm_array* array) {
     return checked;
   }
   if (!has_strides(*array)) set_dense_strides(checked.array, checked.element_bytes);
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(array->data) % checked.element_bytes == 0;
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(array->data) % number_bytes == 0;
   checked.is_dense = is_aligned && is_row_major(checked.array, checked.element_bytes);
   return checked;
 }
@@ -191,15 +211,16 @@ void scatter(const CheckedArray& array, const std::byte* dense) {
   });
 }
 
-void fill_array(const vm::Isolate& machine, const gc::Array& elements, Kind kind, unsigned rank,
+void fill_array(const vm::Isolate& machine, const gc::Array& elements, Lanes lanes, unsigned rank,
                 dhpvm_access access, dhpvm_array& array) {
   array.size = sizeof array;
   array.data = elements.data;
-  array.kind = kind_of(kind);
+  array.kind = kind_of(lanes.kind);
   array.access = access;
   array.rank = rank;
-  array.reserved = 0;
-  std::int64_t stride = bytecode::size_of(static_cast<bytecode::Kind>(kind));
+  array.lanes = lanes.count;
+  std::int64_t stride =
+      bytecode::size_of(static_cast<bytecode::Kind>(lanes.kind)) * std::int64_t{lanes.count};
   for (unsigned i = DHPVM_MAXIMUM_RANK; i-- > 0;) {
     array.sizes[i] = i < rank ? machine.dimension(elements, i) : 0;
     array.strides[i] = i < rank ? stride : 0;

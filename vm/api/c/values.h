@@ -38,6 +38,14 @@ std::vector<SignatureValue> describe(std::span<const detail::HostType> types);
 std::uint64_t register_of(const dhpvm_value& value);
 dhpvm_value value_of(dhpvm_kind kind, std::uint64_t bits);
 
+// The numbers in an element of an array.
+struct Lanes {
+  detail::Kind kind = detail::Kind::kRef;
+  unsigned count = 0;  // 0: elements are no numbers, and no structs whose fields are numbers of one kind
+};
+Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& element);
+constexpr unsigned lane_count(const dhpvm_array& array) { return array.lanes == 0 ? 1 : array.lanes; }
+
 // Elements somewhere: the caller's structure, checked, and with its strides.
 struct CheckedArray {
   dhpvm_array array;
@@ -51,7 +59,7 @@ void gather(const CheckedArray& array, std::byte* dense);
 void scatter(const CheckedArray& array, const std::byte* dense);
 
 // The elements of an array of the program that the host may access, in `array`.
-void fill_array(const vm::Isolate& machine, const gc::Array& elements, detail::Kind kind, unsigned rank,
+void fill_array(const vm::Isolate& machine, const gc::Array& elements, Lanes lanes, unsigned rank,
                 dhpvm_access access, dhpvm_array& array);
 
 }  // namespace dhpvm::c
