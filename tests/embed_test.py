@@ -29,6 +29,18 @@ rules say: clipped 10 of 1000 values
 index 1000 is out of range for length 1000, in reads_too_far
 deadline exceeded
 """,
+    "r": """\
+3 3 5.333333 4.333333 6.333333 5.5 \n\
+     [,1] [,2]
+[1,]    1    2
+[2,]    3    4
+[3,]    5    6
+-1 7 \n\
+hello, R, 3 times \n\
+error: index out of range: index 0 is out of range for length 0 \n\
+error: argument 1 does not fit: the function is (str, i64) -> str \n\
+error: compile error: program.dhp:1:11: error: expected `,` or `)` after the parameter, found the end of the file \n\
+""",
     "python": """\
 hello, ctypes
 [125.0, 25.0, 5.0] (5.0, 125.0)
