@@ -43,7 +43,8 @@ class Place:
 
     def __init__(self, folder, function, kinds, hints):
         self.folder, self._function = folder, function
-        self.key = repr((_versions(), hints, kinds, _mark_of_function(function))).encode("utf-8", "surrogatepass")
+        mark = _mark_of_function(function), _closure(function)
+        self.key = repr((_versions(), hints, kinds, mark)).encode("utf-8", "surrogatepass")
         self.name = f"{zlib.crc32(self.key):08x}{zlib.adler32(self.key):08x}"
 
     def _path(self):
@@ -220,6 +221,17 @@ def _mark_of_function(function):
     defaults = (*(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items()))
     return ("function", function.__name__, str(function.__module__), _mark(defaults, []),
             repr(_code(function.__code__)))
+
+
+def _closure(function):
+    """The marks of what it captures: functions that one function makes differ in nothing else."""
+    marks = []
+    for cell in function.__closure__ or ():
+        try:
+            marks.append(_mark(cell.cell_contents, []))
+        except ValueError:  # not assigned yet
+            marks.append(_mark(ABSENT, []))
+    return tuple(marks)
 
 
 def _code(code):

@@ -103,6 +103,33 @@ class Cached(unittest.TestCase):
                 self.assertEqual(self.run_once(), (result, has_translated))
                 self.assertEqual(self.run_once(), (result, False))
 
+    def test_functions_of_one_function(self):
+        """Each finds its own entry: they differ in what they capture."""
+        self.model = """
+import numpy as np
+import dhpvm
+
+def factory(scale, table):
+    @dhpvm.jit
+    def f(x, i):
+        return x[i] * scale + table[0]
+    return f
+
+f = factory(2.0, np.array([100.0]))
+g = factory(3.0, np.array([200.0]))
+h = factory(3.0, np.array([300.0]))
+before = f
+
+def f(x, i):
+    return before(x, i) + g(x, i) * 1000 + h(x, i) * 1000000
+
+f.inspect = before.inspect
+"""
+        expected = 102.0 + 203.0 * 1000 + 303.0 * 1000000
+        self.assertEqual(self.run_once(), (expected, True))
+        self.assertEqual(self.run_once(), (expected, False))
+        self.assertEqual(len(self.entries()), 2)  # of arrays only the types count
+
     def test_files_of_others(self):
         """An entry that is damaged, or that others may write, is not used."""
         self.run_once()
