@@ -91,6 +91,16 @@ Conversion put_float(PyObject* object, dhpvm_kind kind, dhpvm_value& value) {
   return Conversion::kDone;
 }
 
+// The same for elements of arrays, "Zd" for example: complex numbers have two lanes.
+struct ElementFormat {
+  dhpvm_kind kind;
+  std::uint32_t lanes;
+};
+ElementFormat element_of_format(const char* format) {
+  if (format != nullptr && format[0] == 'Z') return {kind_of_format(format + 1), 2};
+  return {kind_of_format(format), 1};
+}
+
 // A scalar of NumPy, or an array without dimensions: both have a buffer of one element.
 Conversion put_scalar_buffer(PyObject* object, dhpvm_kind kind, dhpvm_value& value) {
   Py_buffer view;
@@ -196,8 +206,9 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
   Py_buffer* view = nullptr;
   if (const Conversion opened = open_buffer(object, buffers, view); opened != Conversion::kDone)
     return opened;
-  if (static_cast<std::uint32_t>(view->ndim) != parameter.rank ||
-      kind_of_format(view->format) != parameter.element) {
+  const ElementFormat element = element_of_format(view->format);
+  if (static_cast<std::uint32_t>(view->ndim) != parameter.rank || element.kind != parameter.element ||
+      element.lanes != parameter.lanes) {
     buffers.close_last();
     return Conversion::kMismatch;
   }
@@ -210,7 +221,7 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
   array.kind = parameter.element;
   array.access = view->readonly != 0 || parameter.use == ArrayUse::kRead ? DHPVM_READ : DHPVM_READ_WRITE;
   array.rank = parameter.rank;
-  array.lanes = 1;
+  array.lanes = parameter.lanes;
   for (std::uint32_t i = 0; i < parameter.rank; ++i) {
     array.sizes[i] = view->shape[i];
     array.strides[i] = view->strides[i];
@@ -271,6 +282,7 @@ Parameter parameter_of(const nb::handle& description) {
   parameter.use = static_cast<ArrayUse>(nb::cast<std::uint8_t>(description[3]));
   parameter.is_python = nb::cast<bool>(description[4]);
   parameter.type = nb::cast<std::string>(description[5]);
+  parameter.lanes = nb::cast<std::uint32_t>(description[6]);
   return parameter;
 }
 
@@ -314,8 +326,9 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
         array = {};
         value.kind = DHPVM_OBJECT;
         value.of.object = nullptr;
-        return held_fits(object, parameter.element, parameter.rank) ? Conversion::kDone
-                                                                    : Conversion::kMismatch;
+        return parameter.lanes == 1 && held_fits(object, parameter.element, parameter.rank)
+                   ? Conversion::kDone
+                   : Conversion::kMismatch;
       }
       if (fit == Fit::kConvert && (PyList_Check(object) || PyTuple_Check(object)))
         return put_list(object, parameter, buffers, array, value);

@@ -29,6 +29,7 @@ enum class ArrayUse : std::uint8_t {
 struct Parameter {
   dhpvm_kind kind = DHPVM_NULL;
   dhpvm_kind element = DHPVM_NULL;  // of arrays
+  std::uint32_t lanes = 1;          // numbers in an element: 2 of complex numbers
   std::uint32_t rank = 0;
   ArrayUse use = ArrayUse::kUnsaid;
   bool is_python =

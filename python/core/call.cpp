@@ -41,7 +41,8 @@ struct Extent {
 // The memory between the first and the last element. Sizes of the kinds are those of the buffer.
 Extent extent_of(const dhpvm_array& array) {
   auto begin = reinterpret_cast<std::uintptr_t>(array.data);
-  auto end = begin + 1;
+  // The begin of the last number; the second of a complex number is another one.
+  auto end = begin + 1 + (array.lanes - 1) * (array.kind == DHPVM_F32 ? sizeof(float) : sizeof(double));
   for (std::uint32_t i = 0; i < array.rank; ++i) {
     if (array.sizes[i] == 0) return {0, 0};
     const std::int64_t reach = (array.sizes[i] - 1) * array.strides[i];
@@ -59,8 +60,8 @@ bool overlap(const Extent& one, const Extent& other) {
 }
 
 bool is_same_view(const dhpvm_array& one, const dhpvm_array& other) {
-  return one.data == other.data && one.kind == other.kind && one.rank == other.rank &&
-         std::equal(one.sizes, one.sizes + one.rank, other.sizes) &&
+  return one.data == other.data && one.kind == other.kind && one.lanes == other.lanes &&
+         one.rank == other.rank && std::equal(one.sizes, one.sizes + one.rank, other.sizes) &&
          std::equal(one.strides, one.strides + one.rank, other.strides);
 }
 
@@ -83,6 +84,7 @@ ProgramFunction::ProgramFunction(std::shared_ptr<Machine> machine, const std::st
   for (const nb::handle is_array : results["arrays"]) layout_.is_array.push_back(nb::cast<bool>(is_array));
   layout_.has_error = nb::cast<bool>(results["error"]);
   for (const nb::handle position : results["given"]) layout_.given.push_back(nb::cast<int>(position));
+  layout_.shape = results["shape"];
   Failure failure;
   const auto lock = machine_->lock();
   failure.check(
@@ -153,9 +155,23 @@ nb::object ProgramFunction::result(const dhpvm_value* results, std::size_t i, co
   return from_program(machine_, results[i], layout_.is_array[i]);
 }
 
+nb::object ProgramFunction::composed(nb::handle shape, const dhpvm_value* results, std::size_t& next,
+                                     const Given& given) {
+  if (nb::isinstance<nb::list>(shape)) {
+    nb::list items;
+    for (const nb::handle item : shape) items.append(composed(item, results, next, given));
+    return nb::tuple(items);
+  }
+  nb::object value = result(results, next++, given);
+  if (!nb::cast<bool>(shape)) return value;
+  const auto imaginary = nb::cast<double>(result(results, next++, given));
+  return nb::steal(PyComplex_FromDoubles(nb::cast<double>(value), imaginary));
+}
+
 PyObject* ProgramFunction::take(const dhpvm_value* results, const Given& given) {
   const std::size_t count = layout_.is_array.size();
   std::size_t first = 0;
+  if (!layout_.shape.is_none()) return composed(layout_.shape, results, first, given).release().ptr();
   if (layout_.has_error) {
     if (results[0].kind != DHPVM_NULL) {
       const nb::object error = from_program(machine_, results[0], false);

@@ -20,6 +20,9 @@ struct ResultLayout {
   bool has_error = false;  // the first result is an Error, or null
   // For each result the position of the argument that it is, -1 if it is none. Empty: none is.
   std::vector<int> given;
+  // Where results are composed: a list for a tuple, True for a complex number, which is two results, False for another
+  // one. None: the results are a value, or a tuple of them.
+  nanobind::object shape;
 };
 
 // A function of an isolate. It is called with the tuple of its arguments.
@@ -51,6 +54,8 @@ class ProgramFunction {
     bool has_held;
   };
   PyObject* take(const dhpvm_value* results, const Given& given);
+  nanobind::object composed(nanobind::handle shape, const dhpvm_value* results, std::size_t& next,
+                            const Given& given);
   nanobind::object result(const dhpvm_value* results, std::size_t i, const Given& given);
 
   std::shared_ptr<Machine> machine_;

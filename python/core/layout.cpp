@@ -19,6 +19,9 @@ ArgumentLayout::Argument ArgumentLayout::argument_of(nb::handle description) {
     for (const nb::handle item : description) argument.items.push_back(argument_of(item));
   } else if (description.is_none()) {
     record_of_.push_back(0);
+  } else if (PyType_Check(description.ptr())) {
+    argument.complex_type = nb::borrow(description);
+    record_of_.insert(record_of_.end(), 2, 0);
   } else {
     argument.dtype = description[0];
     ++record_count_;
@@ -30,6 +33,21 @@ ArgumentLayout::Argument ArgumentLayout::argument_of(nb::handle description) {
   return argument;
 }
 
+namespace {
+
+// The parts of a complex number as Python's floats.
+bool take_apart(PyObject* object, std::vector<nb::object>& parameters) {
+  for (const char* const part : {"real", "imag"}) {
+    const nb::object number = nb::steal(PyObject_GetAttrString(object, part));
+    nb::object value = number.is_valid() ? nb::steal(PyNumber_Float(number.ptr())) : nb::object();
+    if (!value.is_valid()) return false;
+    parameters.push_back(std::move(value));
+  }
+  return true;
+}
+
+}  // namespace
+
 bool ArgumentLayout::expand(const Argument& argument, PyObject* object, std::vector<nb::object>& parameters) {
   if (argument.is_tuple) {
     if (!PyTuple_CheckExact(object) ||
@@ -40,6 +58,10 @@ bool ArgumentLayout::expand(const Argument& argument, PyObject* object, std::vec
         return false;
     }
     return true;
+  }
+  if (argument.complex_type.is_valid()) {
+    if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != argument.complex_type.ptr()) return false;
+    return take_apart(object, parameters);
   }
   if (!argument.dtype.is_valid()) {
     parameters.push_back(nb::borrow(object));

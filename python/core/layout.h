@@ -14,7 +14,8 @@ namespace dhpvm::python {
 class ArgumentLayout {
  public:
   // One description for each argument: None for one that is passed as it is, a list for the items of a tuple, and
-  // (dtype, names of fields) for an array of records. An empty list of descriptions: all are passed as they are.
+  // (dtype, names of fields) for an array of records, the type for a complex number, which is two parameters. An empty
+  // list of descriptions: all are passed as they are.
   ArgumentLayout(const nanobind::list& arguments, const nanobind::list& captured);
 
   // Whether arguments are parameters as they are.
@@ -30,6 +31,7 @@ class ArgumentLayout {
     bool is_tuple = false;
     std::vector<Argument> items;           // of a tuple
     nanobind::object dtype;                // of records, else null
+    nanobind::object complex_type;         // of a complex number, else null
     std::vector<nanobind::object> fields;  // their names
   };
   Argument argument_of(nanobind::handle description);

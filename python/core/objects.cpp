@@ -20,6 +20,11 @@ namespace {
 constexpr const char* kFormats[] = {"?", "b", "B", "h", "H", "i", "I", "q", "Q", "f", "d"};
 constexpr Py_ssize_t kSizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
 
+// Whether the buffer protocol has a format for the elements: that of programs' structs differs, except complex numbers.
+bool has_format(const dhpvm_array& array) {
+  return array.lanes == 1 || (array.lanes == 2 && (array.kind == DHPVM_F32 || array.kind == DHPVM_F64));
+}
+
 PyObject* array_maker = nullptr;
 PyObject* held_maker = nullptr;
 PyObject* held_type = nullptr;
@@ -40,6 +45,7 @@ class ProgramArray {
     failure.check(code);
     data_ = array.data;
     kind_ = array.kind;
+    lanes_ = static_cast<int>(array.lanes);
     rank_ = static_cast<int>(array.rank);
     for (int i = 0; i < rank_; ++i) {
       sizes_[i] = static_cast<Py_ssize_t>(array.sizes[i]);
@@ -52,12 +58,12 @@ class ProgramArray {
 
   void describe(Py_buffer& view) {
     view.buf = data_;
-    view.itemsize = kSizes[kind_ - DHPVM_BOOL];
+    view.itemsize = kSizes[kind_ - DHPVM_BOOL] * lanes_;
     view.len = view.itemsize;
     for (int i = 0; i < rank_; ++i) view.len *= sizes_[i];
     view.readonly = is_read_only_ ? 1 : 0;
     view.ndim = rank_;
-    view.format = const_cast<char*>(kFormats[kind_ - DHPVM_BOOL]);
+    view.format = const_cast<char*>(format());
     view.shape = sizes_;
     view.strides = strides_;
     view.suboffsets = nullptr;
@@ -65,10 +71,17 @@ class ProgramArray {
   }
 
  private:
+  // Two lanes of a floating-point type are a complex number.
+  const char* format() const {
+    if (lanes_ == 2) return kind_ == DHPVM_F32 ? "Zf" : "Zd";
+    return kFormats[kind_ - DHPVM_BOOL];
+  }
+
   std::shared_ptr<Machine> machine_;
   struct DLManagedTensorVersioned* tensor_ = nullptr;
   void* data_ = nullptr;
   dhpvm_kind kind_ = DHPVM_NULL;
+  int lanes_ = 1;
   int rank_ = 0;
   bool is_read_only_;
   Py_ssize_t sizes_[DHPVM_MAXIMUM_RANK] = {};
@@ -111,7 +124,7 @@ class ArrayPlace {
   ArrayPlace& operator=(const ArrayPlace&) = delete;
 
   dhpvm_object* object() const { return object_; }
-  // Kind and sizes, without the elements.
+  // Kind, sizes and lanes, without the elements.
   nb::tuple description() const {
     dhpvm_array array{};
     array.size = sizeof array;
@@ -120,7 +133,7 @@ class ArrayPlace {
     failure.check(dhpvm_object_array(object_, DHPVM_DESCRIBE, &array, failure.out()));
     nb::list sizes;
     for (std::uint32_t i = 0; i < array.rank; ++i) sizes.append(array.sizes[i]);
-    return nb::make_tuple(array.kind, nb::tuple(sizes));
+    return nb::make_tuple(array.kind, nb::tuple(sizes), array.lanes);
   }
   bool is_in(const Machine& machine) const { return machine_.get() == &machine; }
   // The elements in the host's memory, as an object with a buffer.
@@ -173,7 +186,8 @@ nb::object from_object(const std::shared_ptr<Machine>& machine, dhpvm_object* ob
   }
   dhpvm_array array{};
   array.size = sizeof array;
-  if (dhpvm_object_array(object, DHPVM_READ, &array, nullptr) == DHPVM_OK) return new_array(machine, object);
+  if (dhpvm_object_array(object, DHPVM_READ, &array, nullptr) == DHPVM_OK && has_format(array))
+    return new_array(machine, object);
   return nb::cast(new ObjectReference(machine, object), nb::rv_policy::take_ownership);
 }
 

@@ -168,14 +168,37 @@ def _translated(function, kinds, hints, name):
                             is_python).description()
         for kind, is_python, is_written in leaves]
     results = _results(version.result)
-    layout = signature.results(map(types.text, results), [getattr(kind, "position", None) for kind in results])
+    shape = _shape(version.result)
+    layout = signature.results(map(types.text, results), [getattr(kind, "position", None) for kind in results],
+                               None if shape is False or not _is_composed(shape) else shape)
     return cache.Entry(version.text_name, text, file, origins, parameters, layout, captured, None), unit.reads
 
 
 def _results(result):
+    """The types of the values that a program returns for a result."""
     if result == types.NONE:
         return []
-    return result.items if isinstance(result, types.Tuple) else [result]
+    if isinstance(result, types.Tuple):
+        return [part for item in result.items for part in (_results(item) or [item])]
+    return _parts(result)
+
+
+def _parts(kind):
+    """A complex number is passed as two numbers."""
+    if isinstance(kind, types.Scalar) and kind.is_complex:
+        return [types.Scalar(kind.part)] * 2
+    return [kind]
+
+
+def _shape(kind):
+    """The result as ResultLayout describes it."""
+    if isinstance(kind, types.Tuple):
+        return [_shape(item) for item in kind.items]
+    return isinstance(kind, types.Scalar) and kind.is_complex
+
+
+def _is_composed(shape):
+    return shape is True or any(item is not False for item in shape)
 
 
 def _compiled(entry, engine, given):
@@ -213,6 +236,8 @@ def _copy(argument):
 
 def _leaves(kind, is_python, is_written):
     """Type, origin and use of each parameter of a program that an argument of this type has."""
+    if isinstance(kind, types.Scalar) and kind.is_complex:
+        return [(part, True, False) for part in _parts(kind)]
     if not isinstance(kind, types.Tuple):
         return [(kind, is_python, is_written)]
     origins = is_python if isinstance(is_python, tuple) else [False] * len(kind.items)
@@ -224,6 +249,8 @@ def _layout(argument):
     if type(argument) is tuple:
         return [_layout(item) for item in argument]
     dtype = getattr(argument, "dtype", None)
+    if isinstance(argument, complex) or (getattr(dtype, "kind", "") == "c" and argument.ndim == 0):
+        return type(argument)
     return (dtype, list(_fields(dtype))) if getattr(dtype, "names", None) else None
 
 
@@ -251,9 +278,8 @@ def type_of(argument, name):
         return types.INT, True
     if type(argument) is float:
         return types.FLOAT, True
-    if isinstance(argument, complex):
-        raise errors.TranslationError(f"'{name}' is a complex number, which programs do not have: pass z.real and "
-                                      "z.imag")
+    if type(argument) is complex:
+        return types.COMPLEX, True
     if type(argument) is tuple and argument:
         items = [type_of(item, f"{name}[{i}]") for i, item in enumerate(argument)]
         return types.Tuple(tuple(kind for kind, _ in items)), tuple(is_python for _, is_python in items)
@@ -276,10 +302,12 @@ def type_of(argument, name):
         raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}, and functions are compiled for "
                                       f"int, float, bool, and arrays and numbers of NumPy: {advice}")
     element = types.NUMPY_NAMES.get(dtype.name)
-    if element is None and dtype.kind in "cV":
-        what, advice = ("complex numbers", "pass z.real and z.imag") if dtype.kind == "c" else (
-            "such records", "pass arrays of records that have fields of numbers")
-        raise errors.TranslationError(f"'{name}' is an array of {what}, which programs do not have: {advice}")
+    if element is None and dtype.kind == "V":
+        raise errors.TranslationError(f"'{name}' is an array of such records, which programs do not have: pass arrays "
+                                      "of records that have fields of numbers")
+    if rank == 0 and dtype.kind == "c" and hasattr(argument, "__array_finalize__") and callable(
+            getattr(argument, "__setitem__", None)):
+        raise errors.TranslationError(f"'{name}' is an array of a complex number without dimensions: pass x[()]")
     if element is None or not dtype.isnative:
         advice = "a.astype(a.dtype.newbyteorder('='))" if element else "a.astype(np.float64), for example"
         raise errors.TranslationError(f"'{name}' is an array of {dtype.str}, which programs do not have: {advice}")

@@ -10,6 +10,7 @@ UNSAID, WRITTEN, READ = 0, 1, 2
 NULL, TEXT, ARRAY, OBJECT = 0, 12, 13, 14
 KINDS = {name: number for number, name in enumerate(
     "bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64".split(), start=1)}
+COMPLEX = {"Complex64": "f32", "Complex128": "f64"}  # structs of two numbers of these types
 ERROR = 'class "Error"'
 TEXT_MARK = "'"  # in front of the one text that a parameter has
 
@@ -24,14 +25,16 @@ class Parameter:
     use: int
     is_python: bool
     type: str
+    lanes: int = 1  # numbers in an element of an array
 
     def description(self):
-        return (self.kind, self.element, self.rank, self.use, self.is_python, self.type)
+        return (self.kind, self.element, self.rank, self.use, self.is_python, self.type,
+                self.lanes)
 
 
 def parameter(type_name, use=UNSAID, is_python=False):
     """The parameter of a type as the language writes it."""
-    kind, element, rank = OBJECT, NULL, 0
+    kind, element, rank, lanes = OBJECT, NULL, 0, 1
     if type_name in KINDS:
         kind = KINDS[type_name]
     elif type_name == "None" or type_name.startswith(TEXT_MARK):
@@ -40,18 +43,20 @@ def parameter(type_name, use=UNSAID, is_python=False):
         kind = TEXT
     elif type_name.startswith("["):
         name, _, dimensions = type_name[1:-1].partition(", ")
+        lanes = 1 + (name in COMPLEX)
+        name = COMPLEX.get(name, name)
         if name in KINDS:
             kind, element, rank = ARRAY, KINDS[name], int(dimensions or 1)
-    return Parameter(kind, element, rank, use, is_python, type_name)
+    return Parameter(kind, element, rank, use, is_python, type_name, lanes)
 
 
-def results(types, given=()):
+def results(types, given=(), shape=None):
     """The layout by which results of these types are read. `given` has the position of the argument that each is, or
-    None."""
+    None; `shape` says how they are composed, see ResultLayout."""
     types = list(types)
     has_error = bool(types) and types[0] == ERROR
     return {"arrays": [parameter(name).kind == ARRAY for name in types], "error": has_error,
-            "given": [-1 if position is None else position for position in given]}
+            "given": [-1 if position is None else position for position in given], "shape": shape}
 
 
 def split(text):

@@ -90,6 +90,27 @@ def narrow(x):
     return len(d), d[x[0]]
 
 
+def with_defaults(n):
+    d = {}
+    for i in range(n):
+        d.setdefault(i % 3, 0.5)
+        d[i % 3] += d.setdefault(i, i)
+    e = {1: 7, 90: 2}
+    d.update(e)
+    a = d.pop(1, -1) + d.pop(1, -1.5) + d.pop(1000, 3)
+    if d and not d.pop(90, 0) == 2:
+        a += 100
+    return a, len(d), sum(d.values()), np.array(list(d.keys()))
+
+
+def of_nothing_else(n):
+    d = {}
+    d.setdefault(n, n * 2)
+    e = {}
+    e.update(d)
+    return e[n], e.pop(7, 1), bool(e)
+
+
 class Dictionaries(support.Comparisons):
     def test_results(self):
         numbers = np.random.default_rng(1).integers(-3, 6, 50)
@@ -108,6 +129,11 @@ class Dictionaries(support.Comparisons):
             with self.assertRaisesRegex(KeyError, "7") as caught:
                 dhpvm.jit(function)(7)
             self.assertEqual([frame.function for frame in caught.exception.frames], [function.__name__])
+
+    def test_defaults(self):
+        for n in (3, 9):
+            self.compare(with_defaults, n)
+        self.compare(of_nothing_else, 3)
 
     def test_errors(self):
         def in_prange(x):

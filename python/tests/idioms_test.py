@@ -335,6 +335,9 @@ class Idioms(support.Comparisons):
         for n in (0, 5, 63, 64, 1000):
             self.compare(shifts_right, -5, n)
             self.compare(shifts_right, 5, n)
+        self.compare(shifts_right, np.int64(5), np.int64(-1))
+        self.assertRaisesRegex(ValueError, "negative shift count", dhpvm.jit(shifts_right), 5, -1)
+        self.assertRaisesRegex(ValueError, "negative shift count", dhpvm.jit(shifts), 5, -1)
 
     def test_rows(self):
         self.compare(rows, np.zeros((4, 2)), np.arange(8).reshape(4, 2))

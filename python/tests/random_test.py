@@ -31,6 +31,11 @@ def one_by_one(seed, n):
 
 
 @dhpvm.jit
+def seeded(seed):
+    return np.random.default_rng(seed).random()
+
+
+@dhpvm.jit
 def shuffled(seed, a, rows):
     rng = np.random.default_rng(seed)
     chosen = rng.choice(a, 5)
@@ -64,6 +69,11 @@ def step(rng, x):
 
 
 class Random(unittest.TestCase):
+    def test_seeds(self):
+        self.assertNotEqual(seeded(0), seeded(1))
+        with self.assertRaisesRegex(ValueError, "non-negative"):
+            seeded(-1)
+
     def test_distributions(self):
         u, z, k, e, pairs, cube = samples(7, N)
         self.assertEqual((pairs.shape, cube.shape), ((N, 2), (2, 3, N)))

@@ -154,8 +154,8 @@ class Refused(unittest.TestCase):
         self.refuse(f, "a function returns numbers and arrays", 1)
 
         def f(x):
-            return x or 1
-        self.refuse(f, "write `x if c else y`", 1)
+            return abs(x) or 1
+        self.refuse(f, "would be evaluated twice", 1)
 
         def f(x, out=None):
             if x > 1:
@@ -260,8 +260,9 @@ class Refused(unittest.TestCase):
             y = x[1:]
             if k:
                 y = x[2:]
+            y[0] = 1
             return y.sum()
-        self.refuse(f, "'y' is a view of an array here, and is assigned elsewhere", X, 1)
+        self.refuse(f, "may be the memory of 'x'", X, 1)
 
         def f(x):
             x[1:] = np.ones((2, 3))
@@ -270,10 +271,6 @@ class Refused(unittest.TestCase):
         def f(x):
             x += 0.5
         self.refuse(f, "write a = a \\+ b", np.arange(3))
-
-        def f(x):
-            return x.shape, 1
-        self.refuse(f, "several of them as one tuple", X)
 
         def f(x):
             if x[0] > 1:
@@ -399,9 +396,9 @@ class Refused(unittest.TestCase):
 
     def test_arguments(self):
         for wrong, advice in (("text", "this is the text 'text'"), ("ä", "is of type str"), ([1, 2], "is of type list"),
-                              (np.zeros(2, ">f8"), "newbyteorder"), (np.zeros(2, complex), "z.real and z.imag"),
+                              (np.zeros(2, ">f8"), "newbyteorder"), (np.zeros(2, np.clongdouble), "astype"),
                               (np.zeros((1, 1, 1, 1)), "reshape"), (np.zeros(2, [("t", "f8")]), "name its field"),
-                              (np.array([None]), "astype"), (1j, r"pass z\.real and z\.imag")):
+                              (np.array([None]), "astype"), (np.array(1j), "without dimensions")):
             with self.subTest(wrong), self.assertRaisesRegex(dhpvm.TranslationError, advice):
                 doubled(wrong)
         self.assertRaises(OverflowError, doubled, 2**63)

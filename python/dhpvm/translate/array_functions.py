@@ -31,6 +31,24 @@ def take(a, index):
         return m
 
 
+def take_2(a, index):
+    r = np.empty(index.shape, a.dtype)
+    for i in prange(index.shape[0]):
+        for j in range(index.shape[1]):
+            k = int(index[i, j])
+            r[i, j] = a[k if k >= 0 else k + len(a)]
+    return r
+
+
+def take_pairs(a, rows, columns):
+    assert len(rows) == len(columns), "as many rows as columns are needed"
+    r = np.empty(len(rows), a.dtype)
+    for i in prange(len(rows)):
+        j, k = int(rows[i]), int(columns[i])
+        r[i] = a[j if j >= 0 else j + a.shape[0], k if k >= 0 else k + a.shape[1]]
+    return r
+
+
 def take_along(a, index, axis=None):
     if a.ndim == 1:
         return take(a, index)
@@ -108,6 +126,28 @@ def place(a, mask, values):
         if mask[i]:
             a[i] = values[k]
             k += 1
+
+
+def nonzero_rows(a):
+    r = np.empty(count_nonzero(a), np.int64)
+    n = 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] != 0:
+                r[n] = i
+                n += 1
+    return r
+
+
+def nonzero_columns(a):
+    r = np.empty(count_nonzero(a), np.int64)
+    n = 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if a[i, j] != 0:
+                r[n] = j
+                n += 1
+    return r
 
 
 def flatnonzero(a):
@@ -317,3 +357,15 @@ def diag(a):
         for i in prange(len(a)):
             m[i, i] = a[i]
         return m
+
+
+def fill_diagonal(a, value):
+    for i in range(min(a.shape[0], a.shape[1])):
+        a[i, i] = value
+
+
+def diagflat(v):
+    if v.ndim == 1:
+        return diag(v)
+    else:
+        return diag(ravel(v))

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import dicts, lists, records, scopes, selections, views, whole
+from . import complex_numbers, dicts, lists, records, scopes, selections, views, whole
 from .types import NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple
 from .values import Value, quoted, tuple_of
 
@@ -48,6 +48,8 @@ class Assignments:
             self._unpack(target, value)
         elif isinstance(target, ast.Name) and isinstance(value, ast.List):
             lists.make(self, target, value)
+        elif isinstance(target, ast.Name) and lists.repeated(value):
+            lists.make(self, target, *lists.repeated(value))
         elif isinstance(target, ast.Name) and dicts.is_new(self, value):
             dicts.make(self, target, value)
         elif isinstance(target, ast.Name):
@@ -73,7 +75,7 @@ class Assignments:
             several = self.expressions.value(value)
             if several.type == UNKNOWN:
                 return
-            if isinstance(several.type, Array) and several.type.rank == 1:
+            if isinstance(several.type, Array):
                 parts = self._elements(target, self.expressions.named(value, several), value)
             elif isinstance(several.type, Tuple):
                 parts = list(several.items) or self._results(several, value)
@@ -99,7 +101,10 @@ class Assignments:
             elif isinstance(each, ast.Subscript):
                 self._store_element(each, part, node)
             elif isinstance(each, (ast.Tuple, ast.List)):
-                if part.type != UNKNOWN:
+                if isinstance(part.type, Array):
+                    items = self._elements(each, self.expressions.named(node, part), node)
+                    self._store_parts(each, items, [node] * len(items))
+                elif part.type != UNKNOWN:
                     self._store_parts(each, part.items, [node] * len(part.items))
             else:
                 self.source.fail(each, "only variables and elements of arrays can be assigned")
@@ -107,7 +112,7 @@ class Assignments:
     def _results(self, several, node):
         name = self.temporary()
         self.emit(f"let {name} = {several.text};", node)
-        return [Value(f"{name}.x{i}", kind) for i, kind in enumerate(several.type.items)]
+        return list(_items_in(name, several.type).items)
 
     def kept(self, value, node):
         """The value as it is now, whatever is assigned meanwhile. A view stays one."""
@@ -167,13 +172,29 @@ class Assignments:
             base = views.base_of(node)
             if base is not None:
                 self.scope.alias(target.id, base.id)
-        if self._is_assigned_again(target):
-            self.source.fail(target, f"'{target.id}' is a tuple here, and is assigned elsewhere, too: give it a name "
-                                     "of its own")
+        is_in_block = self.scope.depth() > 1 and self.parallel is None and not records.is_record(value) and all(
+            isinstance(item.type, Scalar) for item in value.items)
+        if is_in_block or self._is_assigned_again(target):
+            self._store_items(target, value, node)
+            return
         self.scope.assign(target, target.id, value.type)
         self.scope.declare_view(target.id)
         self.scope.name_view(target.id, value if records.is_record(value) else
                              tuple_of([self.kept(item, node) for item in value.items]))
+
+    def _store_items(self, target, value, node):
+        """best = (i, x), where it is assigned elsewhere, too: each item is a variable of its own."""
+        if records.is_record(value) or not all(isinstance(item.type, Scalar) for item in value.items) or \
+                target.id in self.source.parameters:
+            self.source.fail(target, f"'{target.id}' is a {value.type} here, and is assigned elsewhere, too: give it a "
+                                     "name of its own")
+        items = [self.kept(item, node) for item in value.items]
+        kinds = self.scope.assign_parts(target, target.id, value.type)
+        for position, (item, kind) in enumerate(zip(items, kinds)):
+            name = self.scope.text(self.scope.part(target.id, position))
+            self.emit(f"{name} = {item.as_type(kind)};", target)
+            if self.parallel is not None:
+                self.parallel.own.add(name)
 
     def _is_assigned_again(self, target):
         is_own = self.parallel is not None and self.scope.text(target.id) in self.parallel.own
@@ -190,8 +211,8 @@ class Assignments:
     def _store_view(self, target, value, source):
         """A variable that is a view of an array: each has its own name, so that it is known which elements it has."""
         if self._is_assigned_again(target):
-            self.source.fail(target, f"'{target.id}' is a view of an array here, and is assigned elsewhere, too: give "
-                                     "it a name of its own, or write .copy()")
+            self._store_copied_view(target, value, source)
+            return
         self.scope.assign(target, target.id, value.type)
         self.scope.declare_view(target.id)
         self.scope.name_view(target.id, self.held(target, value))
@@ -199,6 +220,16 @@ class Assignments:
         if base is not None:
             self.scope.alias(target.id, base.id)
         self._note_copied_view(target, source)
+
+    def _store_copied_view(self, target, value, source):
+        """y = x[1:], where y is assigned elsewhere, too: a copy, as long as neither is written."""
+        base = views.base_of(source)
+        if base is None or self.expressions.is_sequential:
+            self.source.fail(target, f"'{target.id}' is a view of an array here, and is assigned elsewhere, too: give "
+                                     "it a name of its own, or write .copy()")
+        self.store_value(target, whole.new_array(self.expressions, source, value), source)
+        self.scope.alias(target.id, base.id)
+        self.scope.copied_view(source, base.id)
 
     def _note_copied_view(self, target, node):
         base = self.expressions.copied_view_of(node)
@@ -335,6 +366,9 @@ class Assignments:
     def _note_written(self, target):
         """The array that is written, however its element is named."""
         base = views.base_of(target)
+        if any(getattr(each, "attr", "") in complex_numbers.PARTS for each in _owners(target)):
+            self.source.fail(target, "a part of a complex number cannot be assigned: write "
+                                     "z[i] = complex(x, z[i].imag)")
         if base is None:
             self.source.fail(target, "this writes to the result of a call: give the array a name first")
         self.scope.written(base.id, target)
@@ -372,7 +406,10 @@ class Assignments:
         if value.type == UNKNOWN:
             return
         old, new = Scalar(place.type.element), Scalar(value.type.element)
-        if (new.is_float and not old.is_float) or (old.name == "bool" and new != old):
+        # As NumPy has it: to a number of a kind that comes later.
+        order = [[kind.is_integer, kind.is_float, kind.is_complex].index(True) if kind.name != "bool" else -1
+                 for kind in (old, new)]
+        if order[1] > order[0] or (old.name == "bool" and new != old):
             self.source.fail(node, f"the result is {new}, and does not fit into an {place.type}: write a = a + b")
         self._note_written(node.target)
         self._store_elements(node.target, place, value, node.value)
@@ -384,9 +421,27 @@ class Assignments:
         kind = self.scope.assign(node.target, name, result.type)
         if operator is None:
             self.emit(f"{self.scope.text(name)} = {result.as_type(kind)};", node)
+        elif isinstance(kind, Scalar) and kind.is_complex:
+            negative = "-" * isinstance(node.op, ast.Sub)
+            _, update = complex_numbers.accumulator(self.expressions, kind, operator)
+            self.emit(update(self.scope.text(name), f"({negative}{value.as_type(kind)})"), node)
         elif isinstance(kind, Scalar):
             symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}.get(type(node.op), operator)
             self.emit(f"{self.scope.text(name)} {symbol}= {value.as_type(kind)};", node)
+
+
+def _items_in(text, kind):
+    """The value in a struct for a tuple, or for an item of one."""
+    if not isinstance(kind, Tuple):
+        return Value(text, kind)
+    return tuple_of(_items_in(f"{text}.x{i}", item) for i, item in enumerate(kind.items))
+
+
+def _owners(node):
+    """The nodes of what an element or view is one of, from the outside: a.T[0], a.T, a."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        yield node
+        node = node.value
 
 
 def _may_overlap(place, leaf):

@@ -7,10 +7,11 @@ import ast
 import builtins
 import math
 
-from . import (creation, dicts, functions, generators, lists, products, records, reductions, selections, sequences,
-               views, whole)
+from . import (complex_numbers, creation, dicts, functions, generators, lists, products, records, reductions,
+               selections, sequences, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
-from .types import BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, promote
+from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Unconvertible,
+                    promote)
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 
@@ -46,9 +47,9 @@ def call(expressions, node):
         return _method(expressions, node)
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
-    for handle in (_conversion, _builtin, creation.create, sequences.of_call, library.of_call, reductions.of_call,
-                   products.of_call, generators.of_call, generators.primitive, _of_numpy, _of_math, _of_package,
-                   _of_user):
+    for handle in (complex_numbers.of_call, _conversion, _builtin, creation.create, sequences.of_call,
+                   library.of_call, reductions.of_call, products.of_call, generators.of_call, generators.primitive,
+                   _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -84,6 +85,8 @@ def _method(expressions, node):
     if name == "astype" and isinstance(base.type, Scalar) and len(node.args) == 1 and not node.keywords:
         kind = Scalar(creation.element(expressions, node.args[0]))
         return Value(base.as_type(kind), kind)
+    if name in complex_numbers.CONJUGATES and isinstance(base.type, Scalar) and not node.args + node.keywords:
+        return complex_numbers.method(base, name) if base.type.is_complex else base
     if name in ("clip", "round") and isinstance(base.type, Scalar):
         as_call = ast.copy_location(ast.Call(node.func, [node.func.value, *node.args], node.keywords), node)
         return _clip(expressions, as_call) if name == "clip" else library.of_call(expressions, as_call, _numpy("round"))
@@ -120,7 +123,7 @@ def _arguments(expressions, node, least, most=None):
 
 def _conversion(expressions, node, function):
     """int(x), np.float32(x)."""
-    kinds = {int: INT, float: FLOAT, bool: BOOL}
+    kinds = {int: INT, float: FLOAT, bool: BOOL}  # complex has one or two arguments: see complex_numbers
     kind = kinds.get(function) if isinstance(function, type) else None
     if kind is None and isinstance(function, type) and function.__module__ == "numpy":
         name = "bool" if function.__name__ in ("bool", "bool_") else function.__name__
@@ -133,9 +136,9 @@ def _conversion(expressions, node, function):
             return constant(function(node.args[0].value))
         except ValueError as error:
             expressions.fail(node, str(error))
-    (value,) = _arguments(expressions, node, 1)
-    if kind.name == "bool":
+    if kind.name == "bool" and len(node.args) == 1 and not node.keywords:
         return Value(expressions.test(node.args[0]), BOOL)
+    (value,) = _arguments(expressions, node, 1)
     if value.type == UNKNOWN:
         return Value(value.as_type(kind), kind)
     if value.is_constant and kind.is_integer and not math.isfinite(value.constant):
@@ -245,6 +248,8 @@ def _fold(expressions, values, name):
         if UNKNOWN in (result.type, value.type):
             return Value("0", UNKNOWN)
         kind = promote(result.type, value.type)
+        if kind.is_complex:
+            raise Unconvertible(f"complex numbers have no {name}: compare abs(z), or z.real")
         module = expressions.unit.module("math")
         result = Value(f"{module}.{name}({result.as_type(kind)}, {value.as_type(kind)})", kind)
     return result
@@ -257,6 +262,9 @@ def _numpy(name):
 def _float_of(value):
     """The type in which NumPy computes a function of reals of this argument."""
     kind = INT if value.type == BOOL else value.type
+    if kind.is_complex:
+        raise Unconvertible("this function of a complex number cannot be compiled: abs, angle, exp, log, sqrt, sin, "
+                            "cos, sinh and cosh can")
     if kind.is_float:
         return kind
     if kind.is_weak:
@@ -270,7 +278,8 @@ def _of_numpy(expressions, node, function):
         (value,) = _arguments(expressions, node, 1)
         if value.type == UNKNOWN:
             return Value("0", UNKNOWN)
-        if function.__name__ in ("floor", "ceil", "trunc") and not value.type.is_float:
+        if function.__name__ in ("floor", "ceil", "trunc") and not (
+                value.type.is_float or value.type.is_complex):
             return as_numpys(value)
         kind = Scalar(_float_of(value).name)
         return Value(f"{unit.module('math')}.{UNARY[function.__name__]}({value.as_type(kind)})", kind)

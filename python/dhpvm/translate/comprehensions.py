@@ -36,7 +36,7 @@ class Spread:
     def _spread(self, statement, in_parallel):
         made = []
         for node in self._movable(statement, in_parallel):
-            made += self._called(node) if isinstance(node, ast.Subscript) else self._loops(statement, node)
+            made += self._called(node) if _is_view(node) else self._loops(statement, node)
         if len(made) == 2 and _is_the_list(statement, *made):
             for each in [node for part in made for node in ast.walk(part)]:
                 if isinstance(each, ast.Name) and each.id == statement.value.id:
@@ -70,7 +70,7 @@ class Spread:
                     visit(child)
                 if isinstance(node, ast.Call) and not self._is_harmless(node):
                     calls.append(node)
-                if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and not in_parallel and \
+                if _is_view(node) and isinstance(node.value, ast.Call) and not in_parallel and \
                         all(each is node.value for each in calls) and (not before or not self._may_write(node.value)):
                     calls.clear()
                     found.append(node)
@@ -140,6 +140,10 @@ class Spread:
                 if isinstance(each, ast.Name):
                     each.id = names.get(each.id, each.id)
         return node.elt
+
+
+def _is_view(node):
+    return isinstance(node, ast.Subscript) or getattr(node, "attr", "") == "T"
 
 
 def _root(node):

@@ -60,7 +60,8 @@ def _of_list(expressions, node):
     else:
         whole = expressions.value(given["object"])
         if isinstance(whole.type, List):
-            array = lists.as_array(whole)
+            is_of_tuples = isinstance(whole.type.element, Tuple)
+            array = lists.rows(expressions, whole) if is_of_tuples else lists.as_array(whole)
             if array.type == UNKNOWN or name in (None, array.type.element):
                 return array
             expressions.fail(node, "np.array of a list takes no other dtype here: write .astype(..) behind it")
@@ -94,7 +95,14 @@ def _is_list_of(expressions, node):
 
 def create(expressions, node, function):
     """The value of such a call; None for other functions."""
-    if function is getattr(sys.modules.get("numpy"), "array", None) and function is not None:
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and (function is numpy.asarray or function is numpy.ascontiguousarray):
+        given = expressions.value(node.args[0]) if len(node.args) == 1 and not node.keywords and not isinstance(
+            node.args[0], (ast.List, ast.Tuple)) else None
+        if given is not None and isinstance(given.type, Array):
+            return given
+        return _of_list(expressions, node)
+    if numpy is not None and function is numpy.array:
         return _of_list(expressions, node)
     called = getattr(function, "__name__", "")
     is_like = called.endswith("_like")
@@ -165,7 +173,8 @@ def element(expressions, node):
             meant = expressions.source.meaning(node, expressions.scope.names())
         except LookupError:
             expressions.fail(node, "dtype is a type of NumPy, np.float32 for example, or the dtype of an array")
-        name = {int: "int64", float: "float64", bool: "bool"}.get(meant, getattr(meant, "__name__", str(meant)))
+        name = {int: "int64", float: "float64", bool: "bool", complex: "complex128"}.get(
+            meant, getattr(meant, "__name__", str(meant)))
     name = "bool" if name == "bool_" else name
     if name not in NUMPY_NAMES:
         expressions.fail(node, f"elements of type {name} cannot be compiled; {', '.join(NUMPY_NAMES)} can")

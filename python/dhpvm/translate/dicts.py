@@ -20,6 +20,18 @@ _POP = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) -> VALUE {
     let _ = entries.remove(key);
     return found;
 }"""
+_POP_OR = """fn NAME(entries: Map<KEY, VALUE>, key: KEY, otherwise: VALUE) -> VALUE {
+    let found = entries.get_or(key, otherwise);
+    let _ = entries.remove(key);
+    return found;
+}"""
+_SET_DEFAULT = """fn NAME(entries: Map<KEY, VALUE>, key: KEY, otherwise: VALUE) -> VALUE {
+    if !entries.has(key) { entries.set(key, otherwise); }
+    return ITEM(entries, key);
+}"""
+_UPDATE = """fn NAME(entries: Map<KEY, VALUE>, others: Map<OTHER_KEY, OTHER_VALUE>) {
+    for k, x in others { entries.set(GIVEN_KEY, GIVEN_VALUE); }
+}"""
 _DELETE = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) {
     if !entries.remove(key) { trap(f"KeyError: {key}"); }
 }"""
@@ -71,6 +83,8 @@ def _key(expressions, node):
     if value.type != UNKNOWN and not isinstance(value.type, Scalar):
         advice = ": a pair of integers can be i * n + j" if value.items else ""
         expressions.fail(node, f"the keys of a dictionary are numbers here, and this is {value.type}{advice}")
+    if value.type != UNKNOWN and value.type.is_complex:
+        expressions.fail(node, "the keys of a dictionary are real numbers here")
     return value
 
 
@@ -146,6 +160,10 @@ def method(expressions, node, dictionary):
         if key is None or UNKNOWN in (kind.value, otherwise.type):
             return otherwise
         return Value(f"{dictionary.text}.get_or({key}, {otherwise.as_type(kind.value)})", kind.value)
+    if name in ("pop", "setdefault") and len(node.args) == 2:
+        return _with_default(expressions, node, dictionary)
+    if name == "update" and len(node.args) == 1:
+        return _update(expressions, node, dictionary)
     if name == "pop" and len(node.args) == 1:
         key = _given_key(expressions, node.args[0], dictionary)
         if key is None or kind.value == UNKNOWN:
@@ -153,8 +171,44 @@ def method(expressions, node, dictionary):
         _helper(expressions, "dict_item", _ITEM, kind)
         return Value(f"{_helper(expressions, 'dict_pop', _POP, kind)}({dictionary.text}, {key})", kind.value)
     advice = "write d[k], or d.get(k, 0) for another value" if name == "get" else \
-        "get, pop, keys, values, items and clear can"
+        "get, pop, setdefault, update, keys, values, items and clear can"
     expressions.fail(node, f".{name}({', '.join('.' * len(node.args))}) of a dictionary cannot be compiled: {advice}")
+
+
+def _with_default(expressions, node, dictionary):
+    """seen.pop(k, 0), seen.setdefault(k, 0)."""
+    name, target = node.func.attr, node.func.value
+    if not isinstance(target, ast.Name):
+        expressions.fail(node, "only entries of a dictionary that is a variable can be set")
+    key, otherwise = _key(expressions, node.args[0]), _value(expressions, node.args[1])
+    given = Dict(key.type if name == "setdefault" else dictionary.type.key, otherwise.type)
+    kind = expressions.scope.assign(node, target.id, given)
+    text = _given_key(expressions, node.args[0], Value(dictionary.text, kind))
+    if text is None or UNKNOWN in (kind.value, otherwise.type):
+        return otherwise
+    _helper(expressions, "dict_item", _ITEM, kind)
+    own = _helper(expressions, f"dict_{name}", _POP_OR if name == "pop" else _SET_DEFAULT, kind)
+    return Value(f"{own}({dictionary.text}, {text}, {otherwise.as_type(kind.value)})", kind.value)
+
+
+def _update(expressions, node, dictionary):
+    """seen.update(others)."""
+    others, target = expressions.value(node.args[0]), node.func.value
+    if others.type == UNKNOWN:
+        return NOTHING
+    if not isinstance(others.type, Dict) or not isinstance(target, ast.Name):
+        expressions.fail(node, "update takes another dictionary that is a variable: set entries one by one")
+    kind, given = _known(expressions.scope.assign(node, target.id, others.type)), _known(others.type)
+    if KEY_TEXT in (kind.key, given.key) and kind.key != given.key:
+        return NOTHING
+    key = "k" if kind.key == KEY_TEXT else Value("k", given.key).as_type(kind.key)
+    own = f"_dict_update_{kind.key_text}_{kind.value.name}_{given.key_text}_{given.value.name}"
+    text = _UPDATE
+    for word, part in (("GIVEN_KEY", key), ("GIVEN_VALUE", Value("x", given.value).as_type(kind.value)),
+                       ("OTHER_KEY", given.key_text), ("OTHER_VALUE", given.value.name), ("NAME", own),
+                       ("KEY", kind.key_text), ("VALUE", kind.value.name)):
+        text = text.replace(word, part)
+    return Value(f"{expressions.unit.function(own, text)}({dictionary.text}, {others.text})", NONE)
 
 
 def store_item(statements, target, value, node):

@@ -6,12 +6,13 @@ from __future__ import annotations
 import ast
 import sys
 
+from . import complex_numbers
 from .function_names import BINARY, COMPARISONS, HELPERS, OPERATORS, UNARY
 from .types import UNKNOWN, Array, Scalar
 from .values import NOTHING, Elementwise, Value
 
 FUNCTIONS = {*UNARY, *OPERATORS, *COMPARISONS, *BINARY, *HELPERS, "abs", "absolute", "fabs", "rint", "isnan", "isinf",
-             "isfinite", "where", "clip", "square"}
+             "isfinite", "where", "clip", "square", *complex_numbers.FUNCTIONS}
 
 
 def operands(expressions, node):
@@ -28,7 +29,7 @@ def operands(expressions, node):
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in (
             "astype", "clip", "round"):
         return [node.func.value, *(node.args if node.func.attr == "clip" else [])]
-    return []
+    return complex_numbers.elements(expressions, node)
 
 
 def _is_function(expressions, node):

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, creation, dicts, elementwise, lists, products, records, views, whole
-from .types import (BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Text, Tuple,
+from . import calls, complex_numbers, creation, dicts, elementwise, lists, products, records, views, whole
+from .comparisons import Comparisons
+from .types import (BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Tuple,
                     literal, promote)
 from .values import NOTHING, Value, constant, tuple_of
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 BITWISE = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
-COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 SYMBOLS = {**ARITHMETIC, **BITWISE, ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**"}
 
 
-class Expressions:
+class Expressions(Comparisons):
     """Translates the expressions of one function. `scope` has its variables, `unit` the functions that it calls."""
 
     def __init__(self, source, unit, scope, version):
@@ -65,7 +65,9 @@ class Expressions:
 
     def copied_view_of(self, node):
         """The name of the array that this shares memory with in NumPy, where it is a copy: x of x.reshape(2, 3)."""
-        if not isinstance(node, ast.expr) or not any(isinstance(each, ast.Call) for each in ast.walk(node)):
+        if not isinstance(node, ast.expr) or not any(
+                isinstance(each, ast.Call) or getattr(each, "attr", "") in complex_numbers.PARTS
+                for each in ast.walk(node)):
             return None
         from . import library  # which needs NumPy
 
@@ -89,7 +91,7 @@ class Expressions:
     def integer(self, node):
         """The text of an expression that is an index, a length or a bound."""
         value = self.scalar(node)
-        if value.type != UNKNOWN and (value.type.is_float or value.type == BOOL):
+        if value.type != UNKNOWN and not value.type.is_integer:
             self.fail(node, f"an integer is needed here, and this is {value.type}: write int(...)")
         return value.as_type(INT)
 
@@ -100,6 +102,9 @@ class Expressions:
             return "(" + symbol.join(self.test(each) for each in node.values) + ")"
         if node not in self._given and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"(!{self.test(node.operand)})"
+        value = self.value(node)
+        if isinstance(value.type, (List, Dict)):
+            return f"({value.text}.len() > 0)"
         value = self.scalar(node)
         if value.type in (BOOL, UNKNOWN):
             return value.as_type(BOOL)
@@ -131,8 +136,7 @@ class Expressions:
         if isinstance(node, ast.Constant):
             found = constant(node.value)
             if found is None:
-                advice = ": compute with real and imaginary parts" if isinstance(node.value, complex) else ""
-                self.fail(node, f"{node.value!r} cannot be compiled: numbers and bools can{advice}")
+                self.fail(node, f"{node.value!r} cannot be compiled: numbers and bools can")
             return found
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return None
@@ -172,6 +176,8 @@ class Expressions:
             if node.attr in base.type.names or node.attr not in ("shape", "size", "ndim"):
                 return records.field(self, node, base, node.attr)
             base = base.items[0]
+        if isinstance(base.type, Scalar) and node.attr in complex_numbers.PARTS:
+            return complex_numbers.part(self, node, base)
         if isinstance(base.type, Array):
             if node.attr == "size":
                 return Value(f"({' * '.join(whole.sizes(self, node, base))})", INT)
@@ -224,10 +230,17 @@ class Expressions:
         """a[i, 1:], and a[:, order] with one array among them: that is chosen from the view under the others."""
         arrays = [position for position, each in enumerate(node.slice.elts) if isinstance(each, ast.List) or
                   (not isinstance(each, (ast.Slice, ast.Constant)) and isinstance(self.value(each).type, Array))]
-        if len(arrays) != 1 or self.is_sequential:
+        if len(arrays) not in (1, 2) or self.is_sequential:
             return views.subscript(self, node, base)
         from . import library  # which needs NumPy
 
+        if len(arrays) == 2:
+            values = [self.index(node.slice.elts[position]) for position in arrays]
+            if UNKNOWN in [value.type for value in values]:
+                return NOTHING
+            if len(node.slice.elts) > 2:
+                self.fail(node, "two arrays as indices are rows and columns of two dimensions here: write a loop")
+            return library.chosen_pairs(self, node, base, values)
         given = list(node.slice.elts)
         index = self.index(given[arrays[0]])
         if index.type == UNKNOWN:
@@ -289,11 +302,14 @@ class Expressions:
             folded = self._fold(operator, left.constant, right.constant)
             if folded is not None:
                 return folded
+        if result.is_complex:
+            return complex_numbers.operation(self, node, operator, left, right, result)
         if kind in BITWISE and result.is_float:
             self.fail(node, f"{BITWISE[kind]} is for integers, and these are {left.type} and {right.type}")
         if kind in (ast.LShift, ast.RShift) and not (
                 right.is_constant and 0 <= right.constant < result.bits):
-            helper = self.unit.helper("shift_left" if kind is ast.LShift else "shift_right", result.name)
+            name = "python_" * result.is_weak + ("shift_left" if kind is ast.LShift else "shift_right")
+            helper = self.unit.helper(name, result.name)
             return Value(f"{helper}({left.as_type(result)}, {right.as_type(result)})", result)
         if kind in ARITHMETIC or kind in BITWISE:
             symbol = SYMBOLS[kind]
@@ -356,7 +372,7 @@ class Expressions:
                 return Value(f"(!{value.text})", BOOL)
             if value.type == BOOL:
                 self.fail(node, "~ of a bool is a number in Python: write `not`")
-            if kind.is_float:
+            if not kind.is_integer:
                 self.fail(node, "~ is for integers")
             return Value(f"(~{value.text})", kind)
         if value.is_constant and kind.is_weak:
@@ -366,89 +382,27 @@ class Expressions:
         return Value(f"(-{value.as_type(kind)})", kind)
 
     def _boolop(self, node):
-        for each in node.values:
-            if self.value(each).type not in (BOOL, UNKNOWN):
-                self.fail(each, "`and` and `or` of numbers give one of them in Python: write `x if c else y`")
-        return Value(self.test(node), BOOL)
-
-    def _compare(self, node):
-        operands = [node.left, *node.comparators]
-        if len(operands) == 2 and type(node.ops[0]) in (ast.Is, ast.IsNot):
-            return self._identity(node)
-        if len(operands) == 2 and self._is_dtype(node.left):
-            names = [creation.element(self, each) for each in operands]
-            return constant((names[0] == names[1]) == isinstance(node.ops[0], ast.Eq))
-        if len(operands) > 2 and any(isinstance(each, ast.Call) for middle in operands[1:-1]
-                                     for each in ast.walk(middle)):
-            self.fail(node, "a call in the middle of a chain of comparisons: give its result a name first")
-        if len(operands) == 2 and type(node.ops[0]) in (ast.In, ast.NotIn):
-            return self._membership(node)
-        if len(operands) == 2 and Text in [type(self.value(each).type) for each in operands]:
-            return self._same_text(node)
-        parts = []
-        for operator, left, right in zip(node.ops, operands, operands[1:]):
-            if type(operator) not in COMPARISONS:
-                self.fail(node, "`in` and `is` stand alone: write comparisons with `and`")
-            left, right = self.scalar(left), self.scalar(right)
-            if len(operands) == 2 and left.is_constant and right.is_constant:
-                return constant(bool(eval(f"a {COMPARISONS[type(operator)]} b",  # noqa: S307: two numbers
-                                          {"a": left.constant, "b": right.constant})))
-            parts.append(self.comparison(COMPARISONS[type(operator)], left, right).text)
-        return Value(parts[0] if len(parts) == 1 else "(" + " && ".join(parts) + ")", BOOL)
-
-    def _is_dtype(self, node):
-        """x.dtype of an array, which is known for its type."""
-        return isinstance(node, ast.Attribute) and node.attr == "dtype" and \
-            isinstance(self.value(node.value).type, Array)
-
-    def _membership(self, node):
-        """x in (1, 2)."""
-        given = node.comparators[0]
-        if isinstance(given, (ast.Name, ast.Call)):
-            inner = given.func.value if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and \
-                given.func.attr == "keys" else given
-            dictionary = self.value(inner)
-            if isinstance(dictionary.type, Dict):
-                found = dicts.contains(self, node.left, dictionary)
-                return found if isinstance(node.ops[0], ast.In) else Value(f"(!{found.text})", BOOL)
-        value = self.value(node.left)
-        if not isinstance(value.type, Text):
-            value = self.scalar(node.left)
-        if not isinstance(given, (ast.Tuple, ast.List, ast.Set)) or any(
-                isinstance(each, ast.Call) for each in ast.walk(node.left)):
-            self.fail(node, "`in` is for a variable and numbers, x in (1, 2): write a loop over an array")
-        if isinstance(value.type, Text):
-            found = value.type in [self.value(each).type for each in given.elts]
-            return constant(found == isinstance(node.ops[0], ast.In))
-        others = [each for each in given.elts if not isinstance(self.value(each).type, Text)]
-        parts = [self.comparison("==", value, self.scalar(each)).text for each in others]
-        found = f"({' || '.join(parts) or 'false'})"
-        return Value(found if isinstance(node.ops[0], ast.In) else f"(!{found})", BOOL)
-
-    def _same_text(self, node):
-        """how == "max", which is known for a type."""
-        if type(node.ops[0]) not in (ast.Eq, ast.NotEq):
-            self.fail(node, "text is compared by == and !=")
-        is_same = self.value(node.left).type == self.value(node.comparators[0]).type
-        return constant(is_same == isinstance(node.ops[0], ast.Eq))
-
-    def _identity(self, node):
-        """x is None, which is known for a type."""
-        kinds = [self.value(each).type for each in (node.left, node.comparators[0])]
-        if UNKNOWN in kinds:
-            return Value("false", BOOL)
-        if NONE not in kinds:
-            self.fail(node, "`is` compares with None here: write ==")
-        return constant((kinds[0] == kinds[1]) == isinstance(node.ops[0], ast.Is))
-
-    def comparison(self, symbol, left, right):
-        """left SYMBOL right."""
-        if UNKNOWN in (left.type, right.type):
-            return Value("false", BOOL)
-        if left.type == right.type == BOOL and symbol in ("==", "!="):
-            return Value(f"({left.text} {symbol} {right.text})", BOOL)
-        kind = promote(left.type, right.type)
-        return Value(f"({left.as_type(kind)} {symbol} {right.as_type(kind)})", BOOL)
+        """`x or y` of numbers gives one of them."""
+        nodes = []
+        for each in node.values:  # what is known to decide, or not to: maxiter or 100, where maxiter is None
+            known = self.known_test(each)
+            if known is None or known is isinstance(node.op, ast.Or) or each is node.values[-1]:
+                nodes.append(each)
+            if known is isinstance(node.op, ast.Or):
+                break
+        values = [self.value(each) for each in nodes]
+        if len(nodes) == 1:
+            return values[0]
+        if all(value.type in (BOOL, UNKNOWN) for value in values):
+            return Value(self.test(node), BOOL)
+        found = self.scalar(nodes[-1])
+        for each in reversed(nodes[:-1]):
+            value = self.scalar(each)
+            if any(isinstance(inner, ast.Call) for inner in ast.walk(each)):
+                self.fail(each, "the call would be evaluated twice: give its result a name first")
+            sides = (found, value) if isinstance(node.op, ast.And) else (value, found)
+            found = self.choice(self.test(each), *sides)
+        return found
 
     def _ifexp(self, node):
         known = self.known_test(node.test)

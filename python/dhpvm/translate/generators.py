@@ -12,6 +12,12 @@ from .types import FLOAT, GENERATOR, INT, UNKNOWN, Array, Scalar
 from .values import NOTHING, Value
 
 
+_SEED = """fn _seed(x: i64) -> i64 {
+    assert(x >= 0, "ValueError: expected non-negative integer");
+    return x;
+}"""
+
+
 def of_call(expressions, node, function):
     """np.random.default_rng(seed); None for other calls."""
     numpy = sys.modules.get("numpy")
@@ -23,8 +29,10 @@ def of_call(expressions, node, function):
     if node.keywords or len(node.args) > 1:
         expressions.fail(node, "np.random.default_rng takes an integer here")
     module = expressions.unit.module("random")
-    seed = expressions.integer(node.args[0]) if node.args else f"{module}.entropy()"
-    return Value(f"Random({seed})", GENERATOR)
+    if not node.args:
+        return Value(f"Random({module}.entropy())", GENERATOR)
+    checked = expressions.unit.function("_seed", _SEED)
+    return Value(f"Random({checked}({expressions.integer(node.args[0])}))", GENERATOR)
 
 
 def method(expressions, node, rng):

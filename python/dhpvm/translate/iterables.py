@@ -7,7 +7,7 @@ import ast
 import sys
 
 from . import creation, dicts, lists, records, views
-from .types import INT, UNKNOWN, Array, Dict, List, Scalar
+from .types import INT, UNKNOWN, Array, Dict, List, Scalar, Tuple
 from .values import Value
 
 
@@ -41,6 +41,7 @@ class Items:
             self._reversed(target, call)
         elif call is not None and self._is_numpys(call, "ndindex"):
             sizes = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
+            sizes = [each.value if isinstance(each, ast.Starred) else each for each in sizes]
             given = [self.statements.expressions.value(each) for each in sizes]
             given = list(given[0].items) if len(given) == 1 and given[0].items else given
             if not given or any(not isinstance(each.type, Scalar) or not each.type.is_integer for each in given):
@@ -179,9 +180,25 @@ class Items:
         if value.type.element == UNKNOWN:
             self.is_known = False
             return
+        if isinstance(value.type.element, Tuple):
+            self._tuples(target, iterated, value)
+            return
         array = self.statements.held(iterated, lists.as_array(value))
         self.sizes.append(views.sizes(array)[0])
         self.stores.append((target, lambda turn: Value(views.at(array, (turn,)).text, value.type.element), iterated))
+
+    def _tuples(self, target, iterated, value):
+        """All tuples that are in a list when the loop begins."""
+        kind, name = value.type.element, self.statements.temporary()
+        self.statements.emit(f"let {name} = {value.text}.to_array();", iterated)
+        self.sizes.append(f"{name}.len")
+        if isinstance(target, ast.Name):
+            self.stores.append((target, lambda turn: lists.of_tuple(f"{name}[{turn}]", kind), iterated))
+            return
+        targets = self._targets(target, len(kind.items), f"{len(kind.items)} numbers come at a time")
+        for position, each in enumerate(targets):
+            self.stores.append((each, lambda turn, at=position: lists.of_tuple(f"{name}[{turn}]", kind).items[at],
+                                iterated))
 
     def _array(self, target, iterated):
         expressions = self.statements.expressions

@@ -11,16 +11,18 @@ import os
 import numpy as np
 
 from ..errors import TranslationError
-from . import functions, views, whole
-from .array_functions import (concatenate, count_nonzero, diag, diff, eye, flatnonzero, flip, fliplr, flipud,
-                              meshgrid_x, meshgrid_y, outer, place, put, put_one, ravel, repeat, reshape, roll, select,
-                              select_2, take, take_along, tile, trace, tril, triu)
-from .number_functions import (allclose, argsort, array_equal, bincount, cumprod, cumsum, degrees, digitize, factorial,
-                               fill, gcd, heaviside, interp, interp_one, isclose, isqrt, log, logical_and, logical_not,
-                               logical_or, logical_xor, math_degrees, math_isclose, math_radians, maximum_accumulate,
-                               median, minimum_accumulate, nanmax, nanmean, nanmin, nansum, negative, norm, percentile,
-                               percentiles, power, ptp, quantile, quantiles, radians, searchsorted, searchsorted_all,
-                               sign, sort, sort_in_place, std, trapezoid, unique, unique_counts, var)
+from . import complex_numbers, functions, views, whole
+from .array_functions import (concatenate, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero,
+                              flip, fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_columns, nonzero_rows, outer,
+                              place, put, put_one, ravel, repeat, reshape, roll, select, select_2, take, take_2,
+                              take_along, take_pairs, tile, trace, tril, triu)
+from .number_functions import (allclose, argsort, array_equal, average, bincount, cumprod, cumsum, degrees, digitize,
+                               factorial, fill, gcd, heaviside, interp, interp_one, isclose, isqrt, log, logical_and,
+                               logical_not, logical_or, logical_xor, math_degrees, math_isclose, math_radians,
+                               maximum_accumulate, median, minimum_accumulate, nanmax, nanmean, nanmin, nansum,
+                               negative, norm, percentile, percentiles, power, ptp, quantile, quantiles, radians,
+                               searchsorted, searchsorted_all, sign, sort, sort_in_place, std, trapezoid, unique,
+                               unique_counts, var)
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, histogram,
                                histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval, round_to, sinc,
                                solve)
@@ -33,7 +35,9 @@ _FUNCTIONS = {
     np.ravel: (ravel, 3), np.roll: (roll, 2), np.diff: (diff, 2), np.outer: (outer, 1),
     np.eye: (eye, 0), np.identity: (eye, 0),
     np.tril: (tril, 2), np.triu: (triu, 2), np.digitize: (digitize, 1), math.isclose: (math_isclose, 0),
-    np.trace: (trace, 2), np.diag: (diag, 2), np.var: (var, 3), np.std: (std, 3), np.ptp: (ptp, 3),
+    np.trace: (trace, 2), np.diag: (diag, 2), np.diagflat: (diagflat, 2), np.average: (average, 3),
+    np.fill_diagonal: (fill_diagonal, 2),
+    np.var: (var, 3), np.std: (std, 3), np.ptp: (ptp, 3),
     np.linalg.norm: (norm, 2), np.nansum: (nansum, 3), np.nanmean: (nanmean, 3), np.array_equal: (array_equal, 2),
     np.allclose: (allclose, 3), np.cumprod: (cumprod, 1), np.bincount: (bincount, 1), np.sort: (sort, 1),
     np.argsort: (argsort, 1), np.median: (median, 3), np.searchsorted: (searchsorted, 1),
@@ -58,6 +62,9 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
             np.logical_not: logical_not, np.isclose: isclose, np.radians: radians, np.deg2rad: radians,
             np.degrees: degrees, np.rad2deg: degrees, np.nan_to_num: nan_to_num, np.sinc: sinc,
             np.round: round_to, np.around: round_to}
+# Those that would have other results for complex numbers than NumPy's.
+_OF_REALS = (var, std, ptp, norm, nansum, nanmean, cov, corrcoef, correlate, bincount, interp, histogram, sign,
+             heaviside, nan_to_num, sinc, round_to)
 _FOLDER = os.path.dirname(__file__)
 
 
@@ -68,6 +75,9 @@ def is_of_elements(function):
 
 def call(expressions, node, own, nodes, values):
     """Calls one of these functions. An error in it is one of the call."""
+    if own in _OF_REALS:
+        for value in values:
+            complex_numbers.check_real(value, own.__name__)
     try:
         return functions.of_function(expressions, node, own, nodes, values)
     except TranslationError as error:
@@ -88,8 +98,9 @@ def of_call(expressions, node, function):
         return call(expressions, node, log, node.args, [expressions.scalar(each) for each in node.args])
     if function in (np.nonzero, np.where) and len(node.args) == 1 and not node.keywords:
         value = expressions.value(node.args[0])
-        return _checked(expressions, node, "nonzero", value, 1) or tuple_of(
-            [call(expressions, node, flatnonzero, node.args, [value])])
+        failed = _checked(expressions, node, "nonzero", value, 2)
+        own = (flatnonzero,) if failed is not None or value.type.rank == 1 else (nonzero_rows, nonzero_columns)
+        return failed or tuple_of(call(expressions, node, each, node.args, [value]) for each in own)
     if function is np.meshgrid and len(node.args) == 2 and not node.keywords:
         values = [expressions.value(each) for each in node.args]
         failed = [_checked(expressions, node, "meshgrid", value, 1) for value in values]
@@ -247,6 +258,8 @@ def chosen(expressions, node, array, index):
     own = {("bool", 1): select, ("bool", 2): select_2}.get((index.type.element, index.type.rank))
     if index.type.element != "bool" and not Scalar(index.type.element).is_float and index.type.rank == 1:
         own = take
+    elif array.type.rank == 1 and index.type.rank == 2 and Scalar(index.type.element).is_integer:
+        own = take_2
     if own is None or array.type.rank > 2 or (own is select_2 and array.type.rank != 2):
         expressions.fail(node, f"an {index.type} as an index of an {array.type} cannot be compiled: write a loop over "
                                "the elements")
@@ -254,6 +267,14 @@ def chosen(expressions, node, array, index):
         expressions.fail(node, "in a prange loop an array as an index cannot be compiled: write a loop over the "
                                "elements")
     return call(expressions, node, own, [node.value, node.slice], [array, index])
+
+
+def chosen_pairs(expressions, node, array, values):
+    """a[rows, columns], as a new array."""
+    if any(value.type.rank != 1 or not Scalar(value.type.element).is_integer for value in values) or \
+            array.type.rank != 2:
+        expressions.fail(node, "two arrays as indices are rows and columns, integers of one dimension: write a loop")
+    return call(expressions, node, take_pairs, [node.value, *node.slice.elts], [array, *values])
 
 
 def store_chosen(expressions, node, array, index, value):
@@ -269,7 +290,7 @@ def store_chosen(expressions, node, array, index, value):
 
 # ---- Copies of what NumPy has as a view.
 
-_SHARING = {"reshape": np.reshape, "ravel": np.ravel, "diagonal": np.diag}
+_SHARING = {"reshape": np.reshape, "ravel": np.ravel, "diagonal": np.diag, "real": np.real, "imag": np.imag}
 
 
 def shared_array(expressions, node):
@@ -278,6 +299,7 @@ def shared_array(expressions, node):
     is_shared = False
     while isinstance(node, (ast.Subscript, ast.Attribute, ast.Call)):
         if not isinstance(node, ast.Call):
+            is_shared |= isinstance(node, ast.Attribute) and node.attr in complex_numbers.PARTS
             node = node.value
             continue
         try:

@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 
 from .. import parallel
-from . import calls, scopes, views
+from . import calls, complex_numbers, scopes, views
 from .iterables import Items
-from .types import INT, Array
+from .types import INT, Array, Scalar
 from .values import Value, constant
 from .variables import Frame
 
@@ -97,7 +97,7 @@ class Loops:
         begin, end, step = self.range(call)
         head = f"{begin}..{end}" + ("" if step == "1" else f" step {step}")
         name = node.target.id
-        if name in scopes.stored(node.body) or scopes.is_read_after(self.source.tree, node, name):
+        if name in scopes.stored(node.body + node.orelse) or scopes.is_read_after(self.source.tree, node, name):
             hidden = self.temporary()
             self._loop(f"for {hidden} in {head}", node, lambda: self.store_value(node.target, Value(hidden, INT), node))
             return
@@ -230,7 +230,8 @@ class Loops:
         self.scope.enter(frame)
         for name in frame.names:
             self.scope.define(frame.key, name, INT)
-        reductions = ", ".join(f"{operator}: {self.scope.text(name)}" for name, operator in inner.reductions.items())
+        reductions = ", ".join(f"{self._reduced_by(name, operator)}: {self.scope.text(name)}"
+                               for name, operator in inner.reductions.items())
         at, depth = len(self.lines), self.scope.depth()
         for hint in self.unit.hints:
             self.emit(hint, node)
@@ -243,6 +244,13 @@ class Loops:
         self.before_parallel.clear()
         self.scope.leave()
         self.emit("}", node)
+
+    def _reduced_by(self, name, operator):
+        """The operator of a reduction as the language has it, or the function for a complex variable."""
+        kind = self.scope.type_of(name)
+        if not isinstance(kind, Scalar) or not kind.is_complex or operator not in ("+", "*"):
+            return operator
+        return complex_numbers.accumulator(self.expressions, kind, operator)[0]
 
     def _parallel_body(self, node, body, inner, begins):
         self.scope.enter(inner)

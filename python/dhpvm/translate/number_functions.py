@@ -39,6 +39,13 @@ def var(a, axis=None, ddof=0):
     return q
 
 
+def average(a, weights=None):
+    if weights is None:
+        return a.mean()
+    else:
+        return (a * weights).sum() / weights.sum()
+
+
 def std(a, axis=None, ddof=0):
     return np.sqrt(var(a, axis, ddof))
 
@@ -47,8 +54,14 @@ def ptp(a):
     return a.max() - a.min()
 
 
-def norm(a):
-    return np.sqrt((a * a).sum())
+def norm(a, axis=None):
+    if axis is None:
+        return np.sqrt((a * a).sum())
+    else:
+        assert -2 <= axis and axis < 2, "the array has two dimensions"
+        if axis == 0 or axis == -2:
+            return np.sqrt((a * a).sum(axis=0))
+        return np.sqrt((a * a).sum(axis=1))
 
 
 def nanmin(a):

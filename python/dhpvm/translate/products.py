@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 
+from . import complex_numbers
 from .kernels import DIFFERENT, Kernel
 from .types import UNKNOWN, Array, Scalar, literal, promote
 from .values import NOTHING
@@ -36,7 +37,8 @@ def product(expressions, node, left, right):
 
     if not rank:
         kernel.lines.append(f"var s: {kind.name} = {start};")
-        kernel.loop([rows[0]], lambda indices: [f"let n = {indices[0]};", f"s += {term([], [])};"], "+: s")
+        operator, update = complex_numbers.accumulator(expressions, kind, "+")
+        kernel.loop([rows[0]], lambda indices: [f"let n = {indices[0]};", update("s", term([], []))], f"{operator}: s")
         return kernel.call(kind, "s")
     result, outer = Array(kind.name, rank), rows[:-1] + columns[1:]
     kernel.lines.append(f"let r = {result.text}({', '.join(outer)});")

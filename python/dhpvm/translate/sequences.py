@@ -24,8 +24,8 @@ def of_call(expressions, node, function):
 
 def _numbers(expressions, node, nodes):
     values = [expressions.scalar(each) for each in nodes]
-    if BOOL in [value.type for value in values]:
-        expressions.fail(node, "numbers are needed here, and this has a bool")
+    if any(value.type == BOOL or (value.type != UNKNOWN and value.type.is_complex) for value in values):
+        expressions.fail(node, "real numbers are needed here")
     return None if UNKNOWN in [value.type for value in values] else values
 
 

@@ -12,8 +12,8 @@ from . import dicts, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, Given, Record, Scalar, Text, Tuple, join
-from .values import Value, quoted
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, Given, Record, Scalar, Text, Tuple, Unconvertible, join
+from .values import Value, quoted, tuple_of
 from .views import PassedView, base_of
 from .variables import Variables
 from .whole import new_array
@@ -96,8 +96,11 @@ class Statements(Assignments, Loops):
                 name = type(statement).__name__
                 advice = _ADVICE.get(name, "leave it out, or do it outside of the function")
                 self.source.fail(statement, f"{name} statements cannot be compiled: {advice}")
-            if method(statement):
-                return True
+            try:
+                if method(statement):
+                    return True
+            except Unconvertible as error:
+                self.source.fail(statement, str(error))
         return False
 
     def braces(self, head, statements, node):
@@ -145,17 +148,32 @@ class Statements(Assignments, Loops):
                 self._check_results(node, [value])
                 value = self._result(node.value, value)
                 result = self._note_result(node, value.type)
-                self.emit(f"return {_as_result(value, result)};", node)
+                self.emit(f"return {self._as_result(value, result)};", node)
         return True
 
     def _return_several(self, node, parts, values):
-        if UNKNOWN in [value.type for value in values]:
+        value = self._results_of(node, parts, values)
+        if value is None:
             return
-        values = [self._given(each, value) or self._result(each, value) for value, each in zip(values, parts)]
-        self._check_results(node, values)
-        result = self._note_result(node, Tuple(tuple(value.type for value in values)))
-        texts = [_as_result(value, kind) for value, kind in zip(values, result.items)]
-        self.emit(f"return {self.unit.struct(result)}({', '.join(texts)});", node)
+        result = self._note_result(node, value.type)
+        self.emit(f"return {self._as_result(value, result)};", node)
+
+    def _results_of(self, node, parts, values):
+        """The tuple of these values as they can be returned; None if a type is not known yet."""
+        found = []
+        for value, part in zip(values, parts):
+            if value.type == UNKNOWN:
+                return None
+            if isinstance(value.type, Tuple) and not value.items:
+                value = tuple_of(self._results(value, node))
+            if value.items and not isinstance(value.type, Record):
+                inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) else [part] * len(value.items)
+                found.append(self._results_of(node, inner, value.items))
+                continue
+            value = self._given(part, value) or self._result(part, value)
+            self._check_results(node, [value])
+            found.append(value)
+        return None if None in found else tuple_of(found)
 
     def _check_results(self, node, values):
         if any(not isinstance(value.type, (Scalar, Array, Given)) and value.type != NONE for value in values):
@@ -183,8 +201,9 @@ class Statements(Assignments, Loops):
         if isinstance(node, ast.Name) and node.id in self.scope.assigned_parameters and value.view is None:
             return self._own(node, value)
         name = base_of(node) or self.expressions.copied_view_of(node)
-        # Elements that an array chooses, x[order], are a new array.
-        if name is not None and value.elements is None and (
+        # Elements that an array chooses, x[order], are a new array; the parts of complex numbers are none in NumPy.
+        is_part = value.elements is not None and isinstance(value.elements.node, ast.Attribute)
+        if name is not None and (value.elements is None or is_part) and (
                 not value.text.endswith(")") or base_of(node) is None):
             same = self.scope.same_arrays(name.id)
             same = same & self._given_arrays() or same - self.scope.names()
@@ -206,10 +225,18 @@ class Statements(Assignments, Loops):
         if result is None and Given in map(type, (kind, self.version.result)):
             self.source.fail(node, "a function returns its argument always or never: write .copy() behind it")
         if result is None:
+            advice = "; -1 or float('nan') can stand for no number" * (NONE in (kind, self.version.result))
             self.source.fail(node, f"this returns {kind}, and another return {self.version.result}: a function has one "
-                                   "type of result")
+                                   f"type of result{advice}")
         self.version.result = result
         return result
+
+    def _as_result(self, value, kind):
+        """The text of a result of this type."""
+        if isinstance(kind, Tuple) and value.items:
+            parts = [self._as_result(item, each) for item, each in zip(value.items, kind.items)]
+            return f"{self.unit.struct(kind)}({', '.join(parts)})"
+        return value.as_type(kind) if isinstance(kind, Scalar) else value.text
 
     # ---- The rest.
 
@@ -250,6 +277,8 @@ class Statements(Assignments, Loops):
         if isinstance(value.type, Text):
             return quoted(value.constant)
         value = self.expressions.scalar(node)
+        if value.type != UNKNOWN and value.type.is_complex:
+            self.source.fail(node, "a complex number is printed by its parts: print(z.real, z.imag)")
         return f'(if {value.text} {{ "True" }} else {{ "False" }})' if value.type == BOOL else value.text
 
     def _formatted(self, node):
@@ -310,10 +339,6 @@ class Statements(Assignments, Loops):
                 self.source.fail(node, "With statements cannot be compiled, except np.errstate: open and close "
                                        "outside")
         return self.block(node.body)
-
-
-def _as_result(value, kind):
-    return value.as_type(kind) if isinstance(kind, Scalar) else value.text
 
 
 _ADVICE = {

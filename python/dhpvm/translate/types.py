@@ -11,8 +11,14 @@ from dataclasses import dataclass
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 FLOATS = ("f32", "f64")
+COMPLEXES = {"Complex64": "f32", "Complex128": "f64"}  # structs, and the type of their parts
 NUMPY_NAMES = {"bool": "bool", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
-               "uint32": "u32", "int64": "i64", "uint64": "u64", "float32": "f32", "float64": "f64"}
+               "uint32": "u32", "int64": "i64", "uint64": "u64", "float32": "f32", "float64": "f64",
+               "complex64": "Complex64", "complex128": "Complex128"}
+
+
+class Unconvertible(Exception):
+    """There is no value of a type for this one. Statements turn it into an error at their line."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +29,21 @@ class Scalar:
     is_weak: bool = False
 
     def __str__(self):
-        return {"bool": "bool", "i64": "int", "f64": "float"}[self.name] if self.is_weak else numpy_name(self.name)
+        names = {"bool": "bool", "i64": "int", "f64": "float", "Complex128": "complex"}
+        return names[self.name] if self.is_weak else numpy_name(self.name)
 
     @property
     def is_float(self):
         return self.name in FLOATS
+
+    @property
+    def is_complex(self):
+        return self.name in COMPLEXES
+
+    @property
+    def part(self):
+        """The name of the type of a complex number's parts."""
+        return COMPLEXES[self.name]
 
     @property
     def bits(self):
@@ -139,6 +155,7 @@ class Special:
 BOOL = Scalar("bool")
 INT = Scalar("i64", True)
 FLOAT = Scalar("f64", True)
+COMPLEX = Scalar("Complex128", True)
 NONE = Special("None")
 UNKNOWN = Special("unknown")
 KEY_TEXT = Special("text")  # of the keys of a dictionary
@@ -163,6 +180,10 @@ def _bits(name):
 
 def _common(a, b):
     """The type that NumPy gives two different types of its numbers."""
+    if a in COMPLEXES or b in COMPLEXES:
+        parts = [COMPLEXES.get(name, name) for name in (a, b)]
+        part = parts[0] if parts[0] == parts[1] else _common(*parts)
+        return next(name for name, own in COMPLEXES.items() if own == part)
     if a in FLOATS and b in FLOATS:
         return "f64"
     if a in FLOATS or b in FLOATS:
@@ -182,9 +203,11 @@ def promote(a, b):
         return UNKNOWN
     a, b = (INT if each == BOOL else each for each in (a, b))
     if a.is_weak and b.is_weak:
-        return FLOAT if FLOAT in (a, b) else INT
+        return next((kind for kind in (COMPLEX, FLOAT) if kind in (a, b)), INT)
     if a.is_weak or b.is_weak:
         weak, strong = (a, b) if a.is_weak else (b, a)
+        if weak.is_complex:
+            return strong if strong.is_complex else Scalar("Complex64" if strong.name == "f32" else "Complex128")
         return Scalar("f64") if weak.is_float and strong.is_integer else strong
     return a if a == b else Scalar(_common(a.name, b.name))
 
@@ -218,15 +241,27 @@ def _join_keys(a, b):
 
 def _join_lists(a, b):
     """Numbers of Python's own have one type in an array; others would change those that are there."""
+    element = _join_elements(a, b)
+    return None if element is None else List(element)
+
+
+def _join_elements(a, b):
     if UNKNOWN in (a, b) or a == b:
-        return List(b if a == UNKNOWN else a)
-    return List(promote(a, b)) if a.is_weak and b.is_weak else None
+        return b if a == UNKNOWN else a
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        items = tuple(_join_elements(x, y) for x, y in zip(a.items, b.items))
+        return None if None in items else Tuple(items)
+    is_weak = all(isinstance(each, Scalar) and each.is_weak for each in (a, b))
+    return promote(a, b) if is_weak else None
 
 
 def literal(value, name):
     """A constant as the language writes it, as a value of the type with that name."""
     if name == "bool":
         return "true" if value else "false"
+    if name in COMPLEXES:
+        number, part = complex(value), COMPLEXES[name]
+        return f"{name}({literal(number.real, part)}, {literal(number.imag, part)})"
     if name in FLOATS:
         text = _float_text(float(value))
         return text if name == "f64" else f"({text} as f32)"

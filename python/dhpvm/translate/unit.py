@@ -7,10 +7,10 @@ import re
 
 from ..cache import Reads
 from ..errors import TranslationError
-from . import helpers, parameters
+from . import complex_numbers, helpers, parameters
 from .source import Source
 from .statements import Statements
-from .types import NONE, UNKNOWN, Tuple, text
+from .types import COMPLEXES, NONE, UNKNOWN, Tuple, Unconvertible, text
 
 
 _CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
@@ -77,6 +77,8 @@ class Unit:
         return name
 
     def helper(self, name, kind):
+        if kind in COMPLEXES:
+            raise Unconvertible(f"{name.partition('_')[0]} of complex numbers cannot be compiled")
         own_name = f"_{name}_{kind}"
         if own_name not in self._helpers:
             self._helpers[own_name] = helpers.text(name, kind, own_name)
@@ -133,7 +135,7 @@ class Unit:
 
     def struct(self, result):
         """The name of the struct for several results."""
-        types = tuple(text(item) for item in result.items)
+        types = tuple(self.struct(item) if isinstance(item, Tuple) else text(item) for item in result.items)
         return self._structs.setdefault(types, f"Results{len(self._structs)}")
 
     def text(self):
@@ -145,9 +147,13 @@ class Unit:
                 lines.append(line)
                 origins.append(origin)
 
+        if self._has_complex():
+            self.module("math")
         bodies = [(version, self._head(version)) for version in self._versions.values()]
         for name in sorted(self._modules):
             add(f"import {name};")
+        for declaration in complex_numbers.declarations() if self._has_complex() else ():
+            add(declaration)
         for types, name in self._structs.items():
             add(f"struct {name} {{ " + " ".join(f"x{i}: {kind};" for i, kind in enumerate(types)) + " }")
         for helper in self._helpers.values():
@@ -161,6 +167,12 @@ class Unit:
             for text, (name, line) in version.kernels.items():
                 add(f"fn {name}{text}", (source.file, source.name, line))
         return "\n".join(lines) + "\n", origins
+
+    def _has_complex(self):
+        texts = [line for version in self._versions.values() for _, line, _ in version.lines]
+        texts += [text for version in self._versions.values() for text in version.kernels]
+        return any(name in text for name in COMPLEXES for text in (
+            *texts, *(self._head(version) for version in self._versions.values())))
 
     def _head(self, version):
         given = [each for name, kind in zip(version.source.parameters, version.types)

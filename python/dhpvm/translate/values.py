@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Text, Tuple, literal
+from .types import (BOOL, COMPLEX, COMPLEXES, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Text, Tuple,
+                    Unconvertible, literal)
 
 ABSENT = object()
 
@@ -32,12 +33,20 @@ class Value:
         name = scalar.name
         if self.type == UNKNOWN:
             return literal(0, name)
+        if self.type.is_complex and not scalar.is_complex and name != "bool":
+            raise Unconvertible(f"a complex number is no {scalar}: take its .real or .imag, or abs(z), or make what "
+                                "it goes to complex, dtype=complex for example")
         if self.is_constant:
             return literal(self.constant, name)
         if self.type.name == name:
             return self.text
         if name == "bool":
             return f"({self.text} != {literal(0, self.type.name)})"
+        if self.type.is_complex:
+            return f"({self.text}).to_{name.lower()}()"
+        if scalar.is_complex:
+            part = COMPLEXES[name]
+            return f"{name}({self.as_type(Scalar(part))}, {literal(0, part)})"
         if self.type == BOOL and scalar.is_float:
             return f"(({self.text} as i64) as {name})"
         return f"({self.text} as {name})"
@@ -72,6 +81,8 @@ def constant(value):
         return Value(literal(value, "i64"), INT, value) if -2**63 <= value < 2**64 else None
     if isinstance(value, float):
         return Value(literal(value, "f64"), FLOAT, float(value))
+    if isinstance(value, complex) and not hasattr(value, "dtype"):
+        return Value(literal(value, "Complex128"), COMPLEX, value)
     name = getattr(getattr(value, "dtype", None), "name", None)
     if name is None or getattr(value, "ndim", 1) != 0:
         return None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .types import NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple, join
-from .values import Value, constant
+from .values import Value, constant, tuple_of
 
 # Words of the language, and names that translated functions use themselves.
 RESERVED = set("as break catch class const continue else extern false fn for if import in init interface intrinsic is "
@@ -47,15 +47,24 @@ class Variables:
         self._next_block = 1
         self._declared = {}
         self._views = {}
-        self._nones = set()
+        self._nones, self._in_parts = set(), set()
         self._writes, self._copied_views = [], []
 
     def names(self):
         """Every name that is local to the function."""
         return self._names
 
+    def part(self, name, position):
+        """The variable for an item of a tuple that is assigned several times."""
+        part = f"{name}#{position}"
+        self._frame_of(name).names.add(part)
+        return part
+
     @staticmethod
     def text(name):
+        if "#" in name:
+            name, _, position = name.partition("#")
+            return f"_i{position}_{Variables.text(name)}"
         if "'" in name:
             name, _, number = name.partition("'")
             return f"_v{number}_{name}"
@@ -109,6 +118,8 @@ class Variables:
             return constant(None)
         frame = self._frame_of(node.id)
         kind = self._types.get((frame.key, node.id), UNKNOWN)
+        if self.is_in_parts(node.id):
+            return tuple_of(Value(self.text(self.part(node.id, i)), item) for i, item in enumerate(kind.items))
         if isinstance(kind, (Array, List, Dict, Tuple)):
             self._check_block(node, node.id)
         return self._views.get(node.id) or Value(self.text(node.id), kind)
@@ -144,6 +155,17 @@ class Variables:
             self.has_changed = True
         return new
 
+    def assign_parts(self, node, name, kind):
+        """Notes that the variable is given a tuple of numbers of these types; returns those of its items."""
+        if name in self._views:
+            self._source.fail(node, f"'{name}' is a view of an array elsewhere: give it a name of its own")
+        joined = self.assign(node, name, kind)
+        self._in_parts.add(name)
+        return [self.assign(node, self.part(name, i), item) for i, item in enumerate(joined.items)]
+
+    def is_in_parts(self, name):
+        return name in self._in_parts
+
     # ---- Arrays, which are references.
 
     def declare_array(self, node, name):
@@ -161,7 +183,7 @@ class Variables:
     def _check_block(self, node, name):
         declared = self._declared.get(name)
         if declared is not None and tuple(self._blocks[:len(declared)]) != declared:
-            self._source.fail(node, f"the array '{name}' is first made in a block that has ended: make it before")
+            self._source.fail(node, f"'{name}' is first made in a block that has ended: make it before")
 
     def name_view(self, name, value):
         """From now on the variable is this view of an array."""

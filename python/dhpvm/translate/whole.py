@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from . import views
+from . import complex_numbers, views
 from .kernels import Kernel
-from .types import BOOL, UNKNOWN, Array, Scalar, literal
-from .values import NOTHING
+from .types import BOOL, INT, UNKNOWN, Array, Scalar, literal
+from .values import NOTHING, Value
 
 
 def new_array(expressions, node, value):
@@ -79,7 +79,7 @@ def _result(element_name, name):
     if name in ("argmin", "argmax"):
         return Scalar("i64")
     if name == "mean":
-        return kind if kind.is_float else Scalar("f64")
+        return kind if kind.is_float or kind.is_complex else Scalar("f64")
     if kind == BOOL or kind.is_integer:
         return Scalar("u64" if element_name.startswith("u") else "i64")
     return kind
@@ -93,6 +93,8 @@ def reduction(expressions, node, name, value, axis=None):
         expressions.fail(node, f"{name} is for arrays, and this is {value.type}")
     if name in ("min", "max", "argmin", "argmax") and Scalar(value.type.element) == BOOL:
         expressions.fail(node, f"{name} of bools: write any or all")
+    if name in ("min", "max", "argmin", "argmax"):
+        complex_numbers.check_real(value, name)
     if name == "cumsum":
         return _running_sum(expressions, node, value)
     if axis is not None:
@@ -110,12 +112,14 @@ def reduction(expressions, node, name, value, axis=None):
         return kernel.call(kind, "s != 0")
     symbol = "*" if name == "prod" else "+"
     kernel.lines.append(f"var s: {kind.name} = {literal(symbol == '*', kind.name)};")
-    kernel.loop(shape, lambda indices: [f"s {symbol}= {kernel.element(value, indices).as_type(kind)};"], f"{symbol}: s")
+    operator, update = complex_numbers.accumulator(expressions, kind, symbol)
+    kernel.loop(shape, lambda indices: [update("s", kernel.element(value, indices).as_type(kind))], f"{operator}: s")
     return kernel.call(kind, _mean(kind, shape) if name == "mean" else "s")
 
 
 def _mean(kind, shape):
-    return f"s / (({' * '.join(shape)}) as {kind.name})"
+    count = " * ".join(shape)
+    return f"s / {Value(f'({count})', INT).as_type(kind)}"
 
 
 def _extreme(kernel, name, value, shape, kind):

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons of numbers and text, and `in`, `is` and types, which are known when a function is compiled."""
+
+from __future__ import annotations
+
+import ast
+
+from . import creation, dicts
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, Scalar, Text, Unconvertible, promote
+from .values import Value, constant
+
+COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+
+
+class Comparisons:
+    """The part of Expressions that translates comparisons."""
+
+    def _compare(self, node):
+        operands = [node.left, *node.comparators]
+        if len(operands) == 2 and type(node.ops[0]) in (ast.Is, ast.IsNot):
+            return self._identity(node)
+        if len(operands) == 2 and self._is_dtype(node.left):
+            names = [creation.element(self, each) for each in operands]
+            return constant((names[0] == names[1]) == isinstance(node.ops[0], ast.Eq))
+        if len(operands) > 2 and any(isinstance(each, ast.Call) for middle in operands[1:-1]
+                                     for each in ast.walk(middle)):
+            self.fail(node, "a call in the middle of a chain of comparisons: give its result a name first")
+        if len(operands) == 2 and type(node.ops[0]) in (ast.In, ast.NotIn):
+            return self._membership(node)
+        if len(operands) == 2 and Text in [type(self.value(each).type) for each in operands]:
+            return self._same_text(node)
+        if len(operands) == 2 and type(node.ops[0]) in (ast.Eq, ast.NotEq):
+            sides = [self.value(each).items for each in operands]
+            if all(sides):
+                return self._same_items(node, *sides)
+        parts = []
+        for operator, left, right in zip(node.ops, operands, operands[1:]):
+            if type(operator) not in COMPARISONS:
+                self.fail(node, "`in` and `is` stand alone: write comparisons with `and`")
+            left, right = self.scalar(left), self.scalar(right)
+            if len(operands) == 2 and left.is_constant and right.is_constant:
+                return constant(bool(eval(f"a {COMPARISONS[type(operator)]} b",  # noqa: S307: two numbers
+                                          {"a": left.constant, "b": right.constant})))
+            parts.append(self.comparison(COMPARISONS[type(operator)], left, right).text)
+        return Value(parts[0] if len(parts) == 1 else "(" + " && ".join(parts) + ")", BOOL)
+
+    def _is_dtype(self, node):
+        """x.dtype of an array, which is known for its type."""
+        return isinstance(node, ast.Attribute) and node.attr == "dtype" and \
+            isinstance(self.value(node.value).type, Array)
+
+    def _membership(self, node):
+        """x in (1, 2)."""
+        given = node.comparators[0]
+        if isinstance(given, (ast.Name, ast.Call)):
+            inner = given.func.value if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and \
+                given.func.attr == "keys" else given
+            dictionary = self.value(inner)
+            if isinstance(dictionary.type, Dict):
+                found = dicts.contains(self, node.left, dictionary)
+                return found if isinstance(node.ops[0], ast.In) else Value(f"(!{found.text})", BOOL)
+        value = self.value(node.left)
+        if not isinstance(value.type, Text):
+            value = self.scalar(node.left)
+        if not isinstance(given, (ast.Tuple, ast.List, ast.Set)) or any(
+                isinstance(each, ast.Call) for each in ast.walk(node.left)):
+            self.fail(node, "`in` is for a variable and numbers, x in (1, 2): write a loop over an array")
+        if isinstance(value.type, Text):
+            found = value.type in [self.value(each).type for each in given.elts]
+            return constant(found == isinstance(node.ops[0], ast.In))
+        others = [each for each in given.elts if not isinstance(self.value(each).type, Text)]
+        parts = [self.comparison("==", value, self.scalar(each)).text for each in others]
+        found = f"({' || '.join(parts) or 'false'})"
+        return Value(found if isinstance(node.ops[0], ast.In) else f"(!{found})", BOOL)
+
+    def _same_items(self, node, left, right):
+        """(i, j) == (0, 0)."""
+        is_equal = isinstance(node.ops[0], ast.Eq)
+        if len(left) != len(right):
+            return constant(not is_equal)
+        if not all(isinstance(item.type, Scalar) or item.type == UNKNOWN for item in (*left, *right)):
+            self.fail(node, "tuples of numbers can be compared")
+        if all(item.is_constant for item in (*left, *right)):
+            return constant(is_equal == all(x.constant == y.constant for x, y in zip(left, right)))
+        same = " && ".join(self.comparison("==", x, y).text for x, y in zip(left, right))
+        return Value(f"({same})" if is_equal else f"(!({same}))", BOOL)
+
+    def _same_text(self, node):
+        """how == "max", which is known for a type."""
+        if type(node.ops[0]) not in (ast.Eq, ast.NotEq):
+            self.fail(node, "text is compared by == and !=")
+        is_same = self.value(node.left).type == self.value(node.comparators[0]).type
+        return constant(is_same == isinstance(node.ops[0], ast.Eq))
+
+    def _identity(self, node):
+        """x is None, which is known for a type."""
+        kinds = [self.value(each).type for each in (node.left, node.comparators[0])]
+        if UNKNOWN in kinds:
+            return Value("false", BOOL)
+        if NONE not in kinds:
+            self.fail(node, "`is` compares with None here: write ==")
+        return constant((kinds[0] == kinds[1]) == isinstance(node.ops[0], ast.Is))
+
+    def comparison(self, symbol, left, right):
+        """left SYMBOL right."""
+        if UNKNOWN in (left.type, right.type):
+            return Value("false", BOOL)
+        if left.type == right.type == BOOL and symbol in ("==", "!="):
+            return Value(f"({left.text} {symbol} {right.text})", BOOL)
+        kind = promote(left.type, right.type)
+        if kind.is_complex and symbol not in ("==", "!="):
+            raise Unconvertible("complex numbers have no order: compare abs(z), or z.real")
+        return Value(f"({left.as_type(kind)} {symbol} {right.as_type(kind)})", BOOL)
