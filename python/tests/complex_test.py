@@ -3,6 +3,8 @@
 """Complex numbers: as arguments and results, in loops, and in expressions of whole arrays."""
 
 import cmath
+from functools import partial
+from random import Random
 
 import numpy as np
 import support
@@ -112,6 +114,40 @@ def types(n):
     return z, np.zeros_like(y), np.ones(n, np.complex64) * 2j, y, x, np.array([1j], dtype=np.complex64)
 
 
+class Generator:
+    """Writes a function f(a, b, z) of two numbers and an array: expressions of numbers in a loop, and of whole arrays.
+    What it divides by is not near 0."""
+
+    def __init__(self, seed):
+        self.random = Random(seed)
+
+    def expression(self, leaves, depth=3):
+        if depth == 0 or self.random.random() < 0.15:
+            return self.random.choice(leaves)
+        left, right = self.expression(leaves, depth - 1), self.expression(leaves, depth - 1)
+        form = self.random.choice(
+            ["{} + {}", "{} - {}", "{} * {}", "{} * {}", "-{} + {}", "({}).real - {}", "({}).imag * {}",
+             "abs({}) + {}", "np.conj({}) * {}", "{} / (abs({}) + 1.5)", "{} / ({} * 0 + (2 - 1j))",
+             "({}) ** 2 - {}", "({}) ** 3 * 0.1 + {}", "np.exp(0.01j * ({}).real) + {}",
+             "({} if abs(a) > 1 else {})" if "z" not in leaves else "np.where(np.abs({}) > 1, {}, 2j)"])
+        return f"({form.format(left, right)})"
+
+    def function(self):
+        numbers = ["a", "b", "w", "z[i]", "1j", "0.5", "2", "i"]
+        return f"""def f(a, b, z):
+    y = np.zeros(len(z), dtype=complex)
+    s = 0j
+    for i in {self.random.choice(("range", "dhpvm.prange"))}(len(z)):
+        w = z[i] + 0j
+        for _ in range(2):
+            w = w * 0.01 + {self.expression(numbers)} * 0.01
+        y[i] = w
+        s += w
+    x = {self.expression(["z", "y", "a", "b", "1j", "3"])} + z * 0
+    return y, x, s, x.sum()
+"""
+
+
 class ComplexNumbers(support.Comparisons):
     def samples(self, *shape):
         random = np.random.default_rng(5)
@@ -178,6 +214,18 @@ class ComplexNumbers(support.Comparisons):
         held = dhpvm.jit(parts)
         self.assertTrue(support.nearly(held(z), parts(z)))
         self.assertRaisesRegex(TypeError, "complex128", dhpvm.array, z)
+
+    def test_generated(self):
+        numbers = (1.5 - 0.5j, np.complex128(0.25 + 2j), np.complex64(-1 + 0.5j), np.float32(1.25), 3, -0.75)
+        for seed in range(30):
+            text, chosen = Generator(seed).function(), Random(seed)
+            a, b = chosen.choice(numbers), chosen.choice(numbers)
+            z = self.samples(7).astype(chosen.choice((np.complex128, np.complex64)))
+            # A variable that gets numbers of several types has one type.
+            is_short = any(np.asarray(each).dtype in (np.float32, np.complex64) for each in (a, b, z))
+            with self.subTest(text):
+                self.compare(support.define(text, f"<complex {seed}>"), a, b, z,
+                             fit=partial(support.nearly, tolerance=1e-4 if is_short else 1e-9))
 
     def test_what_is_refused(self):
         z = self.samples(4)

@@ -39,17 +39,17 @@ def same_bits(a, b):
     return bool(((a == b) & signs.astype(bool) | both_nan).all())
 
 
-def nearly(a, b):
+def nearly(a, b, tolerance=1e-9):
     """Whether two results have the same types and shapes, and numbers up to rounding."""
     if isinstance(a, tuple) or isinstance(b, tuple):
         return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and \
-            all(nearly(x, y) for x, y in zip(a, b))
+            all(nearly(x, y, tolerance) for x, y in zip(a, b))
     are_arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype != b.dtype and (are_arrays or a.dtype.kind != b.dtype.kind):
         return False
     is_short = "f4" in (a.dtype.str[1:], b.dtype.str[1:]) or "c8" in (a.dtype.str[1:], b.dtype.str[1:])
-    return a.shape == b.shape and np.allclose(a, b, 1e-5 if is_short else 1e-9, 1e-12, equal_nan=True)
+    return a.shape == b.shape and np.allclose(a, b, 1e-5 if is_short else tolerance, 1e-12, equal_nan=True)
 
 
 def define(text, name):

@@ -8,7 +8,7 @@ import builtins
 import cmath
 import sys
 
-from .types import COMPLEX, COMPLEXES, FLOAT, INT, UNKNOWN, Array, Scalar, Unconvertible
+from .types import COMPLEX, COMPLEXES, FLOAT, INT, UNKNOWN, Array, Scalar, Unconvertible, promote
 from .values import NOTHING, Value, as_numpys, constant
 
 # The methods compute as NumPy does: quotients are Smith's, which do not overflow where their result does not.
@@ -163,10 +163,12 @@ def of_call(expressions, node, function):
             return as_numpys(value)
         if not value.type.is_complex and name in PARTS:
             attribute = ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node)
-            return as_numpys(part(expressions, attribute, value))
+            return part(expressions, attribute, value)
         if not value.type.is_complex:
-            value = Value(value.as_type(COMPLEX), COMPLEX)
-        return as_numpys(method(value, name))
+            kind = promote(value.type, COMPLEX)
+            value = Value(value.as_type(kind), kind)
+        found = method(value, name)
+        return found if name in PARTS else as_numpys(found)
     if name not in _METHODS or len(node.args) != 1 or node.keywords:
         return None
     if getattr(cmath, name, None) is function:
