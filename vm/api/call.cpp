@@ -2,6 +2,8 @@
 #include "dhpvm/detail/call.h"
 
 #include <new>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -12,8 +14,20 @@ namespace {
 
 struct Machine {
   Machine(vm::Isolate& isolate, std::uint32_t function) : invocation(isolate, function) {}
+  void keep(vm::Loan loan) {
+    if (!first_loan) {
+      first_loan.emplace(std::move(loan));
+      return;
+    }
+    if (loans.empty()) loans.reserve(kUsualLoans);
+    loans.push_back(std::move(loan));
+  }
+
+  static constexpr std::size_t kUsualLoans = 7;
   vm::Invocation invocation;
-  std::vector<vm::Loan> loans;  // ended before the windows are given back
+  // Loans end before the windows are given back. Most calls have one, which needs no memory for a list.
+  std::optional<vm::Loan> first_loan;
+  std::vector<vm::Loan> loans;
 };
 
 Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<Machine*>(storage)); }
@@ -50,7 +64,7 @@ Status Call::lend(unsigned slot, HostType type, void* data, const std::int64_t* 
   DHPVM_ASSIGN(vm::Loan loan,
                machine.lend_array(target_.reference_types[slot], data, {sizes, type.rank}, !type.read_only));
   r[slot] = loan.array();
-  machine_in(machine_).loans.push_back(std::move(loan));
+  machine_in(machine_).keep(std::move(loan));
   return {};
 }
 

@@ -2,7 +2,6 @@
 #include "vm/api/c/values.h"
 
 #include <bit>
-#include <limits>
 
 #include "bytecode/kind.h"
 #include "dhpvm/detail/window.h"
@@ -94,7 +93,8 @@ Result<std::size_t> count_of(const dhpvm_array& array, std::size_t element_bytes
     if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(array.sizes[i]), &count))
       return error(ErrorCode::kNegativeLength, "the sizes of an array are beyond what any machine can hold");
   }
-  if (count > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / element_bytes)
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(count, element_bytes, &bytes))
     return error(ErrorCode::kNegativeLength, "the sizes of an array are beyond what any machine can hold");
   return static_cast<std::size_t>(count);
 }
@@ -194,7 +194,7 @@ Result<CheckedArray> check_array(const dhpvm_array* array) {
     return checked;
   }
   if (!has_strides(*array)) set_dense_strides(checked.array, checked.element_bytes);
-  const bool is_aligned = reinterpret_cast<std::uintptr_t>(array->data) % number_bytes == 0;
+  const bool is_aligned = (reinterpret_cast<std::uintptr_t>(array->data) & (number_bytes - 1)) == 0;
   checked.is_dense = is_aligned && is_row_major(checked.array, checked.element_bytes);
   return checked;
 }
