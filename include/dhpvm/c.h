@@ -201,8 +201,9 @@ DHPVM_C_API const char* dhpvm_function_signature(const dhpvm_function* function)
 /* The numbers of values that it takes and returns; 0 for an invalid handle. */
 DHPVM_C_API size_t dhpvm_function_parameter_count(const dhpvm_function* function);
 DHPVM_C_API size_t dhpvm_function_result_count(const dhpvm_function* function);
-/* The kind of value that parameter or result `index` takes: DHPVM_ARRAY for an array of numbers, DHPVM_TEXT for a str,
- * DHPVM_OBJECT for other references. DHPVM_NULL for an index beyond the list. */
+/* The kind of value that parameter or result `index` takes: DHPVM_ARRAY for an array of numbers, or of structs whose
+ * fields are numbers of one kind, DHPVM_TEXT for a str, DHPVM_OBJECT for other references. DHPVM_NULL for an index
+ * beyond the list. */
 DHPVM_C_API dhpvm_kind dhpvm_function_parameter_kind(const dhpvm_function* function, size_t index);
 DHPVM_C_API dhpvm_kind dhpvm_function_result_kind(const dhpvm_function* function, size_t index);
 /* Calls it with as many values as the signature has, each of the kind of its parameter, as values.h defines them.
@@ -285,9 +286,10 @@ DHPVM_C_API int dhpvm_object_equal(const dhpvm_object* one, const dhpvm_object* 
 /* The bytes of a str; valid as long as the handle. */
 DHPVM_C_API dhpvm_code dhpvm_object_text(const dhpvm_object* object, const char** text, size_t* size,
                                          dhpvm_error** error);
-/* The elements of an array of numbers, in place: `array->size` is set by the caller. Valid as long as the handle, while
- * no function of the program runs. If `access` is DHPVM_READ, the host may not write them. If a device has the newest
- * elements, this fetches them, unless `access` is DHPVM_DESCRIBE: `data` is NULL then. */
+/* The elements of an array of numbers, or of structs whose fields are numbers of one kind (dhpvm_array.lanes), in
+ * place: `array->size` is set by the caller. Valid as long as the handle, while no function of the program runs. If
+ * `access` is DHPVM_READ, the host may not write them. If a device has the newest elements, this fetches them, unless
+ * `access` is DHPVM_DESCRIBE: `data` is NULL then. */
 DHPVM_C_API dhpvm_code dhpvm_object_array(const dhpvm_object* object, dhpvm_access access, dhpvm_array* array,
                                           dhpvm_error** error);
 DHPVM_C_API void dhpvm_object_free(dhpvm_object* object);
