@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks this build on the accelerators of this machine: `./dev gpu-check`, in a checkout or in what `./dev gpu-bundle` has
-# packed. Runs the devices' conformance tests, the language corpus and the samples, compared with the interpreter, and the
-# batching benchmark. The findings are printed, and kept in OUTPUT.
+# packed. Runs a program that may not run on the host instead, the devices' conformance tests, the language corpus, compared
+# with the interpreter, and the batching benchmark. The findings are printed, and kept in OUTPUT.
 #
 # usage: gpu_check.sh ROOT BIN LIB OUTPUT [DEVICE]      DEVICE: a name that --device takes (default cuda:0)
 set -euo pipefail
@@ -59,6 +59,8 @@ if ! "$BIN/dhpvm-run" --list-devices | tee "$OUTPUT/devices.log" | grep -E "^$DE
   exit 2
 fi
 cat "$OUTPUT/devices.log"
+# All of its loops, and not on the host instead.
+check loops "$BIN/dhpvm-run" --jit-wait --require-device --device="$DEVICE" "$ROOT/tests/programs/parallel/index_ranges.dhp"
 check conformance env DHPVM_CONFORMANCE_DEVICES="${DEVICE%%:*}" "$BIN/device_conformance"
 if command -v python3 >/dev/null; then
   check corpus python3 "$ROOT/tests/run_programs.py" --bin "$BIN" --executor "device-${DEVICE%%:*}"

@@ -169,10 +169,19 @@ std::string device_table(const EngineOptions& options) {
   return text;
 }
 
+// A required device does not do its work.
+constexpr int kDeviceExitCode = 4;
+
+bool is_about_device(ErrorCode code) {
+  return code == ErrorCode::kDeviceFailed || code == ErrorCode::kDeviceLost ||
+         code == ErrorCode::kDeviceExhausted;
+}
+
 // A program that a signal has stopped ends the process by that signal, when everything else is done.
-Ending ending_of_run(const Result<int>& outcome) {
+Ending ending_of_run(const Result<int>& outcome, bool requires_device) {
   if (outcome.ok()) return {.code = *outcome};
   Ending ending = ending_of(kTool, outcome.error());
+  if (requires_device && is_about_device(outcome.error().code())) ending.code = kDeviceExitCode;
   if (outcome.error().code() == ErrorCode::kInterrupted) ending.signal = stopped_by;
   return ending;
 }
@@ -229,7 +238,7 @@ Ending main_of(std::span<const char* const> words) {
   const auto begin = std::chrono::steady_clock::now();
   const Engine engine(request->engine);
   const Result<int> outcome = run(engine, *arguments, *request);
-  const Ending ending = ending_of_run(outcome);
+  const Ending ending = ending_of_run(outcome, request->isolate.require_device);
   leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, !outcome.ok(), ending);
   return ending;
 }

@@ -74,6 +74,8 @@ constexpr Option kOptions[] = {
 
     {"Devices", "--device", 0, Value::kRequired, "NAMES",
      "where parallel loops run: auto (default), host, a device,\nor several to choose from: host,cuda:0"},
+    {"Devices", "--require-device", 0, Value::kNone, "",
+     "end with exit code 4 where a loop would run elsewhere than --device says"},
     {"Devices", "--list-devices", 0, Value::kNone, "",
      "print what --device accepts, and do not run anything"},
     {"Devices", "--policy", 0, Value::kRequired, "NAME",
@@ -160,7 +162,8 @@ constexpr std::string_view kClosing =
     "\n"
     "The exit code is that of the program's main function; 2 if the program or the command line is unusable, "
     "3 after\n"
-    "a trap, 70 after an internal error. Standard output is the program's alone.\n";
+    "a trap, 4 where a device that is required fails, 70 after an internal error. Standard output is the "
+    "program's alone.\n";
 
 constexpr std::uint64_t kMostThreads = 1024;
 
@@ -352,6 +355,7 @@ Result<RunRequest> request_of(const Arguments& arguments) {
   request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   const std::string* const device = arguments.last("--device");
+  request.isolate.require_device = arguments.has("--require-device");
   request.remote.worker = arguments.has("--worker");
   request.remote.is_session = arguments.has("--worker-session");
   if (request.remote.worker && !arguments.operands.empty()) {
@@ -369,6 +373,10 @@ Result<RunRequest> request_of(const Arguments& arguments) {
   if (device != nullptr && *device != "host" && *device != "auto" && request.isolate.jit == Jit::kOff) {
     return Error(ErrorCode::kInvalidArgument,
                  "--device=" + *device + " needs native code: leave out --jit=off");
+  }
+  if (request.isolate.require_device && device == nullptr && request.isolate.device == "auto") {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--require-device needs the device that is required: write --device=NAME as well");
   }
   return request;
 }

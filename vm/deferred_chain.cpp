@@ -116,8 +116,7 @@ void DeferredChain::ended(const offload::ChainOutcome& outcome) {
     const std::string text =
         fmt::format("in part: {}: {}", history_.devices(loop.number), first_cause(*outcome.failure));
     history_.stayed(loop.number, text);
-    if (loop.is_forced && !told)
-      devices_.warn_once(fmt::format("parallel for at {} runs on the host: {}", (*positions)[n], text));
+    if (loop.is_forced && !told) devices_.warn_of_host((*positions)[n], text);
   }
   chunks_ += outcome.chunks;
   if (loops_.size() > 1) chained_ += loops_.size();

@@ -51,9 +51,7 @@ bool DeviceChoice::is_too_short(const bytecode::KernelRecord& record, double hos
 
 void DeviceChoice::stay(const OffloadRequest& request, const std::string& reason, bool is_forced) {
   history_.stayed(request.number(), reason);
-  if (is_forced)
-    devices_.warn_once(
-        fmt::format("parallel for at {} runs on the host: {}", request.kernel.position, reason));
+  if (is_forced) devices_.warn_of_host(request.kernel.position, reason);
 }
 
 // Why loops cannot run there at all.

@@ -32,7 +32,10 @@ class DeviceHistory {
   void kept_apart(Number loop, std::string reason) { loops_[loop].apart = std::move(reason); }
 
   // It stayed on the host, or a part of it did.
-  void stayed(Number loop, const std::string& reason) { ++loops_[loop].stays[reason]; }
+  void stayed(Number loop, const std::string& reason) {
+    ++loops_[loop].stays[reason];
+    loops_[loop].last_stay = reason;
+  }
   // No device was considered, since the host is expected to take `seconds`; 0: not known.
   void not_considered(Number loop, double seconds);
 
@@ -42,6 +45,8 @@ class DeviceHistory {
   void chose(Number loop, std::string expected, std::string reason);
 
   const std::string& devices(Number loop) const { return loops_[loop].devices; }
+  // The last reason for staying on the host.
+  const std::string& last_stay(Number loop) const { return loops_[loop].last_stay; }
   std::uint64_t executions() const;
   // One or more lines; empty if no device was considered. `policy` is the name of the placement policy.
   std::string explain(Number loop, bool is_deferred, std::string_view policy) const;
@@ -55,6 +60,7 @@ class DeviceHistory {
     std::string expected;
     std::string reason;
     std::map<std::string, std::uint64_t> stays;  // how often, by reason
+    std::string last_stay;
     std::uint64_t unmeasured = 0;
     std::uint64_t too_short = 0;
     Chain chain;

@@ -133,7 +133,21 @@ void DeviceLoops::take_part(const OffloadRequest& request, DeviceChosen chosen, 
   }
 }
 
+std::optional<Error> DeviceLoops::refuse_host(std::string_view position, std::string_view reason) const {
+  if (!options_.devices.is_required) return std::nullopt;
+  return error(ErrorCode::kDeviceFailed, "parallel for at {} does not run on {}, which is required: {}",
+               position, options_.devices.names, reason);
+}
+
 OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
+  OffloadOutcome outcome = try_devices(request);
+  // The iterations of a loop over a closed array say which.
+  if (!outcome.remaining.empty() && !outcome.failure && !has_closed_array(request.loop))
+    outcome.failure = refuse_host(request.kernel.position, history_.last_stay(request.number()));
+  return outcome;
+}
+
+OffloadOutcome DeviceLoops::try_devices(const OffloadRequest& request) {
   devices_.drop_lost([this](const offload::PipelineDevice& device) { deferred_.leave(device); });
   Participants participants;
   if (!has_closed_array(request.loop)) take_part(request, choice_.choose(request), participants);

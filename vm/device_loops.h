@@ -39,6 +39,9 @@ class DeviceLoops {
   // Opens the devices that were asked for by name: kNotFound if there is none such, and so on.
   Status open_devices() { return devices_.open_wished(); }
   OffloadOutcome run(const OffloadRequest& request);
+  // The failure of an execution that would run on the host, for this reason, where devices are required; nothing where
+  // it may.
+  std::optional<Error> refuse_host(std::string_view position, std::string_view reason) const;
   // Before the arrays of kernel `number` are captured: if it might have run with others, those in the heap move to
   // buffers, so that they can stay on the device.
   void move_arrays(std::uint32_t number, std::span<const gc::Ref> arrays);
@@ -60,6 +63,7 @@ class DeviceLoops {
   void take_part(const OffloadRequest& request, DeviceChosen chosen, Participants& participants);
   static bool cannot_trap(const OffloadRequest& request, const LoadedKernel& loaded);
   std::uint64_t rows_of_chunks(const OffloadRequest& request) const;
+  OffloadOutcome try_devices(const OffloadRequest& request);
   OffloadOutcome defer(const OffloadRequest& request, const Participants& participants,
                        offload::LoopChain::Way way);
   OffloadOutcome run_with_deferred(const OffloadRequest& request, const Participants& participants);

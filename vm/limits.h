@@ -89,6 +89,8 @@ struct DeviceOptions {
   // Chooses among several devices; null: the earliest expected completion.
   std::shared_ptr<const offload::PlacementPolicy> policy;
   std::uint64_t batch_iterations = 0;  // of every chunk; 0: chosen by measurements
+  // Loops that cannot run on a device of `names` end the program (kDeviceFailed), and do not run on the host instead.
+  bool is_required = false;
   // Called once for each reason why a loop does not run on the requested device.
   std::function<void(const std::string&)> warn;
   Batching batching = Batching::kOverlapped;

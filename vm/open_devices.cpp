@@ -90,10 +90,17 @@ Result<OpenDevices::Wished> OpenDevices::look_for_wished() {
   return wished;
 }
 
-// With several devices, a missing one is skipped: loops use it as soon as it is there. A worker that is full, and has a
-// place in its queue for this program, is waited for when there is nothing else.
 Status OpenDevices::open_wished() {
   if (options_.devices.names == "auto") return {};
+  Status status = await_wished();
+  if (status.ok() || !options_.devices.is_required || status.error().code() == ErrorCode::kDeadline)
+    return status;
+  return Error(ErrorCode::kDeviceFailed, one_line(status.error()));
+}
+
+// With several devices, a missing one is skipped: loops use it as soon as it is there. A worker that is full, and has a
+// place in its queue for this program, is waited for when there is nothing else.
+Status OpenDevices::await_wished() {
   const auto begin = std::chrono::steady_clock::now();
   DHPVM_ASSIGN(Wished wished, look_for_wished());
   while (!wished.has_any && wished.is_queued) {
@@ -117,6 +124,11 @@ void OpenDevices::warn_once(std::string message) {
   if (is_new) options_.devices.warn(*entry);
 }
 
+void OpenDevices::warn_of_host(std::string_view position, std::string_view reason) {
+  if (!options_.devices.is_required)
+    warn_once(fmt::format("parallel for at {} runs on the host: {}", position, reason));
+}
+
 OpenDevice& OpenDevices::open(const std::string& name) {
   for (const std::unique_ptr<OpenDevice>& known : opened_) {
     if (known->name == name) return *known;
@@ -134,6 +146,7 @@ OpenDevice& OpenDevices::open(const std::string& name) {
 }
 
 OpenDevices::OnHost OpenDevices::load_on_host(const KernelWish& wish) {
+  if (options_.devices.is_required) return {};
   OpenDevice& opened = open("host");
   if (opened.device == nullptr) return {};
   const LoadedKernel& loaded = opened.kernels->load(wish);

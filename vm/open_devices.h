@@ -41,7 +41,7 @@ class OpenDevices {
   Status open_wished();
   // Opens it at the first call; its `device` is null if it cannot be used.
   OpenDevice& open(const std::string& name);
-  // The kernel on the host's cores as a device; no device if that cannot be opened.
+  // The kernel on the host's cores as a device; no device if that cannot be opened, or another one is required.
   struct OnHost {
     offload::PipelineDevice* device = nullptr;
     const LoadedKernel* loaded = nullptr;
@@ -59,6 +59,8 @@ class OpenDevices {
   Status release_buffers();
 
   void warn_once(std::string message);
+  // A loop runs on the host though another device was asked for. Nothing to say where that is not permitted.
+  void warn_of_host(std::string_view position, std::string_view reason);
   void warn_of_weak_seal(const std::string& device);
   // Without the loops themselves.
   DeviceTotals totals() const;
@@ -73,6 +75,7 @@ class OpenDevices {
     std::vector<Error> problems;  // of those that are not there
   };
   Result<Wished> look_for_wished();
+  Status await_wished();
   bool is_open(const std::string& name) const;
 
   const LinkedModule& linked_;

@@ -93,6 +93,10 @@ struct IsolateOptions {
   // for "auto". A loop that the named device cannot run runs on the host, and EngineOptions::log receives the reason
   // once. Needs `jit`.
   std::string device = "auto";
+  // A loop that would run on the host, although `device` names others alone, fails instead, and so does create() where
+  // none of them can be used: both with kDeviceFailed and the reason. Loops that the program itself keeps on the host,
+  // by @device("host"), run there.
+  bool require_device = false;
   Policy policy = Policy::kFastest;
   // With kRemote: how many times slower than this machine workers may be expected to be. More than 0.
   double policy_factor = 4;

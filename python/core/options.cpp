@@ -210,6 +210,7 @@ std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nb::dict&
                     {"fuel", number(given.fuel)},
                     {"deadline_ns", number(given.deadline_ns)},
                     {"device", text(keeper, given.device)},
+                    {"require_device", flag(given.require_device)},
                     {"jit", number(given.jit)},
                     {"jit_threshold", number(given.jit_threshold)},
                     {"jit_wait", flag(given.jit_wait)},

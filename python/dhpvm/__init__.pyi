@@ -89,7 +89,7 @@ class Engine:
                  seal: Literal["none", "integrity", "full"] = ..., arrival: Seconds = ..., silence: Seconds = ...,
                  provider: str = ..., threads: int = ..., system_access: bool = ..., code_cache: bool = ...,
                  code_cache_directory: Path = ..., trace: bool = ...,
-                 rights: Rights = ..., device: str = ...,
+                 rights: Rights = ..., device: str = ..., require_device: bool = ...,
                  policy: Literal["fastest", "remote"] = ..., heap: int = ..., off_heap: int = ...,
                  device_memory: int = ..., stack: int = ..., fuel: int = ..., deadline: Seconds = ..., jit: Jit = ...,
                  jit_threshold: int = ..., jit_wait: bool = ..., check_races: bool = ..., batch: int = ...) -> None: ...

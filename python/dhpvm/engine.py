@@ -24,9 +24,9 @@ class Engine:
     `connect` (addresses to dial, "host:7471"), `listen`, `key` (a file of `dhpvm.make_key`), `certificate`,
     `private_key`, `authority`, `seal`, `arrival` and `silence` (seconds), `provider`.
 
-    Options of its programs: `device` ("auto", "host", "cuda:0", ..), `policy` ("fastest" or "remote"), `heap`,
-    `off_heap`, `device_memory`, `stack` (bytes), `fuel`, `deadline` (seconds of each call), `jit`, `jit_wait`,
-    `check_races`, `batch`.
+    Options of its programs: `device` ("auto", "host", "cuda:0", ..), `require_device` (no loop runs on the host
+    instead), `policy` ("fastest" or "remote"), `heap`, `off_heap`, `device_memory`, `stack` (bytes), `fuel`,
+    `deadline` (seconds of each call), `jit`, `jit_wait`, `check_races`, `batch`.
     """
 
     def __init__(self, *, connect=None, **given):

@@ -15,8 +15,8 @@ may be read, and whether other programs may be started, which have all rights of
 ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "trace", "rights", "workers", "listen",
           "arrival", "silence", "provider", "key", "certificate", "private_key", "authority", "seal", "list_kernels",
           "list_language"}
-PROGRAM = {"heap", "off_heap", "device_memory", "stack", "fuel", "deadline", "device", "jit", "jit_threshold",
-           "jit_wait", "check_races", "policy", "batch", "rights"}
+PROGRAM = {"heap", "off_heap", "device_memory", "stack", "fuel", "deadline", "device", "require_device", "jit",
+           "jit_threshold", "jit_wait", "check_races", "policy", "batch", "rights"}
 WORKER = {"devices", "listen", "clients", "patience", "silence", "time", "idle", "memory", "sessions", "provider",
           "key", "certificate", "private_key", "authority", "seal"}
 _TIMES = {"arrival", "silence", "deadline", "patience", "time", "idle"}

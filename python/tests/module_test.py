@@ -333,6 +333,17 @@ class Running(unittest.TestCase):
         self.assertEqual(engine.workers(), [])
 
 
+    def test_a_required_device(self):
+        source = "fn f(a: [i64]) { parallel for i in 0..a.len { a[i] = i; } }"
+        a = np.zeros(100, dtype=np.int64)
+        dhpvm.compile(source, device="sim", jit_wait=True, require_device=True).f(a)
+        self.assertEqual(a[99], 99)
+        unable = dhpvm.compile(source, device="sim?load_fail=1000", jit_wait=True, require_device=True)
+        self.assertRaisesRegex(dhpvm.DeviceTrap, "does not run on sim", unable.f, a)
+        with self.assertRaises(dhpvm.ArgumentError):
+            dhpvm.compile(source, require_device=True, device="host").f(a)
+
+
 class Library(unittest.TestCase):
     def test_loaded_behind_numpy(self):
         """Without this package, which loads it otherwise: NumPy has loaded the standard library of C++ already."""

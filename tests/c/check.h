@@ -72,6 +72,7 @@ void test_errors(void);
 void test_limits(void);
 void test_streams(void);
 void test_reports(void);
+void test_required_device(void);
 void test_threads(void);
 void test_workers(void);
 

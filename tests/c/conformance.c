@@ -282,6 +282,7 @@ int main(void) {
   test_limits();
   test_streams();
   test_reports();
+  test_required_device();
   test_threads();
   test_workers();
   CHECK(dhpvm_live_handles() == 0);

@@ -443,6 +443,40 @@ void test_reports(void) {
   host_end(&state);
 }
 
+/* Loops run on the device that is required, or fail. */
+void test_required_device(void) {
+  static const char* const devices[] = {"sim", "sim?load_fail=1000"};
+  host state;
+  double x[100] = {0};
+  double y[100] = {0};
+  dhpvm_isolate* isolate = NULL;
+  dhpvm_array arrays[2];
+  dhpvm_value arguments[3];
+  dhpvm_isolate_options options;
+  dhpvm_isolate_options_init(&options, sizeof options);
+  CHECK(options.require_device == 0);
+  options.require_device = 1;
+  options.jit_wait = 1;
+  arrays[0] = f64_array(x, 100);
+  arrays[1] = f64_array(y, 100);
+  arguments[0] = f64_value(2);
+  arguments[1] = array_value(&arrays[0]);
+  arguments[2] = array_value(&arrays[1]);
+  for (int unable = 0; unable < 2; ++unable) {
+    options.device = devices[unable];
+    host_begin(&state, &options);
+    CHECK_CODE(unable ? DHPVM_DEVICE_FAILED : DHPVM_OK,
+               call_by_name(&state, "saxpy", arguments, 3, NULL, 0, NULL));
+    host_end(&state);
+  }
+  options.device = "host";
+  host_begin(&state, NULL);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_new(state.module, &options, &isolate, NULL));
+  options.device = "cuda:99";
+  CHECK_CODE(DHPVM_DEVICE_FAILED, dhpvm_isolate_new(state.module, &options, &isolate, NULL));
+  host_end(&state);
+}
+
 /* Each thread has an isolate of its own. */
 static void* run_isolate(void* module) {
   dhpvm_isolate* isolate = NULL;

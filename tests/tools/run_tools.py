@@ -261,6 +261,19 @@ class CommandLine(ToolTest):
             self.assertEqual((done.returncode, done.stdout), (0, b"217\n"))
             self.assertEqual(done.stderr.count(b"kernel void"), 1, done.stderr)
 
+    def test_a_device_that_is_required_fails_with_a_code_of_its_own(self):
+        self.write("loop.dhp", "fn main() {\n    let x = [i64](100);\n"
+                   "    parallel for i in 0..x.len { x[i] = i * 31; }\n    print(x[7]);\n}\n")
+        self.expect(0, "dhpvm-run", "--require-device", "--device=sim", "loop.dhp", out="217\n")
+        unable = "--device=sim?load_fail=1000"
+        done = self.expect(4, "dhpvm-run", "--require-device", unable, "loop.dhp", out="", error="loop.dhp:3")
+        self.assertNotIn(b"runs on the host", done.stderr)
+        self.expect(0, "dhpvm-run", unable, "loop.dhp", out="217\n", error="loop.dhp:3 runs on the host")
+        self.expect(4, "dhpvm-run", "--require-device", "--device=cuda:99", "loop.dhp", out="", error="cuda:99")
+        self.expect(4, "dhpvm-run", "--require-device", "--device=sim", "--fuel=1000000", "loop.dhp", error="fuel")
+        for wrong in ((), ("--device=host",), ("--device=host,sim",), ("--device=sim", "--check-races")):
+            self.expect(2, "dhpvm-run", "--require-device", *wrong, "loop.dhp", error="require")
+
     def test_a_program_whose_name_starts_with_a_dash(self):
         self.write("-a.dhp", HELLO)
         self.expect(0, "dhpvm-run", "--", "-a.dhp", out="hello\n")

@@ -124,6 +124,41 @@ fn f() -> f64 {
   EXPECT_GT(calls, 3U);
 }
 
+// A device that is required does all, or the program fails with the reason.
+TEST_F(Devices, ARequiredOneIsNotReplacedByTheHost) {
+  const auto with = [](std::string device) {
+    IsolateOptions options = {.jit_wait = true, .device = std::move(device), .require_device = true};
+    return options;
+  };
+  const std::string_view function = device_functions(1).front();
+  Isolate able = need(Isolate::create(module_, with("sim")));
+  EXPECT_EQ(need(run(able, function, 1000)), expected(function, 1000));
+  EXPECT_NE(able.explain_loops().find("ran on sim"), std::string::npos);
+  able.set_fuel(1 << 30);
+  const auto interpreted = run(able, function, 1000);
+  ASSERT_FALSE(interpreted.ok()) << "only the interpreter counts fuel";
+  EXPECT_EQ(interpreted.error().code(), ErrorCode::kDeviceFailed);
+
+  const Isolate unable = need(Isolate::create(module_, with("sim?load_fail=1000")));
+  const auto refused = run(unable, function, 1000);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kDeviceFailed);
+  EXPECT_NE(refused.error().message().find("does not run on sim"), std::string::npos)
+      << refused.error().message();
+
+  const auto code_of = [&](const IsolateOptions& options) {
+    const auto made = Isolate::create(module_, options);
+    return made.ok() ? std::string("none") : std::string(to_string(made.error().code()));
+  };
+  EXPECT_EQ(code_of(with("sim,cuda:99")), "none") << "one of them is there";
+  EXPECT_EQ(code_of(with("cuda:99")), "device failed");
+  for (const char* const nothing : {"auto", "host", "host,sim", ""})
+    EXPECT_EQ(code_of(with(nothing)), "invalid argument") << nothing;
+  IsolateOptions interpreting = with("sim");
+  interpreting.jit = Jit::kOff;
+  EXPECT_EQ(code_of(interpreting), "invalid argument");
+}
+
 TEST_F(Devices, SeveralShareALoop) {
   for (const std::string_view function : device_functions(3)) {
     for (const std::string_view devices :

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dhpvm/isolate.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "offload/devices/device.h"
 #include "offload/schedule/placement/policy.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 #include "vm/api/target.h"
+#include "vm/open_devices.h"
 
 namespace dhpvm {
 namespace {
@@ -118,6 +121,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   machine.left_buffer_bytes = &engine.left_buffer_bytes;
   if (options.device != "host") machine.devices.registry = engine.devices;
   machine.devices.names = options.device;
+  machine.devices.is_required = options.require_device;
   if (options.policy == Policy::kRemote) {
     machine.devices.policy = offload::prefer_remote(options.policy_factor);
   }
@@ -130,10 +134,27 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   return machine;
 }
 
+// Whether devices can be required at all.
+Status check_required(const IsolateOptions& options) {
+  const std::vector<std::string> names = vm::split_names(options.device);
+  const auto is_no_device = [](const std::string& name) { return name == "auto" || vm::is_host(name); };
+  if (names.empty() || std::ranges::any_of(names, is_no_device))
+    return error(ErrorCode::kInvalidArgument,
+                 "devices can be required only if they are named, and the host is not among them: '{}'",
+                 options.device);
+  if (options.jit == Jit::kOff || options.check_races || options.count_lines)
+    return error(
+        ErrorCode::kInvalidArgument,
+        "loops are interpreted on the host without native code, and where races are looked for or lines "
+        "are counted: leave that out, or do not require a device");
+  return {};
+}
+
 }  // namespace
 
 Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& options) {
   const std::shared_ptr<detail::ModuleState>& from = module.state();
+  if (options.require_device) DHPVM_TRY(check_required(options));
   if (options.policy == Policy::kRemote && !(options.policy_factor > 0)) {
     return error(
         ErrorCode::kInvalidArgument,

@@ -151,7 +151,10 @@ typedef struct dhpvm_isolate_options {
   uint8_t jit_wait;
   uint8_t check_races;
   uint8_t gc_verify;
-  uint8_t reserved[2];
+  /* Since version 4: loops fail with DHPVM_DEVICE_FAILED where they would run on the host, although `device` names
+   * others alone, and so does dhpvm_isolate_new where none of these can be used. */
+  uint8_t require_device;
+  uint8_t reserved;
   /* The member below came with version 3. */
   const dhpvm_rights* rights; /* of those that the engine permits; NULL: all of these */
 } dhpvm_isolate_options;

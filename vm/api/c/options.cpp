@@ -184,6 +184,7 @@ Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
   options.jit_threshold = known.jit_threshold;
   options.jit_wait = known.jit_wait != 0;
   options.device = text_or_empty(known.device);
+  options.require_device = known.require_device != 0;
   options.policy_factor = known.policy_factor;
   options.batch = known.batch;
   options.device_observer = observer_of(known.device_observer, known.observer_user);
