@@ -115,6 +115,8 @@ struct KnownDimension {
   bool operator==(const KnownDimension&) const = default;
 };
 
+inline constexpr std::int64_t kSmallIndices = std::int64_t{1} << 30;
+
 struct KernelRequest {
   const bytecode::Module* module = nullptr;  // verified; must outlive the call
   std::uint32_t kernel = 0;                  // index in the module
@@ -122,6 +124,9 @@ struct KernelRequest {
   std::set<CallPath> proven;
   // Sizes that arrays have whenever this code is run.
   std::vector<KnownDimension> dimensions = {};
+  // Whenever this code is run, lengths and dimensions of arrays and indices of iterations are at least 0 and below
+  // kSmallIndices: devices that have no registers of 64 bits then compute with half as many.
+  bool has_small_indices = false;
   // The host's code does at most so many iterations at once, a power of two: for loops of so few and long
   // iterations that each, or each lane of a reduction, is work for a thread. 0: as many as suit it.
   unsigned most_lanes = 0;
@@ -161,7 +166,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 11;
+inline constexpr std::uint32_t kInterfaceVersion = 12;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -51,8 +51,8 @@ enum class ParameterKind : std::uint8_t {
   kLow,     // of the chunk, by `index`: the dimension
   kHigh,    //
   kScalar,  // captured scalar `index`
-  // Captured array `index`: the address of its element 0, which need not exist; or, in languages that know no
-  // addresses, a buffer.
+  // Captured array `index`: the address of its element 0, which need not exist, a multiple of kDataAlignment; or, in
+  // languages that know no addresses, a buffer.
   kData,
   kDataOffset,  // where there are buffers: the signed distance in bytes from the start of that one to element 0
   kReadable,    // captured array `index`: fields of KernelArray
@@ -65,12 +65,19 @@ enum class ParameterKind : std::uint8_t {
   kReportOffset,  // where there are buffers: the distance in bytes from the start of that one to the report
 };
 
+// An integer as the kernel gets it: by its value, or by a constant of division by it (codegen/division.h).
+enum class ParameterForm : std::uint8_t { kValue, kMultiplier, kShift, kSmallMultiplier, kSmallShift };
+
 struct KernelParameter {
   ParameterKind kind = ParameterKind::kLow;
   std::uint32_t index = 0;
   std::uint32_t dimension = 0;
+  ParameterForm form = ParameterForm::kValue;
   bool operator==(const KernelParameter&) const = default;
 };
+
+// Fields that lie together, and elements that do, are then loaded and stored several at a time, as GPUs can.
+inline constexpr std::uint64_t kDataAlignment = 16;
 
 // Work-items of the largest groups of a kernel with reductions.
 inline constexpr std::uint32_t kReductionGroup = 256;
@@ -90,10 +97,12 @@ struct DeviceCode {
   // number along axis 0 is a multiple of 32 then. 0: any number of them.
   std::uint32_t group = 0;
   // kStrides without reductions: iterations along axis 1 that a work-item does one after the other. If that is more
-  // than one, groups have one work-item along that axis; but kSquareSide (group_work.h) says that the kernel has
-  // squares, and takes any groups. With reductions: more than 1 if all of a group can work off one block, which they do
-  // where there are as many groups as blocks, or one fewer in each row of blocks (kLeastRunsForTwo).
+  // than one, groups have one work-item along that axis. With reductions: more than 1 if all of a group can work off
+  // one block, which they do where there are as many groups as blocks, or one fewer in each row of blocks
+  // (kLeastRunsForTwo).
   std::uint32_t run = 1;
+  // Groups of kSquareGroup by kSquareGroup work-items do squares of iterations (group_work.h); `run` is 1 then.
+  bool has_squares = false;
   Dealing dealing = Dealing::kStrides;
 };
 

@@ -153,9 +153,10 @@ class HostGenerator final : public CodeGenerator {
   }
 
  private:
-  // Lists the code for a device, if that is requested; the host's code stays the same.
-  bool list_for_device(const KernelRequest& request) {
+  // Lists the code for a device, as it is mostly run there, if that is requested; the host's code stays the same.
+  bool list_for_device(KernelRequest request) {
     if (listed_target_.language.empty()) return false;
+    request.has_small_indices = true;
     const Result<DeviceCode> code = devices_.compile(request, listed_target_, /*use_cache=*/false);
     list_once(request, code.ok() ? code->text : "// " + code.error().message());
     return true;

@@ -7,8 +7,8 @@
 namespace dhpvm::codegen {
 
 // Kernels with squares: a group of kSquareGroup by kSquareGroup work-items does a square of iterations in the last two
-// dimensions, each work-item kSquareRows by kSquareColumns of them. DeviceCode::run is kSquareSide then. Such a kernel
-// takes any other grid as well, and does squares that are not whole iteration by iteration.
+// dimensions, each work-item kSquareRows by kSquareColumns of them. Such a kernel takes any other grid as well, and
+// does squares that are not whole iteration by iteration.
 inline constexpr std::uint32_t kSquareGroup = 16;
 inline constexpr std::uint32_t kSquareItems = kSquareGroup * kSquareGroup;
 inline constexpr std::uint32_t kSquareRows = 4;

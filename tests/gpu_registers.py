@@ -30,7 +30,7 @@ LOOPS = [
     ("row_sums", BENCH / "row_sums.dhp", ["64"], 1),
     ("transpose", BENCH / "transpose.dhp", ["64"], 1),
     ("saxpy", BENCH / "saxpy.dhp", ["64"], 1),
-    ("stencil3d", BENCH / "stencil3d.dhp", ["16"], 1),
+    ("stencil3d", BENCH / "stencil3d.dhp", ["24"], 1),
     ("convolution2d", BENCH / "convolution2d.dhp", ["64"], 1),
     ("remainders", OWN, [], 0),
     ("moments", OWN, [], 1),

@@ -36,7 +36,7 @@ const LoadedKernel& DeviceKernels::load(const KernelWish& wish) {
   // Doubled from one failure to the next: a loop must not spend its time on trying.
   constexpr std::chrono::milliseconds kFirst{100};
   constexpr std::chrono::milliseconds kLast{60'000};
-  const auto [found, is_new] = kernels_.try_emplace({wish.number, wish.variant});
+  const auto [found, is_new] = kernels_.try_emplace(key_of(wish));
   Entry& entry = found->second;
   if (!is_new && (!entry.retry_at || Clock::now() < *entry.retry_at)) return entry.kernel;
   entry.retry_at.reset();
@@ -52,7 +52,7 @@ const LoadedKernel& DeviceKernels::load(const KernelWish& wish) {
 }
 
 bool DeviceKernels::may_trap(const KernelWish& wish) const {
-  const auto found = kernels_.find({wish.number, wish.variant});
+  const auto found = kernels_.find(key_of(wish));
   return found == kernels_.end() || !found->second.kernel.sites.empty();
 }
 
@@ -116,6 +116,7 @@ Result<LoadedKernel> DeviceKernels::make(const KernelWish& wish) {
   codegen::KernelRequest request;
   request.module = &linked_.module();
   request.kernel = wish.number;
+  request.has_small_indices = wish.has_small_indices;
   request.proven =
       offload::paths_of(linked_.module(), *wish.kernel->record, *wish.footprint, wish.proven_accesses);
   request.dimensions.assign(wish.dimensions.begin(), wish.dimensions.end());

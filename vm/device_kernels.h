@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -29,8 +29,9 @@ struct KernelWish {
   // compiled for. They stay as long as the loop's code.
   std::span<const std::uint32_t> proven_accesses;
   std::span<const codegen::KnownDimension> dimensions;
-  std::uint32_t variant = 0;  // kernels with other proven accesses have another one
-  std::string_view position;  // of the loop in the source, for messages
+  std::uint32_t variant = 0;       // kernels with other proven accesses have another one
+  bool has_small_indices = false;  // as in codegen::KernelRequest
+  std::string_view position;       // of the loop in the source, for messages
   const offload::Footprint* footprint = nullptr;
 };
 
@@ -63,6 +64,8 @@ class DeviceKernels {
     std::chrono::milliseconds patience{0};      // from the last failure to the next try
   };
 
+  using Key = std::tuple<std::uint32_t, std::uint32_t, bool>;
+  static Key key_of(const KernelWish& wish) { return {wish.number, wish.variant, wish.has_small_indices}; }
   Result<LoadedKernel> make(const KernelWish& wish);
   std::vector<std::uint32_t> accesses_of(std::span<const codegen::KernelSite> sites,
                                          const KernelWish& wish) const;
@@ -71,7 +74,7 @@ class DeviceKernels {
   const LinkedModule& linked_;
   CompileService& service_;
   offload::PipelineDevice& device_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> kernels_;  // by kernel and variant
+  std::map<Key, Entry> kernels_;
 };
 
 }  // namespace dhpvm::vm

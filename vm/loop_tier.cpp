@@ -41,6 +41,17 @@ std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) 
   return position.empty() ? std::string(linked.module().name_of(*kernel.function->source)) : position;
 }
 
+// As codegen::KernelRequest has it.
+bool has_small_indices(const offload::Loop& loop) {
+  const auto is_small = [](std::int64_t value) { return value >= 0 && value < codegen::kSmallIndices; };
+  for (unsigned d = 0; d < loop.space.dimensions; ++d) {
+    if (!is_small(loop.space.low[d]) || !is_small(loop.space.high[d])) return false;
+  }
+  return std::ranges::all_of(loop.arrays, [&](const codegen::KernelArray& array) {
+    return is_small(array.shape.length) && std::ranges::all_of(array.shape.dims, is_small);
+  });
+}
+
 // One loop of the program with such reductions is two: over the blocks, and over the elements.
 std::string_view blocks_text(const bytecode::KernelSource& source) {
   if (!source.iterated.empty()) return ", over blocks of its iterations";
@@ -263,6 +274,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
                     code.proven_accesses(execution.variant),
                     code.dimensions(execution.variant),
                     static_cast<std::uint32_t>(execution.variant),
+                    has_small_indices(loop),
                     loop.position,
                     loop.footprint};
   request.loop = loop;

@@ -24,12 +24,14 @@ std::vector<std::byte> encode(const DeviceCode& code) {
   writer.text(code.options);
   writer.number(code.group);
   writer.number(code.run);
+  writer.number(code.has_squares ? 1 : 0);
   writer.number(static_cast<std::uint64_t>(code.dealing));
   writer.number(code.parameters.size());
   for (const KernelParameter& parameter : code.parameters) {
     writer.number(static_cast<std::uint64_t>(parameter.kind));
     writer.number(parameter.index);
     writer.number(parameter.dimension);
+    writer.number(static_cast<std::uint64_t>(parameter.form));
   }
   write_sites(writer, code.sites);
   return writer.take_bytes();
@@ -42,12 +44,14 @@ std::optional<DeviceCode> decode(const CachedCode& cached) {
   code.options = reader.text();
   code.group = static_cast<std::uint32_t>(reader.number());
   code.run = static_cast<std::uint32_t>(reader.number());
+  code.has_squares = reader.number() != 0;
   code.dealing = static_cast<Dealing>(reader.number());
   code.parameters.resize(reader.count());
   for (KernelParameter& parameter : code.parameters) {
     parameter.kind = static_cast<ParameterKind>(reader.number());
     parameter.index = static_cast<std::uint32_t>(reader.number());
     parameter.dimension = static_cast<std::uint32_t>(reader.number());
+    parameter.form = static_cast<ParameterForm>(reader.number());
   }
   code.sites = read_sites(reader);
   if (!reader.done()) return std::nullopt;

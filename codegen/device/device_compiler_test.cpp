@@ -161,6 +161,66 @@ TEST(DeviceCode, LeavesOutWhatIsProven) {
   EXPECT_THAT(code.text, Not(HasSubstr("report_trap")));
 }
 
+DeviceCode with_small_indices(const bytecode::Module& module, const DeviceTarget& target) {
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  const KernelRequest request = {.module = &module, .kernel = 0, .proven = {}, .has_small_indices = true};
+  return compiler.compile(request, target).value();
+}
+
+// The whole way of an index, around its loop and into the address: only the address itself has 64 bits.
+TEST(DeviceCode, ComputesSmallIndicesIn32Bits) {
+  const bytecode::Module module =
+      module_of("(i64, i64, [f32]) registers 6 1",
+                "imm p2, 3\nmul.i64 p3, p0, p2\nsub.i64 p3, p3, p1\nload.f32 p4, r0, p3\n"
+                "add.imm.i64 p3, p3, 5\nstore.f32 r0, p3, p4\nreturn");
+  const std::string wide = compile(module, ptx()).value().text;
+  EXPECT_THAT(wide, HasSubstr("setp.ge.u64"));
+  const std::string small = with_small_indices(module, ptx()).text;
+  EXPECT_THAT(small, HasSubstr("mul.wide.s32"));
+  EXPECT_THAT(small, Not(HasSubstr("mul.lo.s64")));
+  EXPECT_THAT(with_small_indices(module, opencl()).text, HasSubstr("long"));
+}
+
+TEST(DeviceCode, DividesByParametersWithoutDividing) {
+  using enum ParameterKind;
+  const auto body = [](const std::string& division) {
+    return module_of("(i64, i64, [i64]) registers 4 1", division + "\nstore.i64 r0, p0, p2\nreturn");
+  };
+  for (const char* const division : {"div.i64 p2, p0, p1", "rem.i64 p2, p0, p1"}) {
+    for (const DeviceCode& code :
+         {compile(body(division), ptx()).value(), with_small_indices(body(division), ptx())}) {
+      EXPECT_THAT(code.text, Not(HasSubstr("div."))) << division;
+      EXPECT_THAT(code.text, Not(HasSubstr("rem."))) << division;
+      const KernelParameter multiplier = {kScalar, 0, 0, ParameterForm::kMultiplier};
+      const KernelParameter small = {kScalar, 0, 0, ParameterForm::kSmallMultiplier};
+      EXPECT_EQ(std::ranges::count(code.parameters, multiplier) + std::ranges::count(code.parameters, small),
+                1);
+    }
+    EXPECT_THAT(with_small_indices(body(division), ptx()).text, HasSubstr("mul.hi.u32"));
+    EXPECT_THAT(compile(body(division), ptx()).value().text, HasSubstr("mul.hi.u64"));
+  }
+  // Unsigned ones by captured numbers may be as large as there are, and those by loaded ones are not known.
+  EXPECT_THAT(compile(body("div.u64 p2, p0, p1"), ptx()).value().text, HasSubstr("div.u64"));
+  EXPECT_THAT(compile(body("load.i64 p3, r0, p0\nrem.i64 p2, p1, p3"), ptx()).value().text,
+              HasSubstr("rem."));
+}
+
+// Fields of a struct lie together, at a multiple of what a vector needs.
+TEST(DeviceCode, LoadsFieldsTogether) {
+  const bytecode::Module module = module_of(
+      "(i64, [f32]) registers 8 1",
+      "imm p1, 4\nmul.i64 p2, p0, p1\nload.f32 p3, r0, p2\nadd.imm.i64 p4, p2, 1\nload.f32 p5, r0, p4\n"
+      "add.f32 p3, p3, p5\nadd.imm.i64 p4, p2, 2\nload.f32 p5, r0, p4\nadd.f32 p3, p3, p5\n"
+      "add.imm.i64 p4, p2, 3\nload.f32 p5, r0, p4\nadd.f32 p3, p3, p5\nstore.f32 r0, p2, p3\nreturn");
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  KernelRequest request = {.module = &module, .kernel = 0, .proven = {}};
+  for (std::uint32_t pc = 0; pc < module.functions[0].code_size; ++pc) request.proven.insert({{0, pc}});
+  for (const bool is_small : {false, true}) {
+    request.has_small_indices = is_small;
+    EXPECT_THAT(compiler.compile(request, ptx()).value().text, HasSubstr("ld.global.v4.f32")) << is_small;
+  }
+}
+
 // A loop that adds up rows of as many elements as `turns` puts into p7.
 DeviceCode sum_rows(const std::string& turns, const DeviceTarget& target, bool can_trap = false) {
   const bytecode::Module module = module_of("(i64, i64, [f32], [f32]) registers 8 2", fmt::format(R"(
@@ -253,19 +313,19 @@ DeviceCode product(const std::string& left, const std::string& right, const Devi
 
 TEST(DeviceCode, DoesSquaresOfIterationsThatShareOperands) {
   const DeviceCode code = product("p0, p3", "p3, p1", ptx());
-  EXPECT_EQ(code.run, kSquareSide);
+  EXPECT_TRUE(code.has_squares);
   EXPECT_THAT(code.text, HasSubstr(".maxntid 256, 1, 1"));
   EXPECT_THAT(code.text, HasSubstr("ld.shared.v4.")) << "the operands of four rows at once";
   const DeviceCode of_rows = product("p0, p3", "p1, p3", ptx());
-  EXPECT_EQ(of_rows.run, kSquareSide);
+  EXPECT_TRUE(of_rows.has_squares);
   EXPECT_EQ(of_rows.group, 128U) << "and tiles of rows for spaces that are too small";
-  EXPECT_EQ(product("p3, p0", "p3, p1", ptx()).run, kSquareSide);
-  EXPECT_EQ(product("p0, p3", "p3, p1", opencl()).run, 1U);
-  EXPECT_EQ(product("p0, p3", "p0, p3", ptx()).run, 1U) << "nothing is the same for all of a column";
-  EXPECT_EQ(product("p0, p1", "p3, p1", ptx()).run, 1U) << "nothing is the same for all of a row";
+  EXPECT_TRUE(product("p3, p0", "p3, p1", ptx()).has_squares);
+  EXPECT_FALSE(product("p0, p3", "p3, p1", opencl()).has_squares);
+  EXPECT_FALSE(product("p0, p3", "p0, p3", ptx()).has_squares) << "nothing is the same for all of a column";
+  EXPECT_FALSE(product("p0, p1", "p3, p1", ptx()).has_squares) << "nothing is the same for all of a row";
   const std::string stores = "index2 p5, r0, p0, p3\nstore.f32 r0, p5, p6\n";
-  EXPECT_EQ(product("p0, p3", "p3, p1", ptx(), stores).run, 1U) << "what is shared must not change";
-  EXPECT_EQ(product("p0, p3", "p3, p1", ptx(), "jump.eq.imm.i64 p1, 7, done").run, 1U)
+  EXPECT_FALSE(product("p0, p3", "p3, p1", ptx(), stores).has_squares) << "what is shared must not change";
+  EXPECT_FALSE(product("p0, p3", "p3, p1", ptx(), "jump.eq.imm.i64 p1, 7, done").has_squares)
       << "iterations take different ways";
 }
 

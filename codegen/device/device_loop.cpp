@@ -52,6 +52,24 @@ llvm::AllocaInst* LoopEmitter::entry_alloca(llvm::Type* type, const char* name) 
   return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, name);
 }
 
+void LoopEmitter::for_indices(Value* first, unsigned d, Value* step,
+                              llvm::function_ref<void(Value*)> inside) {
+  if (!form_.has_small_indices) {
+    counted(first, extent_[d], step, [&](Value* offset) {
+      index_[d] = b_.CreateAdd(low_[d], offset, "i");
+      inside(offset);
+    });
+    return;
+  }
+  const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
+  // Neither an extent and the work-items of a grid together, nor a bound of the loop, have more bits.
+  counted(narrow(first), narrow(extent_[d]), narrow(step), [&](Value* offset) {
+    Value* const index = b_.CreateAdd(narrow(low_[d]), offset, "", /*HasNUW=*/true, /*HasNSW=*/true);
+    index_[d] = b_.CreateZExt(index, b_.getInt64Ty(), "i", /*IsNonNeg=*/true);
+    inside(b_.CreateZExt(offset, b_.getInt64Ty(), "", /*IsNonNeg=*/true));
+  });
+}
+
 void LoopEmitter::counted(Value* first, Value* end, Value* step, llvm::function_ref<void(Value*)> inside) {
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const header = block("loop");
@@ -59,7 +77,7 @@ void LoopEmitter::counted(Value* first, Value* end, Value* step, llvm::function_
   BasicBlock* const after = block("after");
   b_.CreateBr(header);
   b_.SetInsertPoint(header);
-  llvm::PHINode* const number = b_.CreatePHI(b_.getInt64Ty(), 2, "number");
+  llvm::PHINode* const number = b_.CreatePHI(first->getType(), 2, "number");
   number->addIncoming(first, before);
   b_.CreateCondBr(b_.CreateICmpULT(number, end), body, after);
   b_.SetInsertPoint(body);
@@ -107,8 +125,7 @@ void LoopEmitter::emit_dimension(unsigned d) {
   const unsigned axis = inner_ - d;
   Value* const id = call_builtin(b_, Builtin::kGlobalId, axis);
   Value* const count = call_builtin(b_, Builtin::kGlobalSize, axis);
-  counted(id, extent_[d], count, [&](Value* offset) {
-    index_[d] = b_.CreateAdd(low_[d], offset, "i");
+  for_indices(id, d, count, [&](Value*) {
     if (d < inner_) {
       emit_dimension(d + 1);
     } else {
@@ -124,10 +141,9 @@ void LoopEmitter::emit_tiled_dimension(unsigned d) {
   if (form_.run > 1 && axis == 1) {
     Value* const run = i64(form_.run);
     Value* const step = b_.CreateMul(call_builtin(b_, Builtin::kGroupCount, axis), run);
-    counted(b_.CreateMul(group, run), extent_[d], step, [&](Value* offset) {
-      first_[d] = b_.CreateAdd(low_[d], offset);
+    for_indices(b_.CreateMul(group, run), d, step, [&](Value* offset) {
+      first_[d] = index_[d];
       count_[d] = i64(1);
-      index_[d] = first_[d];
       turns_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, run, b_.CreateSub(extent_[d], offset));
       go_on();
     });
@@ -135,8 +151,8 @@ void LoopEmitter::emit_tiled_dimension(unsigned d) {
   }
   Value* const size = call_builtin(b_, Builtin::kLocalSize, axis);
   Value* const step = call_builtin(b_, Builtin::kGlobalSize, axis);
-  counted(b_.CreateMul(group, size), extent_[d], step, [&](Value* offset) {
-    first_[d] = b_.CreateAdd(low_[d], offset);
+  for_indices(b_.CreateMul(group, size), d, step, [&](Value* offset) {
+    first_[d] = index_[d];
     count_[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, b_.CreateSub(extent_[d], offset));
     index_[d] = b_.CreateAdd(first_[d], call_builtin(b_, Builtin::kLocalId, axis), "i");
     go_on();

@@ -28,8 +28,9 @@ enum class Buffers : std::uint8_t {
 struct DeviceForm {
   Buffers buffers = Buffers::kAddresses;
   Dealing dealing = Dealing::kStrides;
-  std::uint32_t group = 0;  // as in DeviceCode
-  std::uint32_t run = 1;    // as in DeviceCode
+  std::uint32_t group = 0;         // as in DeviceCode
+  std::uint32_t run = 1;           // as in DeviceCode
+  bool has_small_indices = false;  // as in KernelRequest
   // Called in place of the body, if not null: a tiled body (tile_loops.h). Without reductions, kStrides.
   llvm::Function* tiled = nullptr;
   // Called for whole squares of iterations, if not null (square_loops.h). Without reductions, kStrides.

@@ -95,7 +95,8 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Modu
       made.run = tiled.run;
       loop.square = square_body(body, record.dimensions);
       if (loop.square != nullptr) {
-        made.run = kSquareSide;
+        made.run = 1;
+        made.has_squares = true;
         overlay_local_arrays(module, tiles);
       }
     } else if (made.group > bytecode::kReductionLanes) {
@@ -107,7 +108,9 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Modu
     }
   }
   loop.group = made.group;
-  loop.run = loop.square == nullptr ? made.run : 1;
+  made.has_tiles = loop.tiled != nullptr || loop.square != nullptr;
+  loop.run = made.run;
+  loop.has_small_indices = form.has_small_registers && request.has_small_indices;
   made.entry = make_device_loop(*request.module, record, body, loop, kDeviceEntry, module);
   made.sites = std::move(body.sites);
   made.fast_math = record.fast_math;

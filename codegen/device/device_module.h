@@ -26,8 +26,10 @@ struct DeviceModule {
   DeviceEntry entry;
   std::vector<KernelSite> sites;
   bool fast_math = false;
-  std::uint32_t group = 0;  // as in DeviceCode, like the next two
+  std::uint32_t group = 0;  // as in DeviceCode, like the next three
   std::uint32_t run = 1;
+  bool has_squares = false;
+  bool has_tiles = false;  // rows go through local memory (tile_plan.h)
   Dealing dealing = Dealing::kStrides;
 };
 
@@ -37,6 +39,7 @@ struct ModuleForm {
   // Whether work-items of a group work together: they move rows through local memory (tile_plan.h), for which arrays
   // that the loop writes must not overlap others, and share blocks of reductions (terms.h).
   bool has_teams = false;
+  bool has_small_registers = false;  // of 32 bits: indices that are small are computed in these
   std::string triple;
   std::string data_layout;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "codegen/codegen.h"
 #include "codegen/device/builtins.h"
 #include "codegen/kernel_abi.h"
 
@@ -18,7 +19,17 @@ bool is_buffer(ParameterKind kind) {
 }
 
 // The parameter's name in listings that people read.
+std::string name_of(const KernelParameter& parameter);
+
+std::string name_of_constant(const KernelParameter& parameter) {
+  KernelParameter divisor = parameter;
+  divisor.form = ParameterForm::kValue;
+  constexpr std::string_view kNames[] = {"", "_multiplier", "_shift", "_small_multiplier", "_small_shift"};
+  return name_of(divisor) + std::string(kNames[static_cast<unsigned>(parameter.form)]);
+}
+
 std::string name_of(const KernelParameter& parameter) {
+  if (parameter.form != ParameterForm::kValue) return name_of_constant(parameter);
   const std::uint32_t index = parameter.index;
   switch (parameter.kind) {
     case ParameterKind::kLow: return fmt::format("low{}", index);
@@ -50,19 +61,29 @@ EntryParameters::EntryParameters(const bytecode::Module& bytecode, const bytecod
   const auto add = [&](ParameterKind kind, std::uint32_t index = 0, std::uint32_t dimension = 0) {
     list_.push_back({kind, index, dimension});
   };
+  const auto add_divisor = [&](ParameterKind kind, std::uint32_t index, std::uint32_t dimension = 0) {
+    add(kind, index, dimension);
+    if (buffers != Buffers::kAddresses) return;
+    for (const ParameterForm form : {ParameterForm::kMultiplier, ParameterForm::kShift,
+                                     ParameterForm::kSmallMultiplier, ParameterForm::kSmallShift})
+      list_.push_back({kind, index, dimension, form});
+  };
   const bool offsets = buffers == Buffers::kAndOffsets;
   for (std::uint32_t d = 0; d < record.dimensions; ++d) {
     add(ParameterKind::kLow, d);
     add(ParameterKind::kHigh, d);
   }
-  for (std::uint32_t n = 0; n < body.scalars.size(); ++n) add(ParameterKind::kScalar, n);
+  for (std::uint32_t n = 0; n < body.scalars.size(); ++n) {
+    body.scalars[n]->isIntegerTy(64) ? add_divisor(ParameterKind::kScalar, n)
+                                     : add(ParameterKind::kScalar, n);
+  }
   for (std::uint32_t n = 0; n < arrays_; ++n) {
     add(ParameterKind::kData, n);
     if (offsets) add(ParameterKind::kDataOffset, n);
     add(ParameterKind::kReadable, n);
     add(ParameterKind::kWritable, n);
-    add(ParameterKind::kLength, n);
-    for (std::uint32_t d = 0; d < 3; ++d) add(ParameterKind::kDimension, n, d);
+    add_divisor(ParameterKind::kLength, n);
+    for (std::uint32_t d = 0; d < 3; ++d) add_divisor(ParameterKind::kDimension, n, d);
   }
   add(ParameterKind::kPartials);
   if (offsets) add(ParameterKind::kPartialsOffset);
@@ -127,6 +148,32 @@ Value* EntryParameters::make_descriptors(llvm::IRBuilderBase& b) const {
     }
   }
   return memory;
+}
+
+void mark_small_indices(DeviceEntry& entry) {
+  const llvm::ConstantRange range(llvm::APInt(64, 0), llvm::APInt(64, kSmallIndices));
+  const auto small = llvm::Attribute::get(entry.function->getContext(), llvm::Attribute::Range, range);
+  for (unsigned n = 0; n < entry.parameters.size(); ++n) {
+    const KernelParameter& parameter = entry.parameters[n];
+    if (parameter.form != ParameterForm::kValue) continue;
+    switch (parameter.kind) {
+      case ParameterKind::kLow:
+      case ParameterKind::kHigh:
+      case ParameterKind::kReadable:
+      case ParameterKind::kWritable:
+      case ParameterKind::kLength:
+      case ParameterKind::kDimension: entry.function->addParamAttr(n, small); break;
+      default: break;
+    }
+  }
+}
+
+void mark_alignment(DeviceEntry& entry) {
+  const auto aligned =
+      llvm::Attribute::getWithAlignment(entry.function->getContext(), llvm::Align(kDataAlignment));
+  for (unsigned n = 0; n < entry.parameters.size(); ++n) {
+    if (entry.parameters[n].kind == ParameterKind::kData) entry.function->addParamAttr(n, aligned);
+  }
 }
 
 void mark_distinct_arrays(DeviceEntry& entry) {

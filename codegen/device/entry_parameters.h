@@ -41,6 +41,12 @@ class EntryParameters {
   llvm::Function* function_ = nullptr;
 };
 
+// Says that bounds of the loop and sizes of arrays are as KernelRequest::has_small_indices promises.
+void mark_small_indices(DeviceEntry& entry);
+
+// Says that element 0 of each array lies at a multiple of kDataAlignment.
+void mark_alignment(DeviceEntry& entry);
+
 // Says that the arrays overlap no other ones.
 void mark_distinct_arrays(DeviceEntry& entry);
 

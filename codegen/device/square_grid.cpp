@@ -20,10 +20,9 @@ void LoopEmitter::emit_square_dimension(unsigned d) {
   Value* const side = i64(axis == 2 ? 1 : kSquareSide);
   Value* const first = b_.CreateMul(call_builtin(b_, Builtin::kGroupId, axis), side);
   Value* const step = b_.CreateMul(call_builtin(b_, Builtin::kGroupCount, axis), side);
-  counted(first, extent_[d], step, [&](Value* offset) {
-    first_[d] = b_.CreateAdd(low_[d], offset);
+  for_indices(first, d, step, [&](Value* offset) {
+    first_[d] = index_[d];
     count_[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, side, b_.CreateSub(extent_[d], offset));
-    index_[d] = first_[d];
     if (d < inner_) {
       emit_square_dimension(d + 1);
     } else {

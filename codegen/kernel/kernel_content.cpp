@@ -60,6 +60,7 @@ std::string kernel_content(const KernelRequest& request) {
       pc = i.next();
     }
   }
+  writer.number(request.has_small_indices ? 1 : 0);
   writer.number(request.dimensions.size());
   for (const KnownDimension& known : request.dimensions) {
     writer.number(known.array);

@@ -101,6 +101,8 @@ class Kernel {
     std::chrono::nanoseconds end{0};
   };
   virtual std::optional<Compilation> compilation() const { return std::nullopt; }
+  // Chunks of this space are quickest with a multiple of so many indices of the outermost dimension.
+  virtual std::uint64_t row_unit(const IterationSpace& /*space*/) const { return 1; }
 };
 
 // Where a kernel that was loaded from `image` can trap, by KernelTrap::site.

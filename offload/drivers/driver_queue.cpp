@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "codegen/division.h"
 
 namespace dhpvm::offload {
 
 using codegen::KernelParameter;
+using codegen::ParameterForm;
 using codegen::ParameterKind;
 using Kind = OperationRecord::Kind;
 
@@ -16,9 +18,11 @@ DriverKernel::DriverKernel(const DeviceBase& owner, const KernelImage& image)
     : OwnedKernel(owner, image),
       parameters_(image.device_code.parameters),
       needs_{!image.reductions.empty(), image.device_code.group, image.device_code.dealing,
-             image.device_code.run} {}
+             image.device_code.run, image.device_code.has_squares} {}
 
-std::uint64_t value_of(const KernelParameter& parameter, const Operation& launch) {
+namespace {
+
+std::uint64_t plain_value_of(const KernelParameter& parameter, const Operation& launch) {
   const auto bits = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
   const std::uint32_t i = parameter.index;
   switch (parameter.kind) {
@@ -37,6 +41,22 @@ std::uint64_t value_of(const KernelParameter& parameter, const Operation& launch
     case ParameterKind::kReport: break;
   }
   return 0;
+}
+
+}  // namespace
+
+std::uint64_t value_of(const KernelParameter& parameter, const Operation& launch) {
+  const std::uint64_t value = plain_value_of(parameter, launch);
+  if (parameter.form == ParameterForm::kValue) return value;
+  const codegen::Division division = codegen::division_by(static_cast<std::int64_t>(value));
+  switch (parameter.form) {
+    case ParameterForm::kValue: break;
+    case ParameterForm::kMultiplier: return division.multiplier;
+    case ParameterForm::kShift: return division.shift;
+    case ParameterForm::kSmallMultiplier: return division.small_multiplier;
+    case ParameterForm::kSmallShift: return division.small_shift;
+  }
+  return value;
 }
 
 const MemorySpan* span_of(const KernelParameter& parameter, const Operation& launch) {

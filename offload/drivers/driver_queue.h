@@ -23,6 +23,7 @@ class DriverKernel : public OwnedKernel {
   // The size that groups must have; 0: any.
   std::uint32_t group() const { return needs_.group; }
   codegen::Dealing dealing() const { return needs_.dealing; }
+  bool has_squares() const { return needs_.has_squares; }
   LaunchGrid grid_for(const IterationSpace& space, const GridLimits& limits) const {
     return plan_grid(space, needs_, limits);
   }

@@ -165,10 +165,8 @@ bool is_small(const LaunchPiece& piece) { return count(piece) <= 2048; }
 }  // namespace
 
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
-  if (!needs.reductions && needs.run == codegen::kSquareSide) {
-    const std::optional<LaunchGrid> squares = cover_squares(space, limits);
-    if (squares) return *squares;
-    return cover(space, {.group = needs.group}, limits);
+  if (needs.has_squares) {
+    if (const std::optional<LaunchGrid> squares = cover_squares(space, limits)) return *squares;
   }
   if (!needs.reductions) return cover(space, needs, limits);
   if (needs.dealing != codegen::Dealing::kRuns) return cover_blocks(space, needs, limits);
@@ -176,6 +174,16 @@ LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const 
   grid.group[0] = limits.group;
   grid.groups[0] = limited(reduction_blocks(space), limits.groups);
   return grid;
+}
+
+std::uint64_t rows_for_squares(const IterationSpace& space, const GridLimits& limits) {
+  if (space.dimensions != 2 || !limits.squares) return 1;
+  const std::uint64_t across = quotient_up(space.extent(1), codegen::kSquareSide);
+  const std::uint64_t down = quotient_up(quotient_up(limits.processors, kProcessorsForSquare), across);
+  IterationSpace rows = space;
+  rows.high[0] =
+      rows.low[0] + static_cast<std::int64_t>(std::min(space.extent(0), down * codegen::kSquareSide));
+  return cover_squares(rows, limits) ? rows.extent(0) : 1;
 }
 
 std::vector<LaunchPiece> PiecePlanner::plan(const IterationSpace& space, const GridLimits& limits) {

@@ -33,10 +33,15 @@ struct GridNeeds {
   std::uint32_t group = 0;  // as in DeviceCode, like `dealing` and `run`; limits heed it
   codegen::Dealing dealing = codegen::Dealing::kStrides;
   std::uint32_t run = 1;
+  bool has_squares = false;
 };
 
 // For kStrides and kRuns. `space` is one that may be launched, here and below.
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits);
+
+// Indices of the outermost dimension that a chunk has at least to go by squares, which its multiples do as well; 1
+// where no chunk does, or where squares do not lie along that dimension.
+std::uint64_t rows_for_squares(const IterationSpace& space, const GridLimits& limits);
 
 // A box of a space whose groups are all whole.
 struct LaunchPiece {

@@ -95,7 +95,7 @@ TEST(LaunchGrid, LetsMostWorkItemsOfReductionsWork) {
 }
 
 TEST(LaunchGrid, HasAGroupForEachSquare) {
-  constexpr GridNeeds kSquares = {.run = codegen::kSquareSide};
+  constexpr GridNeeds kSquares = {.has_squares = true};
   constexpr GridLimits kMany = {256, 1 << 20, 132, true};
   EXPECT_EQ(plan_grid(space(4096, 4096), kSquares, kMany), (LaunchGrid{{16, 16, 1}, {64, 64, 1}}));
   EXPECT_EQ(plan_grid(space(4100, 4090), kSquares, kMany), (LaunchGrid{{16, 16, 1}, {64, 65, 1}}));
@@ -108,6 +108,27 @@ TEST(LaunchGrid, HasAGroupForEachSquare) {
       << "most processors would have none";
   EXPECT_EQ(plan_grid(space(4096, 65), kSquares, kMany), plan_grid(space(4096, 65), {}, kMany))
       << "most work-items of every other group would have nothing to do";
+}
+
+TEST(LaunchGrid, TellsHowManyRowsGoBySquares) {
+  constexpr GridNeeds kSquares = {.has_squares = true};
+  constexpr GridLimits kMany = {256, 1 << 20, 132, true};
+  EXPECT_EQ(rows_for_squares(space(4096, 4096), kMany), 64U);
+  EXPECT_EQ(rows_for_squares(space(4096, 1000), kMany), 192U)
+      << "64 rows have 16 squares, for 132 processors";
+  EXPECT_EQ(rows_for_squares(space(4096, 4096), {256, 1 << 20, 132}), 1U) << "the device cannot";
+  EXPECT_EQ(rows_for_squares(space(256, 256), kMany), 1U) << "all of it is too little";
+  EXPECT_EQ(rows_for_squares(space(4096, 65), kMany), 1U) << "columns are too few";
+  EXPECT_EQ(rows_for_squares({3, {0, 0, 0}, {5, 512, 512}}, kMany), 1U)
+      << "squares lie across the first dimension";
+  for (const std::int64_t width : {64, 130, 320, 1000, 4096}) {
+    const std::uint64_t unit = rows_for_squares(space(8192, width), kMany);
+    if (unit == 1) continue;
+    for (const std::uint64_t rows : {unit, 2 * unit, 3 * unit}) {
+      const LaunchGrid grid = plan_grid(space(static_cast<std::int64_t>(rows), width), kSquares, kMany);
+      EXPECT_EQ(grid.group[1], 16U) << rows << " x " << width;
+    }
+  }
 }
 
 TEST(LaunchGrid, HasAGroupForEachProcessor) {

@@ -14,8 +14,10 @@
 #include "base/error.h"
 #include "codegen/device/device_module.h"
 #include "codegen/device/entry_parameters.h"
+#include "codegen/device/ptx/fast_division.h"
 #include "codegen/device/ptx/libdevice.h"
 #include "codegen/device/ptx/prepare.h"
+#include "codegen/device/ptx/small_indices.h"
 #include "codegen/device/trap_report.h"
 #include "codegen/group_work.h"
 #include "codegen/host/emit.h"
@@ -35,6 +37,9 @@ constexpr char kPasses[] =
     "loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),"
     "gvn,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,loop-mssa(licm),"
     "instcombine<no-verify-fixpoint>,adce,simplifycfg,infer-alignment)";
+
+// These leave indices as they have become.
+constexpr char kLastPasses[] = "function(early-cse<memssa>,adce),verify";
 
 const llvm::Target* nvptx(std::string& problem) {
   // LLVM's registry is global; registering twice is harmless, but not from two threads at once.
@@ -81,20 +86,26 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   const bool fast_math = request.module->kernels[request.kernel].fast_math;
   DHPVM_ASSIGN(const std::unique_ptr<llvm::TargetMachine> machine, new_machine(target.processor, fast_math));
   const std::string layout = machine->createDataLayout().getStringRepresentation();
-  DHPVM_ASSIGN(DeviceModule made,
-               make_device_module(request, {.has_teams = true, .triple = kTriple, .data_layout = layout}));
+  DHPVM_ASSIGN(DeviceModule made, make_device_module(request, {.has_teams = true,
+                                                               .has_small_registers = true,
+                                                               .triple = kTriple,
+                                                               .data_layout = layout}));
   llvm::Module& module = *made.ir.module;
   ptx::replace_builtins(module);
   ptx::expand_inexact_updates(module, fast_math);
   DHPVM_TRY(libdevice.link(module, number_of(target.processor)));
   mark_distinct_arrays(made.entry);
+  mark_alignment(made.entry);
+  if (request.has_small_indices) mark_small_indices(made.entry);
   DHPVM_TRY(run_passes(module, machine.get(), kPasses));
+  ptx::divide_by_parameters(made.entry);
+  if (request.has_small_indices) ptx::narrow_indices(made.entry, made.has_tiles);
+  DHPVM_TRY(run_passes(module, machine.get(), kLastPasses));
   drop_unused_parameters(made.entry);
   ptx::mark_constant_loads(made.entry);
   define_report_trap(module);
   ptx::replace_builtins(module);
-  ptx::mark_kernel(*made.entry.function,
-                   made.run == kSquareSide ? std::max(made.group, kSquareItems) : made.group);
+  ptx::mark_kernel(*made.entry.function, made.has_squares ? std::max(made.group, kSquareItems) : made.group);
   // For the back end: approximate division of f32.
   if (fast_math) made.entry.function->addFnAttr("unsafe-fp-math", "true");
   DeviceCode code;
@@ -104,6 +115,7 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   code.sites = std::move(made.sites);
   code.group = made.group;
   code.run = made.run;
+  code.has_squares = made.has_squares;
   return code;
 }
 

@@ -129,8 +129,29 @@ Status CudaKernel::choose_blocks(const KernelImage& image) {
   limits_.group = static_cast<std::uint32_t>(std::max(size, 1));
   limits_.groups = static_cast<std::uint32_t>(std::max(resident, 1)) * device_.info().compute_units * kWaves;
   limits_.processors = device_.info().compute_units;
-  const bool has_squares = image.reductions.empty() && image.device_code.run == codegen::kSquareSide;
-  limits_.squares = has_squares && largest >= static_cast<int>(codegen::kSquareItems);
+  limits_.squares = has_squares() && largest >= static_cast<int>(codegen::kSquareItems);
+  return {};
+}
+
+namespace {
+
+// An array is passed by the address of its element 0, which need not exist.
+std::uint64_t address_of(const ArrayArgument& array) {
+  return static_cast<const CudaMemory&>(*array.memory.memory).address() + array.memory.offset +
+         static_cast<std::uint64_t>(array.first);
+}
+
+}  // namespace
+
+Status CudaKernel::check(const Operation& launch) const {
+  for (const codegen::KernelParameter& parameter : parameters()) {
+    if (parameter.kind != codegen::ParameterKind::kData) continue;
+    const ArrayArgument& array = launch.arrays[parameter.index];
+    if (array.memory.memory != nullptr && address_of(array) % codegen::kDataAlignment != 0)
+      return error(ErrorCode::kInvalidArgument,
+                   "element 0 of captured array {} would lie at an address that is no multiple of {} bytes",
+                   parameter.index, codegen::kDataAlignment);
+  }
   return {};
 }
 
@@ -145,11 +166,9 @@ cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
     } else if (span->memory == nullptr) {
       values.push_back(0);
     } else {
-      std::uint64_t address = static_cast<const CudaMemory&>(*span->memory).address() + span->offset;
-      // An array is passed by the address of its element 0, which need not exist.
-      if (parameter.kind == codegen::ParameterKind::kData)
-        address += static_cast<std::uint64_t>(launch.arrays[parameter.index].first);
-      values.push_back(address);
+      values.push_back(parameter.kind == codegen::ParameterKind::kData
+                           ? address_of(launch.arrays[parameter.index])
+                           : static_cast<const CudaMemory&>(*span->memory).address() + span->offset);
     }
   }
   std::vector<void*> pointers;

@@ -149,6 +149,7 @@ DriverQueue::Enqueued CudaQueue::enqueue_fill(const Operation& fill, const Waits
 
 DriverQueue::Enqueued CudaQueue::enqueue_launch(const Operation& launch, const Waits& waits) {
   const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
+  DHPVM_TRY(kernel.check(launch));
   return submit("cuLaunchKernel", waits, [&] { return kernel.enqueue(stream_, launch); });
 }
 

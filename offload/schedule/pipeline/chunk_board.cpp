@@ -107,7 +107,8 @@ void ChunkBoard::settle(Given& given) {
 
 // ---- Handing out ----------------------------------------------------------------------------------------------------
 
-ChunkBoard::Offer ChunkBoard::next(std::size_t part, double now, std::uint64_t most_rows) {
+ChunkBoard::Offer ChunkBoard::next(std::size_t part, double now, std::uint64_t most_rows,
+                                   std::uint64_t step) {
   const std::lock_guard lock(mutex_);
   PartState& state = parts_[part];
   Offer offer;
@@ -127,7 +128,8 @@ ChunkBoard::Offer ChunkBoard::next(std::size_t part, double now, std::uint64_t m
   if (state.given.size() >= (is_measured ? kAhead : 1)) return offer;
   const std::uint64_t wanted = rows_for_part(state);
   if (wanted == 0) return offer;
-  offer.chunk.box = cut(std::min(wanted, most_rows));
+  const std::uint64_t rows = std::min(wanted, most_rows);
+  offer.chunk.box = cut(rows > step ? rows - rows % step : rows);
   if (state.facts.has_claims) offer.chunk.claim = std::make_shared<ChunkClaim>();
   offer.chunk.number = next_number_++;
   offer.advice = Advice::kCompute;

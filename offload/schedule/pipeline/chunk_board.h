@@ -63,8 +63,9 @@ class ChunkBoard {
   // The part's chunks are not waited for any more; the caller gives back what it has not done.
   void leave(std::size_t part);
 
-  // Tells the part what to do next: a chunk has at most so many rows, or one unit of them.
-  Offer next(std::size_t part, double now, std::uint64_t most_rows);
+  // Tells the part what to do next: a chunk has at most so many rows, or one unit of them. It has a multiple of `step`
+  // if it has as many.
+  Offer next(std::size_t part, double now, std::uint64_t most_rows, std::uint64_t step = 1);
   // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that no part does it
   // again: contents of arrays are noted in the order of submission, and inputs are not replaced while they are read.
   void submitted(std::size_t part, const Chunk& chunk);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "offload/schedule/pipeline/stage_load.h"
+
 namespace dhpvm::offload {
 namespace {
 
@@ -76,6 +78,14 @@ TEST(LinkModel, OneSizeSaysNothingOfTheFixedPart) {
   // Not even when there was less time than assumed.
   for (int i = 0; i < 500; ++i) model.measured(10, 1e-7);
   EXPECT_LE(model.fixed(), 1e-7);
+}
+
+TEST(ChunkSize, HasWholeUnitsWhereThereIsRoomForOne) {
+  EXPECT_EQ(in_units(100, 64, 1000), 64U);
+  EXPECT_EQ(in_units(200, 64, 150), 128U);
+  EXPECT_EQ(in_units(10, 64, 1000), 64U);
+  EXPECT_EQ(in_units(10, 64, 63), 10U);
+  EXPECT_EQ(in_units(77, 1, 50), 50U);
 }
 
 }  // namespace

@@ -171,7 +171,8 @@ Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Posi
 
 Status DeviceRun::upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positions& after) {
   RunArray& array = arrays_[n];
-  const Interval& slice = needs.touched;
+  Interval slice = needs.touched;
+  slice.begin -= slice.begin % codegen::kDataAlignment;
   Slot& ring = slot(n);
   after.include(ring.busy);
   if (slice.empty()) {

@@ -201,8 +201,12 @@ Status LoopChain::begin() {
   }
   const std::uint64_t most = most_rows(all, plan);
   chunk_rows_ = most;
-  if (way_ == Way::kInSlices)
-    chunk_rows_ = std::min(wanted_rows_ != 0 ? wanted_rows_ : rows_for(device_, all, plan), most);
+  if (way_ == Way::kInSlices && wanted_rows_ != 0) chunk_rows_ = std::min(wanted_rows_, most);
+  if (way_ == Way::kInSlices && wanted_rows_ == 0) {
+    for (const std::unique_ptr<Link>& link : links_)
+      row_unit_ = std::max(row_unit_, link->kernel->row_unit(link->loop.space));
+    chunk_rows_ = in_units(rows_for(device_, all, plan), row_unit_, most);
+  }
   outcome_.rows_per_chunk = std::min(chunk_rows_, all[0].space.extent(0));
   outcome_.upload_bytes = plan.upload_bytes;
   outcome_.download_bytes = plan.download_bytes;
@@ -222,8 +226,9 @@ Status LoopChain::submit_all() {
   while (next_row_ < space.extent(0)) {
     DHPVM_TRY(device_.await_turn());
     // Loops that run as wholes are short.
-    const std::uint64_t rows =
-        way_ == Way::kAsWholes ? chunk_rows_ : std::min(chunk_rows_, soon_done_rows(device_, all));
+    std::uint64_t rows = chunk_rows_;
+    if (way_ == Way::kInSlices) rows = std::min(rows, soon_done_rows(device_, all));
+    if (way_ == Way::kInSlices) rows = in_units(rows, row_unit_, rows);
     const IterationSpace box = rows_of(space, next_row_, rows);
     next_row_ += box.extent(0);
     Status status = run_->submit(box);
@@ -305,6 +310,7 @@ void LoopChain::end() {
   }
   links_.clear();
   next_row_ = 0;
+  row_unit_ = 1;
   outcome_ = {};
 }
 

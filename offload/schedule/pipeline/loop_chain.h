@@ -115,6 +115,7 @@ class LoopChain final : public DeferredLoops {
   std::unique_ptr<Awaited> awaited_;  // null: no caller waits for the last one
   std::unique_ptr<DeviceRun> run_;    // before the partial results that it works on
   std::uint64_t chunk_rows_ = 0;
+  std::uint64_t row_unit_ = 1;  // the largest of the loops' kernels, in slices
   std::uint64_t next_row_ = 0;
   ChainOutcome outcome_;
   DeviceStats stats_before_;

@@ -108,6 +108,7 @@ class LoopExecution {
     std::size_t part;
     std::unique_ptr<DeviceRun> run;
     std::uint64_t rows = 0;  // of a chunk
+    std::uint64_t unit = 1;  // as Kernel::row_unit()
     Status status;
     std::optional<Error> exhausted;  // not even the smallest chunk has found room; what was submitted is done
     std::uint64_t chunks = 0;
@@ -186,7 +187,9 @@ class LoopExecution {
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
-    part_run.rows = std::min(part_run.rows, most_rows(loops(), *plan));
+    // What the user wants is taken as it is.
+    if (wanted_rows_ == 0) part_run.unit = parts_[part].kernel->row_unit(loop_.space);
+    part_run.rows = in_units(part_run.rows, part_run.unit, most_rows(loops(), *plan));
     part_run.facts.rows_per_second = expected_rate(device, loops(), *plan, part_run.rows);
     auto run = DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel},
                                 partials_.buffer(), DeviceRun::WhenStopped::kAtOnce);
@@ -230,12 +233,18 @@ class LoopExecution {
     bell_.ring();
   }
 
+  std::uint64_t rows_now(const PartRun& part_run) {
+    PipelineDevice& device = *parts_[part_run.part].device;
+    if (!device.is_paced()) return part_run.rows;
+    const std::uint64_t soon = std::min(part_run.rows, soon_done_rows(device, loops()));
+    return in_units(soon, part_run.unit, soon);
+  }
+
   Status work_alone(PartRun& part_run) {
     PipelineDevice& device = *parts_[part_run.part].device;
     for (;;) {
       DHPVM_TRY(device.await_turn());
-      std::uint64_t rows = part_run.rows;
-      if (device.is_paced()) rows = std::min(rows, soon_done_rows(device, loops()));
+      const std::uint64_t rows = rows_now(part_run);
       const std::optional<IterationSpace> box = board_.take(rows);
       if (!box) return part_run.run->finish(false);
       const Status submitted = part_run.run->submit(*box);
@@ -260,9 +269,8 @@ class LoopExecution {
     std::deque<ChunkBoard::Chunk> flying;
     for (;;) {
       DHPVM_TRY(device.await_turn());
-      std::uint64_t rows = part_run.rows;
-      if (device.is_paced()) rows = std::min(rows, soon_done_rows(device, loops()));
-      const ChunkBoard::Offer offer = board_.next(part_run.part, now_in_seconds(), rows);
+      const std::uint64_t rows = rows_now(part_run);
+      const ChunkBoard::Offer offer = board_.next(part_run.part, now_in_seconds(), rows, part_run.unit);
       if (offer.advice == Advice::kCompute) {
         const ChunkBoard::Chunk& chunk = offer.chunk;
         const Status submitted = run.submit(chunk.box, chunk.claim);

@@ -74,6 +74,12 @@ std::uint64_t most_rows(Loops loops, const RunPlan& plan) {
   return std::max<std::uint64_t>(rows > 64 ? rows - rows / 16 - 4 : rows / 2, 1);
 }
 
+std::uint64_t in_units(std::uint64_t rows, std::uint64_t unit, std::uint64_t most) {
+  rows = std::min(rows, most);
+  if (rows >= unit) return rows - rows % unit;
+  return unit <= most ? unit : rows;
+}
+
 std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan) {
   const std::uint64_t all = loops[0].space.extent(0);
   std::uint64_t most = all;

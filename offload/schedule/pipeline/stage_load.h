@@ -24,5 +24,7 @@ double expected_rate(PipelineDevice& device, Loops loops, const RunPlan& plan, s
 std::uint64_t soon_done_rows(PipelineDevice& device, Loops loops);
 // At most so many rows make a chunk that fits the slots.
 std::uint64_t most_rows(Loops loops, const RunPlan& plan);
+// About `rows`, and at most `most`, in whole units if there is room for one.
+std::uint64_t in_units(std::uint64_t rows, std::uint64_t unit, std::uint64_t most);
 
 }  // namespace dhpvm::offload
