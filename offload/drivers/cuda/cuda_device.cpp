@@ -140,9 +140,12 @@ class CudaFactory final : public DeviceFactory {
       if (candidate.problem) return *std::move(candidate.problem);
       return CudaDevice::open(api_, candidate.ordinal, std::move(candidate.info));
     }
+    if (found.size() == 1)
+      return error(ErrorCode::kNotFound,
+                   "the only CUDA device that can be seen is cuda:0, and it takes no options");
     return error(ErrorCode::kNotFound,
-                 "there are {} CUDA devices, numbered from cuda:0 on, and they take no options",
-                 found.size());
+                 "the CUDA devices that can be seen are cuda:0 to cuda:{}, and they take no options",
+                 found.size() - 1);
   }
 
  private:
