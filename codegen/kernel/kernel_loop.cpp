@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "codegen/kernel/block_accumulators.h"
 #include "codegen/kernel/kernel_traps.h"
 #include "codegen/kernel_abi.h"
 #include "codegen/lower/reduce.h"
@@ -17,8 +18,6 @@ namespace dhpvm::codegen {
 namespace {
 
 using bytecode::kReductionBlock;
-using bytecode::kReductionLanes;
-using bytecode::Reduction;
 using llvm::BasicBlock;
 using llvm::Value;
 
@@ -332,15 +331,10 @@ class KernelLoop {
     b_.SetInsertPoint(go_on);
   }
 
-  // ---- Rows with reductions: block after block. Each lane has an accumulator; those of `width` neighbouring lanes
-  // ---- are a vector, and a block needs kReductionLanes / width of these.
+  // ---- Rows with reductions: block after block.
 
   void emit_blocks() {
-    const unsigned groups = kReductionLanes / wide_.width;
-    std::vector<llvm::AllocaInst*> memory;
-    for (llvm::Type* const type : body_.accumulators) {
-      memory.push_back(entry_alloca(llvm::ArrayType::get(vector_of(type), groups)));
-    }
+    BlockAccumulators accumulators(b_, record_.reductions, body_.accumulators, wide_.width);
     Value* const extent = b_.CreateSub(high_[inner_], low_[inner_]);
     // From 0, because the index behind the last block might not be a number.
     counted(i64(0), extent, i64(kReductionBlock), "block", [&](Value* done) {
@@ -348,14 +342,14 @@ class KernelLoop {
       Value* const left = b_.CreateSub(extent, done);
       Value* const size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(kReductionBlock));
       Value* const end = b_.CreateAdd(begin, size);
-      for (std::size_t n = 0; n < memory.size(); ++n) {
-        for (unsigned group = 0; group < groups; ++group) {
-          b_.CreateStore(identity_of(n), place(memory[n], n, i64(group)));
-        }
-      }
-      of_parts([&] { load_lanes(memory, groups); }, [] {});
-      emit_block(begin, end, memory, groups);
-      of_parts([&] { store_lanes(memory, groups); }, [&] { finish_block(memory, groups); });
+      accumulators.reset();
+      of_parts([&] { accumulators.load_lanes(lanes_); }, [] {});
+      emit_block(begin, end, accumulators);
+      of_parts([&] { accumulators.store_lanes(lanes_); },
+               [&] {
+                 Value* const partials = b_.CreateLoad(b_.getPtrTy(), partials_);
+                 b_.CreateStore(accumulators.finish(partials), partials_);
+               });
     });
   }
 
@@ -365,72 +359,19 @@ class KernelLoop {
     either(b_.CreateIsNull(lanes_), std::forward<Whole>(whole), std::forward<Part>(part));
   }
 
-  // Calls each(n, group, address) for each reduction and `width` lanes, `address` being where their registers stand.
-  template <typename Each>
-  void for_lanes(const std::vector<llvm::AllocaInst*>& memory, unsigned groups, Each&& each) {
-    for (std::size_t n = 0; n < memory.size(); ++n) {
-      Value* const first = field(lanes_, 8 * kReductionLanes * n);
-      const auto each_group = [&](Value* group) {
-        each(n, group, b_.CreateInBoundsGEP(vector_of(b_.getInt64Ty()), first, group));
-      };
-      // Accumulators with a place known beforehand stay in registers.
-      if (groups == 1) {
-        each_group(i64(0));
-      } else {
-        counted(i64(0), i64(groups), i64(1), "lanes", each_group);
-      }
-    }
-  }
-  llvm::Type* bits_of(std::size_t n) {
-    return vector_of(b_.getIntNTy(static_cast<unsigned>(body_.accumulators[n]->getPrimitiveSizeInBits())));
-  }
-  void load_lanes(const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
-    for_lanes(memory, groups, [&](std::size_t n, Value* group, Value* address) {
-      Value* const registers =
-          b_.CreateAlignedLoad(vector_of(b_.getInt64Ty()), address, llvm::Align(alignof(std::uint64_t)));
-      Value* const values =
-          b_.CreateBitCast(b_.CreateTrunc(registers, bits_of(n)), vector_of(body_.accumulators[n]));
-      b_.CreateStore(values, place(memory[n], n, group));
-    });
-  }
-  void store_lanes(const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
-    for_lanes(memory, groups, [&](std::size_t n, Value* group, Value* address) {
-      Value* const values = b_.CreateLoad(vector_of(body_.accumulators[n]), place(memory[n], n, group));
-      Value* const registers =
-          b_.CreateZExt(b_.CreateBitCast(values, bits_of(n)), vector_of(b_.getInt64Ty()));
-      b_.CreateAlignedStore(registers, address, llvm::Align(alignof(std::uint64_t)));
-    });
-  }
-
-  llvm::Type* vector_of(llvm::Type* type) {
-    return wide_.width == 1 ? type : llvm::FixedVectorType::get(type, wide_.width);
-  }
-  Value* identity_of(std::size_t n) {
-    llvm::Constant* const scalar = identity_of_reduction(record_.reductions[n], body_.accumulators[n]);
-    if (wide_.width == 1) return scalar;
-    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(wide_.width), scalar);
-  }
-  Value* place(llvm::AllocaInst* memory, std::size_t n, Value* group) {
-    return b_.CreateInBoundsGEP(vector_of(body_.accumulators[n]), memory, group);
-  }
-
-  void emit_block(Value* begin, Value* end, const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
+  void emit_block(Value* begin, Value* end, BlockAccumulators& accumulators) {
     const std::uint64_t width = wide_.width;
     const auto step = [&](Value* index, Value* active) {
       Value* group = i64(0);
-      if (groups > 1) {
-        group = b_.CreateAnd(b_.CreateUDiv(b_.CreateSub(index, begin), i64(width)), i64(groups - 1));
+      if (accumulators.groups() > 1) {
+        group = b_.CreateAnd(b_.CreateUDiv(b_.CreateSub(index, begin), i64(width)),
+                             i64(accumulators.groups() - 1));
       }
-      std::vector<Value*> accumulators;
-      for (std::size_t n = 0; n < memory.size(); ++n) {
-        accumulators.push_back(b_.CreateLoad(vector_of(body_.accumulators[n]), place(memory[n], n, group)));
-      }
-      std::vector<Value*> updated =
-          call(active == nullptr ? wide_.full : wide_.tail, index, active, accumulators);
-      for (std::size_t n = 0; n < memory.size(); ++n) {
-        if (active != nullptr) updated[n] = b_.CreateSelect(lanes_below(active), updated[n], accumulators[n]);
-        b_.CreateStore(updated[n], place(memory[n], n, group));
-      }
+      const std::vector<Value*> before = accumulators.load(group);
+      std::vector<Value*> updated = call(active == nullptr ? wide_.full : wide_.tail, index, active, before);
+      for (std::size_t n = 0; active != nullptr && n < updated.size(); ++n)
+        updated[n] = b_.CreateSelect(lanes_below(active), updated[n], before[n]);
+      accumulators.store(group, updated);
     };
     Value* const extent = b_.CreateSub(end, begin);
     if (wide_.full == nullptr) {
@@ -454,37 +395,6 @@ class KernelLoop {
     llvm::SmallVector<llvm::Constant*> numbers;
     for (unsigned lane = 0; lane < wide_.width; ++lane) numbers.push_back(b_.getInt64(lane));
     return b_.CreateICmpULT(llvm::ConstantVector::get(numbers), b_.CreateVectorSplat(wide_.width, active));
-  }
-
-  // Combines the lanes pairwise: lane l with lane l + 16, then + 8, 4, 2, 1. Writes the block's value.
-  void finish_block(const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
-    Value* const partials = b_.CreateLoad(b_.getPtrTy(), partials_);
-    for (std::size_t n = 0; n < memory.size(); ++n) {
-      const Reduction& reduction = record_.reductions[n];
-      std::vector<Value*> vectors;
-      for (unsigned group = 0; group < groups; ++group) {
-        vectors.push_back(b_.CreateLoad(vector_of(body_.accumulators[n]), place(memory[n], n, i64(group))));
-      }
-      while (vectors.size() > 1) {
-        const std::size_t half = vectors.size() / 2;
-        for (std::size_t v = 0; v < half; ++v)
-          vectors[v] = combine(b_, reduction, vectors[v], vectors[v + half]);
-        vectors.resize(half);
-      }
-      Value* value = vectors.front();
-      for (unsigned width = wide_.width; width > 1; width /= 2) {
-        const auto half_of = [&](unsigned first) {
-          llvm::SmallVector<int> lanes;
-          for (unsigned lane = 0; lane < width / 2; ++lane) lanes.push_back(static_cast<int>(first + lane));
-          return b_.CreateShuffleVector(value, lanes);
-        };
-        Value* const left = half_of(0);
-        value = combine(b_, reduction, left, half_of(width / 2));
-      }
-      if (wide_.width > 1) value = b_.CreateExtractElement(value, std::uint64_t{0});
-      b_.CreateStore(as_register(b_, value), field(partials, 8 * n));
-    }
-    b_.CreateStore(field(partials, 8 * memory.size()), partials_);
   }
 
   const bytecode::KernelRecord& record_;
