@@ -6,9 +6,9 @@ usage: check_house.py ROOT
 
 Checks that rooms include only what the arrows of the architecture allow, that the headers of vendors are included in
 their one folder, that public headers stand on the standard library alone, that no two types have one name in one
-namespace, that nothing reads what an instruction does from its mnemonic, that lines of sources, scripts and documents
-have at most 120 columns, files of the product 500 lines and functions 80, that every source file carries the licence
-line, and that every room has a README that is a page and not a book. Prints one line per violation.
+namespace, that nothing reads what an instruction does from its mnemonic, that lines of sources, programs, scripts and
+documents have at most 120 columns, files of the product 500 lines and functions 80, that every source file carries the
+licence line, and that every room has a README that is a page and not a book. Prints one line per violation.
 """
 
 import re
@@ -105,8 +105,7 @@ COLUMNS = 120
 FILE_LINES = 500
 FUNCTION_LINES = 80
 
-# Files that still exceed the limits, with their greatest length. Entries are taken out, never added.
-LONG_FILES = {"codegen/kernel/kernel_loop.cpp": 530}
+# Functions that still exceed the limit, with their greatest length. Entries are taken out, never added.
 LONG_FUNCTIONS = {
     "bench/verify_bench.cpp": 87,
     "offload/loops/interpretation_accesses.cpp": 91,
@@ -191,6 +190,15 @@ def may_include(room, target):
     return is_in(target, room) or any(is_in(target, allowed) for allowed in ROOMS[room])
 
 
+def has_columns(path):
+    """Whether the lines of the file are measured."""
+    if path.suffix == ".py":
+        return path.as_posix() not in WIDE_SCRIPTS
+    if path.suffix == ".dhp":
+        return path.parts[:2] != ("tests", "programs")  # the expectation of a line stands in it
+    return path.suffix in {".cpp", ".c", ".h", ".md"}
+
+
 def check_columns(root, path):
     """Lines of sources and documents that are too long. Rows of tables and code in documents cannot be broken."""
     in_code = False
@@ -216,9 +224,8 @@ def check_lengths(root, path):
     """Files of the product, and functions of all sources, that are too long."""
     lines = (root / path).read_text(encoding="utf-8", errors="replace").splitlines()
     name = path.as_posix()
-    most = LONG_FILES.get(name, FILE_LINES)
-    if is_product(path) and len(lines) > most:
-        yield f"{path}:1: {len(lines)} lines; a file of the product has at most {most}: split it by concern"
+    if is_product(path) and len(lines) > FILE_LINES:
+        yield f"{path}:1: {len(lines)} lines; a file of the product has at most {FILE_LINES}: split it by concern"
     most = LONG_FUNCTIONS.get(name, FUNCTION_LINES)
     begin = None
     for number, line in enumerate(lines, start=1):
@@ -301,8 +308,7 @@ def check(root):
             problems += check_includes(root, path)
             problems += check_streams(root, path)
             problems += check_lengths(root, path)
-        is_script = path.suffix == ".py" and path.as_posix() not in WIDE_SCRIPTS
-        if is_script or path.suffix in {".cpp", ".c", ".h", ".md"}:
+        if has_columns(path):
             problems += check_columns(root, path)
     problems += check_type_names(root, [path for path in files if path.suffix in {".cpp", ".h"}])
     folders = {path.parts[0] for path in files if len(path.parts) > 1} & {"python", "samples", "bench", "tests"}

@@ -172,8 +172,11 @@ class HouseTest(unittest.TestCase):
         words = "word " * 30
         self.write("gc/a.h", LICENCE + "// " + words + "\n")
         self.write("docs/a.md", f"| {words} |\n```\n{words}\n```\n{words}\n")
+        self.write("stdlib/a.dhp", LICENCE + "// " + words + "\n")
+        self.write("tests/programs/a.dhp", "// expect: " + words + "\n")
         problems = check_house.check(self.root)
-        self.assertEqual([problem.split(" ")[0] for problem in problems], ["docs/a.md:5:", "gc/a.h:2:"])
+        places = [problem.split(" ")[0] for problem in problems]
+        self.assertEqual(places, ["docs/a.md:5:", "gc/a.h:2:", "stdlib/a.dhp:2:"])
 
     def test_the_library_writes_to_no_stream(self):
         self.assert_allowed("tools/a.cpp", 'void f() { std::fputs("x", stderr); }')
