@@ -43,6 +43,24 @@ class BlockSpace {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - base()) < memory_.size();
   }
   std::uint8_t* mark_of(const Object* object) const { return marks() + offset_of(object) / kGranule; }
+  // The two above, as values for a loop's registers.
+  class View {
+   public:
+    View(const std::byte* base, std::size_t size, std::uint8_t* marks)
+        : base_(base), size_(size), marks_(marks) {}
+    bool contains(const Object* object) const { return offset_of(object) < size_; }
+    // Only if it is contained.
+    std::uint8_t* mark_of(const Object* object) const { return marks_ + offset_of(object) / kGranule; }
+
+   private:
+    std::size_t offset_of(const Object* object) const {
+      return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object) - base_);
+    }
+    const std::byte* base_;
+    std::size_t size_;
+    std::uint8_t* marks_;
+  };
+  View view() const { return {base(), memory_.size(), marks()}; }
   std::byte* address_of(BlockIndex block) const { return base() + block * kBlockSize; }
   const std::uint8_t* marks_of(BlockIndex block) const { return marks() + block * kGranulesPerBlock; }
 

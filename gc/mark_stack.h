@@ -43,7 +43,41 @@ class MarkStack {
     *top_++ = object;
     return true;
   }
-  Object* pop() { return *--top_; }
+
+  // The stack's top, in registers of a loop that pushes and pops. While it is open, nothing else uses the stack.
+  class Cursor {
+   public:
+    explicit Cursor(MarkStack& stack) : stack_(stack) { open(); }
+    ~Cursor() { close(); }
+    Cursor(const Cursor&) = delete;
+    Cursor& operator=(const Cursor&) = delete;
+
+    void open() {
+      top_ = stack_.top_;
+      bottom_ = stack_.bottom_;
+      end_ = stack_.end();
+    }
+    void close() { stack_.top_ = top_; }
+
+    bool empty() const { return top_ == bottom_; }
+    // How many more objects fit.
+    std::size_t room() const { return static_cast<std::size_t>(end_ - top_); }
+    // There is room.
+    void push_unless_null(Object* object) {
+      *top_ = object;
+      top_ += object != nullptr ? 1 : 0;
+    }
+    // Likewise, and it is not null.
+    void push_again(Object* object) { *top_++ = object; }
+    Object* pop() { return *--top_; }
+
+   private:
+    MarkStack& stack_;
+    Object** top_ = nullptr;
+    Object** bottom_ = nullptr;
+    Object** end_ = nullptr;
+  };
+
   // For an empty stack, when marking ends: makes room again where objects were taken from below.
   void rewind() {
     top_ = bottom_ = begin();

@@ -92,8 +92,9 @@ class MarkWorker {
   };
   static constexpr std::size_t kPrefetchDistance = 16;
 
-  void mark(Object* object);
-  void push_fields(const Object* object, std::size_t count);
+  Object* trace_onto(MarkStack::Cursor& stack, Object* object);
+  Object* push_fields(MarkStack::Cursor& stack, const Object* object, std::size_t count);
+  void trace_array(Array* array);
   static bool mark_outside(Object* object);
   void trace_slice(Rest& rest, std::size_t most);
   void trace_rest();
@@ -103,7 +104,7 @@ class MarkWorker {
   const std::span<const Trace> traces_;
   MarkStack stack_;
   std::vector<Rest> rests_;
-  // Between the stack and mark(): a ring.
+  // Between the stack and the mark: a ring.
   std::array<Object*, kPrefetchDistance> pending_{};
   std::size_t position_ = 0;
   std::size_t waiting_ = 0;

@@ -4,7 +4,8 @@
 // Objects that survive a minor collection are old at once, so a larger nursery pays where objects die a little later
 // than a small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So
 // sizes are tried now and then, from the first up, and the smallest one is kept that does nearly as well as the best.
-// Below the first there is one more, for programs of which hardly anything survives.
+// Below the first there are two more: for programs of which hardly anything survives, and for those of which nearly
+// everything does.
 #pragma once
 
 #include <array>
@@ -36,6 +37,7 @@ class Nursery {
 
   std::size_t choices(std::size_t live) const;
   bool is_time_to_try(std::size_t choices) const;
+  void choose_brief(double share, std::size_t live);
   void try_size(std::size_t index);
   void tried(double share, std::size_t choices);
   void choose(std::size_t tried);
@@ -50,12 +52,13 @@ class Nursery {
   std::size_t known_ = 0;      // sizes that the last trial could try
 
   bool is_trial_ = false;
+  bool is_probe_ = false;     // the size being tried is the largest, out of turn
   std::size_t index_ = 0;     // the size being tried
   unsigned collections_ = 0;  // with this size
   std::array<double, kSizes> shares_{};
 
-  std::uint32_t since_trial_;  // collections
-  std::uint32_t interval_;     // collections from one trial to the next
+  std::uint32_t since_trial_;  // collections, as nursery.cpp counts them
+  std::uint32_t interval_;     // from one trial to the next
 };
 
 }  // namespace dhpvm::gc

@@ -56,10 +56,29 @@ TEST(Nursery, StaysSmallWhileAHeapJustGrows) {
 }
 
 TEST(Nursery, TriesSoSeldomThatFewPausesAreLonger) {
-  Nursery nursery = nursery_of_large_heap();
-  const auto sizes = run(nursery, 2000, [](std::size_t) { return 1.0; });
+  for (const double share : {0.7, 1.0}) {
+    Nursery nursery = nursery_of_large_heap();
+    const auto sizes = run(nursery, 2000, [&](std::size_t) { return share; });
+    const std::size_t usual = nursery.bytes();
+    EXPECT_EQ(usual, share < 1 ? 8 * kMiB : 2 * kMiB);
+    EXPECT_LT(std::count_if(sizes.begin(), sizes.end(), [&](std::size_t size) { return size > usual; }), 20);
+  }
+}
+
+TEST(Nursery, IsBriefWhereNothingDies) {
+  Nursery nursery(0, 0);
+  run(nursery, 20, [](std::size_t) { return 1.0; });
+  EXPECT_EQ(nursery.bytes(), 2 * kMiB);
+  run(nursery, 1, [](std::size_t) { return 0.3; });
   EXPECT_EQ(nursery.bytes(), 8 * kMiB);
-  EXPECT_LT(std::count_if(sizes.begin(), sizes.end(), [](std::size_t size) { return size > 8 * kMiB; }), 20);
+}
+
+TEST(Nursery, FindsOutThatObjectsDieAfterABriefOne) {
+  Nursery nursery = nursery_of_large_heap();
+  run(nursery, 400, [](std::size_t) { return 1.0; });
+  ASSERT_EQ(nursery.bytes(), 2 * kMiB);
+  run(nursery, 2000, [](std::size_t bytes) { return bytes > 2 * kMiB ? 0.3 : 1.0; });
+  EXPECT_EQ(nursery.bytes(), 8 * kMiB);
 }
 
 TEST(Nursery, FollowsAProgramThatChanges) {

@@ -8,6 +8,11 @@
 namespace dhpvm::gc::testing {
 namespace {
 
+// More than one thread marks alone, so that the others join in; and no more than that needs, because all of it is slow
+// under ThreadSanitizer.
+constexpr int kDepth = 15;
+constexpr std::size_t kTree = (std::size_t{2} << kDepth) - 1;  // objects
+
 class ParallelMark : public HeapTest, public ::testing::WithParamInterface<unsigned> {
  protected:
   HeapOptions options() { return {.verify = true, .thread_pool = &pool_}; }
@@ -34,12 +39,12 @@ class ParallelMark : public HeapTest, public ::testing::WithParamInterface<unsig
 
 TEST_P(ParallelMark, KeepsATree) {
   make_heap({.thread_pool = &pool_});
-  roots_.slots.push_back(ref(make_tree(17)));
+  roots_.slots.push_back(ref(make_tree(kDepth)));
   for (int i = 0; i < 4; ++i) {
     full();
-    EXPECT_EQ(heap_->stats().live_bytes, ((std::size_t{2} << 17) - 1) * round_up(sizeof(Pair), kGranule));
+    EXPECT_EQ(heap_->stats().live_bytes, kTree * round_up(sizeof(Pair), kGranule));
   }
-  EXPECT_EQ(count(reinterpret_cast<Pair*>(roots_.slots[0])), (std::size_t{2} << 17) - 1);
+  EXPECT_EQ(count(reinterpret_cast<Pair*>(roots_.slots[0])), kTree);
   expect_sound();
   roots_.slots.clear();
   full();
@@ -50,17 +55,18 @@ TEST_P(ParallelMark, KeepsATree) {
 TEST_P(ParallelMark, KeepsALongList) {
   make_heap(options());
   roots_.slots.resize(1);
-  for (int i = 0; i < 100'000; ++i)
+  constexpr int kLength = 40'000;
+  for (int i = 0; i < kLength; ++i)
     roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));
   full();
-  EXPECT_EQ(heap_->stats().live_bytes, 100'000 * round_up(sizeof(Pair), kGranule));
+  EXPECT_EQ(heap_->stats().live_bytes, kLength * round_up(sizeof(Pair), kGranule));
 }
 
 TEST_P(ParallelMark, KeepsRandomGraphsWithArraysAndLargeObjects) {
   make_heap(options());
   std::mt19937 random(1);
   roots_.slots.assign(64, nullptr);
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 20'000; ++i) {
       Ref& slot = roots_.slots[random() % roots_.slots.size()];
       const Ref other = roots_.slots[random() % roots_.slots.size()];
@@ -89,8 +95,8 @@ TEST_P(ParallelMark, MarksLargeNurseriesAndOverflowingStacks) {
   small.nursery_bytes = std::size_t{32} << 20;
   small.mark_stack_bytes = 4096;
   make_heap(small);
-  roots_.slots.push_back(ref(make_tree(15)));
-  Array* const all = make_array(kRefs, 100'000);
+  roots_.slots.push_back(ref(make_tree(kDepth)));
+  Array* const all = make_array(kRefs, 40'000);
   roots_.slots.push_back(ref(all));
   for (std::int64_t i = 0; i < all->length; ++i) {
     Pair* const pair = make_pair();
@@ -99,7 +105,7 @@ TEST_P(ParallelMark, MarksLargeNurseriesAndOverflowingStacks) {
   }
   minor();
   full();
-  EXPECT_GE(heap_->stats().live_bytes, (100'000 + (std::size_t{2} << 15) - 1) * sizeof(Pair));
+  EXPECT_GE(heap_->stats().live_bytes, (40'000 + kTree) * sizeof(Pair));
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, ParallelMark, ::testing::Values(1u, 2u, 4u));

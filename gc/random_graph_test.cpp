@@ -262,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Parameters{"Default", {}, 20'000, 1},
         Parameters{"SmallNursery", {.nursery_bytes = 64 * kKiB, .verify = true}, 10'000, 2},
-        Parameters{"Limit", {.limit_bytes = 1024 * kKiB, .verify = true}, 20'000, 3},
+        Parameters{"Limit", {.limit_bytes = 1024 * kKiB, .verify = true}, 8'000, 3},
         Parameters{"StressEvery", {.stress = 1}, 5'000, 4},
         Parameters{"StressVerified", {.stress = 3, .verify = true}, 3'000, 5},
         Parameters{"TinyMarkStack", {.nursery_bytes = 64 * kKiB, .mark_stack_bytes = 4096}, 10'000, 6}),

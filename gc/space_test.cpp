@@ -93,6 +93,9 @@ struct Fragments {
 
 class FragmentedHeap : public HeapTest {
  protected:
+  // Some blocks of every size class, and a nursery of several blocks.
+  static constexpr std::size_t kLimit = 8 * kMiB;
+
   // An object of `bytes`, of an array type that has no references.
   Ref allocate(std::size_t bytes) {
     if (bytes < sizeof(Array)) return ref(make<Box>(kBox));
@@ -104,7 +107,7 @@ class FragmentedHeap : public HeapTest {
   // The ratio of occupied to live bytes when no further request fits.
   double ratio_when_full(const Fragments& fragments) {
     roots_.slots.clear();
-    make_heap({.limit_bytes = std::max(16 * kMiB, 64 * fragments.request)});
+    make_heap({.limit_bytes = std::max(kLimit, 64 * fragments.request)});
     fill(fragments.survivor);
     const std::size_t every = std::max<std::size_t>(fragments.spacing / fragments.survivor, 2);
     std::size_t kept = 0;
@@ -182,7 +185,7 @@ class RandomlyFragmentedHeap : public FragmentedHeap {
   }
   double ratio_when_full(const RandomFragments& fragments) {
     roots_.slots.clear();
-    make_heap({.limit_bytes = 16 * kMiB});
+    make_heap({.limit_bytes = kLimit});
     std::mt19937_64 random(fragments.seed);
     fill_with(fragments.survivors, random);
     std::size_t kept = 0;
