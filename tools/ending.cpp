@@ -19,7 +19,9 @@ bool is_output_abandoned() {
   return ::poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-int code_of(ErrorFamily family) {
+}  // namespace
+
+int exit_code_of(ErrorFamily family) {
   switch (family) {
     case ErrorFamily::kUser: return 2;
     case ErrorFamily::kTrap: return 3;
@@ -28,8 +30,6 @@ int code_of(ErrorFamily family) {
   return 70;
 }
 
-}  // namespace
-
 void ignore_broken_pipes() {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   broken_pipes_end_the_process = before == SIG_DFL;
@@ -37,7 +37,7 @@ void ignore_broken_pipes() {
 
 Ending ending_of(std::string_view tool, const Error& error) {
   if (error.code() == ErrorCode::kIo && broken_pipes_end_the_process && is_output_abandoned()) {
-    return {.code = code_of(error.family()), .signal = SIGPIPE};
+    return {.code = exit_code_of(error.family()), .signal = SIGPIPE};
   }
   std::string text;
   if (error.code() == ErrorCode::kCompile) {
@@ -50,7 +50,7 @@ Ending ending_of(std::string_view tool, const Error& error) {
   }
   if (!text.ends_with('\n')) text += '\n';
   std::fputs(text.c_str(), stderr);
-  return {.code = code_of(error.family())};
+  return {.code = exit_code_of(error.family())};
 }
 
 Ending usage_ending(std::string_view tool, const Error& error) {
