@@ -72,67 +72,6 @@ hir::Expr* StatementChecker::last_value(const ast::Expr& value, const Type* expe
   return make(ExprKind::kBlock, expected, value.range);
 }
 
-void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
-  if (analysis_.nesting >= Analysis::kMaxNesting) {
-    error(stmt.range, "this is nested too deeply").help("split it into several functions");
-    return;
-  }
-  ++analysis_.nesting;
-  switch (stmt.kind) {
-    case ast::StmtKind::kError:
-      // It may have been a `return`: nothing is said of what happens behind it.
-      state_.flow.reachable = false;
-      break;
-    case ast::StmtKind::kBlock: {
-      hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
-      block(stmt, made->body);
-      out.push_back(made);
-      break;
-    }
-    case ast::StmtKind::kLet:
-    case ast::StmtKind::kVar: variable(stmt, out); break;
-    case ast::StmtKind::kAssign: parts_.assignment.assign_stmt(stmt, out); break;
-    case ast::StmtKind::kUpdate: parts_.assignment.update_stmt(stmt, out); break;
-    case ast::StmtKind::kExpr: {
-      E value = stmt.value->kind == ast::ExprKind::kCatch
-                    ? parts_.results.catch_expr(*stmt.value, basic(TypeKind::kVoid))
-                    : parts_.expressions.expr(*stmt.value);
-      if (value->type->is(TypeKind::kError)) break;
-      if (stmt.value->kind == ast::ExprKind::kTryBlock) {
-        error(stmt.value->operator_range, "the error of this `try` block would be lost")
-            .help("write `catch err {{ .. }}` behind it");
-        break;
-      }
-      if (analysis_.errors().is_result(value->type)) {
-        parts_.results.explain(error(stmt.value->range, "this may fail, and its error would be lost"),
-                               value->type, stmt.value->range);
-        break;
-      }
-      if (value->type->is(TypeKind::kNever)) state_.flow.reachable = false;
-      if (value->kind == ExprKind::kBlock && value->operands.empty()) {
-        // Not an expression with statements in it, whose variables could change between two operands.
-        hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
-        made->body = std::move(value->statements);
-        out.push_back(made);
-        break;
-      }
-      out.push_back(evaluate(value));
-      break;
-    }
-    case ast::StmtKind::kIf: if_stmt(stmt, out); break;
-    case ast::StmtKind::kWhile: parts_.loops.while_stmt(stmt, out); break;
-    case ast::StmtKind::kForRange: parts_.loops.for_range(stmt, out); break;
-    case ast::StmtKind::kForEach: parts_.loops.for_each(stmt, out); break;
-    case ast::StmtKind::kBreak:
-    case ast::StmtKind::kContinue: jump(stmt, out); break;
-    case ast::StmtKind::kReturn: return_stmt(stmt, out); break;
-    case ast::StmtKind::kMatch: parts_.matching.match_stmt(stmt, out); break;
-    case ast::StmtKind::kUse: use_stmt(stmt, [](Body&) {}, out); break;
-    case ast::StmtKind::kParallelFor: parts_.parallel_loops.parallel_for(stmt, out); break;
-  }
-  --analysis_.nesting;
-}
-
 void StatementChecker::block(const ast::Stmt& stmt, Body& out) {
   parts_.scopes.open_scope();
   if (stmt.kind == ast::StmtKind::kBlock) {
@@ -186,7 +125,8 @@ void StatementChecker::variable(const ast::Stmt& stmt, Body& out) {
   if (!type->is(TypeKind::kError)) out.push_back(made);
 }
 
-void StatementChecker::if_stmt(const ast::Stmt& stmt, Body& out) {
+template <>
+void StatementChecker::check<ast::StmtKind::kIf>(const ast::Stmt& stmt, Body& out) {
   Condition test = parts_.narrowing.condition(*stmt.value);
   const Flow before = state_.flow;
   hir::Stmt* made = analysis_.make(StmtKind::kIf, stmt.range);
@@ -201,7 +141,8 @@ void StatementChecker::if_stmt(const ast::Stmt& stmt, Body& out) {
   if (!test.value->type->is(TypeKind::kError)) out.push_back(made);
 }
 
-void StatementChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
+template <>
+void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body& out) {
   if (state_.in_kernel()) {
     error(stmt.range, "a parallel loop cannot be left by `return`")
         .help("write `continue` to end this iteration");
@@ -332,6 +273,67 @@ void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::function<void(
   }
   rest(made->body);
   if (made->close != nullptr && !made->close->type->is(TypeKind::kError)) out.push_back(made);
+}
+
+void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
+  if (analysis_.nesting >= Analysis::kMaxNesting) {
+    error(stmt.range, "this is nested too deeply").help("split it into several functions");
+    return;
+  }
+  ++analysis_.nesting;
+  switch (stmt.kind) {
+    case ast::StmtKind::kError:
+      // It may have been a `return`: nothing is said of what happens behind it.
+      state_.flow.reachable = false;
+      break;
+    case ast::StmtKind::kBlock: {
+      hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
+      block(stmt, made->body);
+      out.push_back(made);
+      break;
+    }
+    case ast::StmtKind::kLet:
+    case ast::StmtKind::kVar: variable(stmt, out); break;
+    case ast::StmtKind::kAssign: parts_.assignment.assign_stmt(stmt, out); break;
+    case ast::StmtKind::kUpdate: parts_.assignment.update_stmt(stmt, out); break;
+    case ast::StmtKind::kExpr: {
+      E value = stmt.value->kind == ast::ExprKind::kCatch
+                    ? parts_.results.catch_expr(*stmt.value, basic(TypeKind::kVoid))
+                    : parts_.expressions.expr(*stmt.value);
+      if (value->type->is(TypeKind::kError)) break;
+      if (stmt.value->kind == ast::ExprKind::kTryBlock) {
+        error(stmt.value->operator_range, "the error of this `try` block would be lost")
+            .help("write `catch err {{ .. }}` behind it");
+        break;
+      }
+      if (analysis_.errors().is_result(value->type)) {
+        parts_.results.explain(error(stmt.value->range, "this may fail, and its error would be lost"),
+                               value->type, stmt.value->range);
+        break;
+      }
+      if (value->type->is(TypeKind::kNever)) state_.flow.reachable = false;
+      if (value->kind == ExprKind::kBlock && value->operands.empty()) {
+        // Not an expression with statements in it, whose variables could change between two operands.
+        hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
+        made->body = std::move(value->statements);
+        out.push_back(made);
+        break;
+      }
+      out.push_back(evaluate(value));
+      break;
+    }
+    case ast::StmtKind::kIf: check<ast::StmtKind::kIf>(stmt, out); break;
+    case ast::StmtKind::kWhile: parts_.loops.while_stmt(stmt, out); break;
+    case ast::StmtKind::kForRange: parts_.loops.for_range(stmt, out); break;
+    case ast::StmtKind::kForEach: parts_.loops.for_each(stmt, out); break;
+    case ast::StmtKind::kBreak:
+    case ast::StmtKind::kContinue: jump(stmt, out); break;
+    case ast::StmtKind::kReturn: check<ast::StmtKind::kReturn>(stmt, out); break;
+    case ast::StmtKind::kMatch: parts_.matching.match_stmt(stmt, out); break;
+    case ast::StmtKind::kUse: use_stmt(stmt, [](Body&) {}, out); break;
+    case ast::StmtKind::kParallelFor: parts_.parallel_loops.parallel_for(stmt, out); break;
+  }
+  --analysis_.nesting;
 }
 
 }  // namespace dhpvm::compiler

@@ -29,8 +29,9 @@ class StatementChecker : public BodyPart {
   E last_value(const ast::Expr& value, const Type* expected, Body& out, LastValue last);
   void statement(const ast::Stmt& stmt, Body& out);
   void variable(const ast::Stmt& stmt, Body& out);
-  void if_stmt(const ast::Stmt& stmt, Body& out);
-  void return_stmt(const ast::Stmt& stmt, Body& out);
+  // Statements of this class that are defined in statements.cpp alone.
+  template <ast::StmtKind>
+  void check(const ast::Stmt& stmt, Body& out);
   bool find_loop(const ast::Name& label, unsigned& outwards);
   void jump(const ast::Stmt& stmt, Body& out);
   void use_stmt(const ast::Stmt& stmt, const std::function<void(Body& rest)>& rest, Body& out);

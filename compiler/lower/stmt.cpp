@@ -35,32 +35,8 @@ void StatementLowering::scoped(const std::vector<Stmt*>& list) {
   statements(list);
 }
 
-void StatementLowering::statement(const Stmt& s) {
-  if (!code_.reachable()) return;
-  At at(*this, s.position);
-  switch (s.kind) {
-    case StmtKind::kLet:
-      if (s.local->type->is(TypeKind::kFixedArray)) return parts_.locals.declare_fixed_array(*s.local);
-      return parts_.locals.declare(*s.local, s.value);
-    case StmtKind::kAssign: return assign(s);
-    case StmtKind::kUpdate: return update(s);
-    case StmtKind::kExpr: return parts_.expressions.effect(*s.value);
-    case StmtKind::kBlock: return scoped(s.body);
-    case StmtKind::kIf: return if_statement(s);
-    case StmtKind::kWhile: return parts_.loops.while_loop(s);
-    case StmtKind::kForRange: return parts_.loops.for_range(s);
-    case StmtKind::kBreak: return parts_.exits.leave_loop(LoopExit::kBreak, s.outwards);
-    case StmtKind::kContinue: return parts_.exits.leave_loop(LoopExit::kContinue, s.outwards);
-    case StmtKind::kReturn: return parts_.exits.return_statement(s);
-    case StmtKind::kTrap: return trap_statement(s);
-    case StmtKind::kTry: return try_statement(s);
-    case StmtKind::kLeaveTry: return parts_.exits.leave_try();
-    case StmtKind::kUse: return use_statement(s);
-    case StmtKind::kParallelFor: return parts_.parallel_loops.parallel_for(s);
-  }
-}
-
-void StatementLowering::assign(const Stmt& s) {
+template <>
+void StatementLowering::lower<StmtKind::kAssign>(const Stmt& s) {
   Scope scope(*this);
   const Expr& to = *s.place;
   if (to.kind == ExprKind::kLocal && parts_.locals.slot(*to.local).kind == LocalSlot::Kind::kRegisters) {
@@ -76,7 +52,8 @@ void StatementLowering::assign(const Stmt& s) {
   parts_.places.store(place, values(*s.value));
 }
 
-void StatementLowering::update(const Stmt& s) {
+template <>
+void StatementLowering::lower<StmtKind::kUpdate>(const Stmt& s) {
   Scope scope(*this);
   const Place place = parts_.places.resolve(*s.place);
   const Type* type = place.type;
@@ -104,7 +81,8 @@ void StatementLowering::update(const Stmt& s) {
   parts_.places.store(place, {&value, 1});
 }
 
-void StatementLowering::if_statement(const Stmt& s) {
+template <>
+void StatementLowering::lower<StmtKind::kIf>(const Stmt& s) {
   if (const auto exit = parts_.exits.direct_exit(s.body); exit) {
     parts_.conditions.branch_if(*s.value, true, *exit);
     return scoped(s.otherwise);
@@ -120,7 +98,8 @@ void StatementLowering::if_statement(const Stmt& s) {
   code_.bind(end);
 }
 
-void StatementLowering::try_statement(const Stmt& s) {
+template <>
+void StatementLowering::lower<StmtKind::kTry>(const Stmt& s) {
   Scope scope(*this);
   const LabelId handler = code_.new_label();
   const LabelId end = code_.new_label();
@@ -138,7 +117,8 @@ void StatementLowering::try_statement(const Stmt& s) {
 }
 
 // A trap on its way through closes the object too, and goes on. Where closing traps as well, the first trap is told.
-void StatementLowering::use_statement(const Stmt& s) {
+template <>
+void StatementLowering::lower<StmtKind::kUse>(const Stmt& s) {
   Scope scope(*this);
   parts_.locals.declare(*s.local, s.value);
   const LabelId handler = code_.new_label();
@@ -172,11 +152,37 @@ void StatementLowering::trap(const char* message, const hir::Position& at) {
   code_.trap(module_.builder().string(message));
 }
 
-void StatementLowering::trap_statement(const Stmt& s) {
+template <>
+void StatementLowering::lower<StmtKind::kTrap>(const Stmt& s) {
   if (s.value->kind == ExprKind::kString) return code_.trap(module_.builder().string(s.value->text));
   if (state_.in_kernel) return code_.trap(module_.builder().string(s.plain));
   Scope scope(*this);
   code_.emit(Op::kTrapMessage, scalar(*s.value));
+}
+
+void StatementLowering::statement(const Stmt& s) {
+  if (!code_.reachable()) return;
+  At at(*this, s.position);
+  switch (s.kind) {
+    case StmtKind::kLet:
+      if (s.local->type->is(TypeKind::kFixedArray)) return parts_.locals.declare_fixed_array(*s.local);
+      return parts_.locals.declare(*s.local, s.value);
+    case StmtKind::kAssign: return lower<StmtKind::kAssign>(s);
+    case StmtKind::kUpdate: return lower<StmtKind::kUpdate>(s);
+    case StmtKind::kExpr: return parts_.expressions.effect(*s.value);
+    case StmtKind::kBlock: return scoped(s.body);
+    case StmtKind::kIf: return lower<StmtKind::kIf>(s);
+    case StmtKind::kWhile: return parts_.loops.while_loop(s);
+    case StmtKind::kForRange: return parts_.loops.for_range(s);
+    case StmtKind::kBreak: return parts_.exits.leave_loop(LoopExit::kBreak, s.outwards);
+    case StmtKind::kContinue: return parts_.exits.leave_loop(LoopExit::kContinue, s.outwards);
+    case StmtKind::kReturn: return parts_.exits.return_statement(s);
+    case StmtKind::kTrap: return lower<StmtKind::kTrap>(s);
+    case StmtKind::kTry: return lower<StmtKind::kTry>(s);
+    case StmtKind::kLeaveTry: return parts_.exits.leave_try();
+    case StmtKind::kUse: return lower<StmtKind::kUse>(s);
+    case StmtKind::kParallelFor: return parts_.parallel_loops.parallel_for(s);
+  }
 }
 
 }  // namespace dhpvm::compiler

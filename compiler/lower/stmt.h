@@ -16,12 +16,9 @@ class StatementLowering : public LoweringPart {
 
  private:
   void statement(const Stmt& s);
-  void assign(const Stmt& s);
-  void update(const Stmt& s);
-  void if_statement(const Stmt& s);
-  void try_statement(const Stmt& s);
-  void use_statement(const Stmt& s);
-  void trap_statement(const Stmt& s);
+  // Statements of this class, which are defined in stmt.cpp alone.
+  template <hir::StmtKind>
+  void lower(const Stmt& s);
 };
 
 }  // namespace dhpvm::compiler

@@ -60,6 +60,92 @@ ast::Stmt* StatementParser::body(std::string_view what) {
   return statement();
 }
 
+ast::Stmt* StatementParser::misplaced_declaration() {
+  const SourceRange begin = range();
+  const std::string_view word = text();
+  const bool is_function = at(TokenKind::kFn) || is_function_word(word);
+  if (is_function) {
+    slip(range(), "functions are declared at the top level of a file, or in a type")
+        .help("write `let {} = fn(...) {{ ... }};` for a function inside a function", text(1));
+    // Read it as what it is, so that its body is looked at too, and leave its name behind.
+    ast::Stmt* node = make(StmtKind::kLet, begin);
+    node->name = parts_.functions.function(FunctionBody::kRequired)->name;
+    node->value = error_expr();
+    return node->name.empty() ? error_stmt() : finish(node);
+  }
+  if (at(TokenKind::kConst)) {
+    slip(begin, "`const` stands at the top level of a file only")
+        .help("write `let` for a value that does not change");
+    advance();
+    return parts_.variables.variable(StmtKind::kLet, begin);
+  }
+  auto& problem = error(begin, "`{}` stands at the top level of a file only", word);
+  problem.help("move it {}", at(TokenKind::kImport) ? "to the top of the file" : "out of the function");
+  advance();
+  return error_stmt();
+}
+
+template <>
+ast::Stmt* StatementParser::parse<StmtKind::kIf>() {
+  const Level level(*this);
+  if (!level.ok) return error_stmt();
+  ast::Stmt* node = make(StmtKind::kIf, range());
+  advance();
+  node->value = parts_.expressions.condition("if");
+  if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
+  node->body = {body("if")};
+  const bool elif = (at_word("elif") || at_word("elsif") || at_word("elseif")) && starts_expression(1);
+  if (elif && !in_panic()) {
+    slip(range(), "there is no `{}`", text()).help("write `else if`");
+    node->otherwise = parse<StmtKind::kIf>();
+  } else if (!in_panic() && at(TokenKind::kElse) && kind(1) != TokenKind::kFatArrow) {
+    // `else =>` is the last arm of the match around this `if`.
+    advance();
+    node->otherwise = at(TokenKind::kIf) ? parse<StmtKind::kIf>() : body("else");
+  }
+  return finish(node);
+}
+
+template <>
+ast::Stmt* StatementParser::parse<StmtKind::kWhile>() {
+  ast::Stmt* node = make(StmtKind::kWhile, range());
+  advance();
+  node->value = parts_.expressions.condition("while");
+  if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
+  node->body = {body("while")};
+  return finish(node);
+}
+
+template <>
+ast::Stmt* StatementParser::parse<StmtKind::kReturn>() {
+  ast::Stmt* node = make(StmtKind::kReturn, range());
+  advance();
+  const bool bare = at(TokenKind::kSemicolon) || at(TokenKind::kRightBrace) || at(TokenKind::kEnd) ||
+                    (token().first_on_line && !starts_expression());
+  if (!bare) node->value = parts_.expressions.expression();
+  if (at(TokenKind::kComma) && !in_panic())
+    error(range(), "a `return` gives one value").help("give a tuple: `return (a, b);`");
+  expect_semicolon(bare ? "`return`" : "the value");
+  return finish(node);
+}
+
+ast::Stmt* StatementParser::jump(StmtKind which) {
+  ast::Stmt* node = make(which, range());
+  advance();
+  if (at(TokenKind::kIdentifier) && !token().first_on_line) node->label = take_name();
+  expect_semicolon(which == StmtKind::kBreak ? "`break`" : "`continue`");
+  return finish(node);
+}
+
+// `outer: for ...`
+ast::Stmt* StatementParser::labelled() {
+  const ast::Name label = take_name();
+  advance();
+  ast::Stmt* loop = at(TokenKind::kFor) ? parts_.loops.for_statement() : parse<StmtKind::kWhile>();
+  loop->label = label;
+  return loop;
+}
+
 ast::Stmt* StatementParser::statement() {
   const Level level(*this);
   if (!level.ok) return error_stmt();
@@ -71,11 +157,11 @@ ast::Stmt* StatementParser::statement() {
       advance();
       return parts_.variables.variable(StmtKind::kVar, begin);
     }
-    case TokenKind::kIf: return if_statement();
-    case TokenKind::kWhile: return while_statement();
+    case TokenKind::kIf: return parse<StmtKind::kIf>();
+    case TokenKind::kWhile: return parse<StmtKind::kWhile>();
     case TokenKind::kFor: return parts_.loops.for_statement();
     case TokenKind::kMatch: return parts_.matches.match_statement();
-    case TokenKind::kReturn: return return_statement();
+    case TokenKind::kReturn: return parse<StmtKind::kReturn>();
     case TokenKind::kBreak: return jump(StmtKind::kBreak);
     case TokenKind::kContinue: return jump(StmtKind::kContinue);
     case TokenKind::kUse: return parts_.variables.use();
@@ -118,89 +204,6 @@ ast::Stmt* StatementParser::statement() {
     }
     default: return parts_.assignments.expression_statement();
   }
-}
-
-// `outer: for ...`
-ast::Stmt* StatementParser::labelled() {
-  const ast::Name label = take_name();
-  advance();
-  ast::Stmt* loop = at(TokenKind::kFor) ? parts_.loops.for_statement() : while_statement();
-  loop->label = label;
-  return loop;
-}
-
-ast::Stmt* StatementParser::misplaced_declaration() {
-  const SourceRange begin = range();
-  const std::string_view word = text();
-  const bool is_function = at(TokenKind::kFn) || is_function_word(word);
-  if (is_function) {
-    slip(range(), "functions are declared at the top level of a file, or in a type")
-        .help("write `let {} = fn(...) {{ ... }};` for a function inside a function", text(1));
-    // Read it as what it is, so that its body is looked at too, and leave its name behind.
-    ast::Stmt* node = make(StmtKind::kLet, begin);
-    node->name = parts_.functions.function(FunctionBody::kRequired)->name;
-    node->value = error_expr();
-    return node->name.empty() ? error_stmt() : finish(node);
-  }
-  if (at(TokenKind::kConst)) {
-    slip(begin, "`const` stands at the top level of a file only")
-        .help("write `let` for a value that does not change");
-    advance();
-    return parts_.variables.variable(StmtKind::kLet, begin);
-  }
-  auto& problem = error(begin, "`{}` stands at the top level of a file only", word);
-  problem.help("move it {}", at(TokenKind::kImport) ? "to the top of the file" : "out of the function");
-  advance();
-  return error_stmt();
-}
-
-ast::Stmt* StatementParser::if_statement() {
-  const Level level(*this);
-  if (!level.ok) return error_stmt();
-  ast::Stmt* node = make(StmtKind::kIf, range());
-  advance();
-  node->value = parts_.expressions.condition("if");
-  if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
-  node->body = {body("if")};
-  const bool elif = (at_word("elif") || at_word("elsif") || at_word("elseif")) && starts_expression(1);
-  if (elif && !in_panic()) {
-    slip(range(), "there is no `{}`", text()).help("write `else if`");
-    node->otherwise = if_statement();
-  } else if (!in_panic() && at(TokenKind::kElse) && kind(1) != TokenKind::kFatArrow) {
-    // `else =>` is the last arm of the match around this `if`.
-    advance();
-    node->otherwise = at(TokenKind::kIf) ? if_statement() : body("else");
-  }
-  return finish(node);
-}
-
-ast::Stmt* StatementParser::while_statement() {
-  ast::Stmt* node = make(StmtKind::kWhile, range());
-  advance();
-  node->value = parts_.expressions.condition("while");
-  if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
-  node->body = {body("while")};
-  return finish(node);
-}
-
-ast::Stmt* StatementParser::return_statement() {
-  ast::Stmt* node = make(StmtKind::kReturn, range());
-  advance();
-  const bool bare = at(TokenKind::kSemicolon) || at(TokenKind::kRightBrace) || at(TokenKind::kEnd) ||
-                    (token().first_on_line && !starts_expression());
-  if (!bare) node->value = parts_.expressions.expression();
-  if (at(TokenKind::kComma) && !in_panic())
-    error(range(), "a `return` gives one value").help("give a tuple: `return (a, b);`");
-  expect_semicolon(bare ? "`return`" : "the value");
-  return finish(node);
-}
-
-ast::Stmt* StatementParser::jump(StmtKind which) {
-  ast::Stmt* node = make(which, range());
-  advance();
-  if (at(TokenKind::kIdentifier) && !token().first_on_line) node->label = take_name();
-  expect_semicolon(which == StmtKind::kBreak ? "`break`" : "`continue`");
-  return finish(node);
 }
 
 }  // namespace dhpvm::compiler

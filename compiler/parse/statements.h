@@ -18,9 +18,9 @@ class StatementParser : public GrammarPart {
 
  private:
   void block_contents(ast::Stmt* block, SourceRange open);
-  ast::Stmt* if_statement();
-  ast::Stmt* while_statement();
-  ast::Stmt* return_statement();
+  // Statements that begin with a word of their own, and are defined in statements.cpp alone.
+  template <ast::StmtKind>
+  ast::Stmt* parse();
   ast::Stmt* jump(ast::StmtKind kind);
 };
 
