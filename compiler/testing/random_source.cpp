@@ -2,6 +2,7 @@
 #include "compiler/testing/random_source.h"
 
 #include <bit>
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@ constexpr const char* kPrelude = R"(import atomic;
 import list;
 import map;
 import math;
+import str;
 
 fn at(i: i64, n: i64) -> i64 {
     let r = i % n;
@@ -160,16 +162,39 @@ class SourceProgram {
     return text;
   }
 
-  // A sum of all that can be summed up but text, which would grow; an order by the first field if it is a number.
+  // A struct of the type, each of whose fields is what `of` says.
+  static std::string by_fields(const SourceType& type,
+                               const std::function<std::string(const SourceType::Field&)>& of) {
+    std::string values;
+    for (const SourceType::Field& field : type.fields) values += (values.empty() ? "" : ", ") + of(field);
+    return type.name + "(" + values + ")";
+  }
+
+  // Operators for all fields but text, which would grow; an order by the first field if it is a number.
   static std::string operators_of(const SourceType& type) {
-    std::string sums;
-    for (const SourceType::Field& field : type.fields) {
-      const bool has_sum = field.type->is_number() || field.type->shape == Shape::kStruct;
-      sums +=
-          Phrase{"{}{}o.{}", sums.empty() ? "" : ", ", has_sum ? field.name + " + " : "", field.name}.text;
-    }
-    std::string text =
-        Phrase{"fn plus(o: {}) -> {} => {}({});\n", type.name, type.name, type.name, sums}.text;
+    using Field = SourceType::Field;
+    const auto has_operators = [](const Field& field) {
+      return field.type->is_number() || field.type->shape == Shape::kStruct;
+    };
+    const auto with_other = [&](const char* op) {
+      return by_fields(type, [&](const Field& field) {
+        return has_operators(field) ? Phrase{"{} {} o.{}", field.name, op, field.name}.text : field.name;
+      });
+    };
+    const std::string times = by_fields(type, [&](const Field& field) {
+      if (!has_operators(field)) return field.name;
+      const bool is_number = field.type->is_number();
+      return Phrase{"{} * {}", field.name, is_number ? "(k as " + field.type->name + ")" : "k"}.text;
+    });
+    const std::string negated = by_fields(type, [&](const Field& field) {
+      const bool has_sign = field.type->shape == Shape::kStruct || field.type->is_signed;
+      return (has_sign ? "-" : "") + field.name;
+    });
+    const std::string& name = type.name;
+    std::string text = Phrase{"fn plus(o: {}) -> {} => {};\n", name, name, with_other("+")}.text +
+                       Phrase{"fn minus(o: {}) -> {} => {};\n", name, name, with_other("-")}.text +
+                       Phrase{"fn times(k: i64) -> {} => {};\n", name, times}.text +
+                       Phrase{"fn negated() -> {} => {};\n", name, negated}.text;
     const std::string& first = type.fields.front().name;
     if (type.fields.front().type->is_number())
       text +=

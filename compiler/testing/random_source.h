@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs in the language, as text. All of it is used: structs, classes, interfaces, generics,
-// nullables, closures, `match`, every loop, `use`, fixed arrays and those of rank 1 to 3, parallel loops with
-// reductions and atomics.
+// Random programs in the language, as text. All of it is used: structs with operators, tuples, enums, classes,
+// interfaces, generics, nullables, closures, collections and their methods, `match`, every loop, `use`, fixed arrays
+// and those of rank 1 to 3, parallel loops with reductions and atomics.
 //
 // Such a program prints the same on every executor: it ends, its parallel loops do not race, and it calls no
 // function whose last bits may differ. It may trap.

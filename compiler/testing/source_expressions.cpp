@@ -45,10 +45,7 @@ std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
     case Shape::kFloat: return floating(type, depth - 1);
     case Shape::kText: return text(depth - 1);
     case Shape::kEnum: return enum_value(type, depth - 1);
-    case Shape::kStruct:
-      if (decisions_.one_in(4))
-        return Phrase{"({} + {})", value(type, depth - 1), value(type, depth - 1)}.text;
-      return construct(type, depth - 1);
+    case Shape::kStruct: return structure(type, depth - 1);
     case Shape::kClass: return construct(type, depth - 1);
     case Shape::kArray: return array(type, depth - 1);
     case Shape::kList:
@@ -314,7 +311,8 @@ std::string SourceExpressions::boolean(unsigned depth) {
 }
 
 std::string SourceExpressions::text(unsigned depth) {
-  switch (decisions_.below(7)) {
+  switch (decisions_.below(9)) {
+    case 7: return parts_of_text(depth);
     case 3:
       return Phrase{"cut({}, {}, {})", value(world_.types.text(), depth), value(world_.types.i64(), 1),
                     value(world_.types.i64(), 1)}
@@ -337,16 +335,30 @@ std::string SourceExpressions::text(unsigned depth) {
 
 std::string SourceExpressions::constant_of(const SourceType& type) { return "constant_" + type.name; }
 
+// By the operators of structs, or from its fields.
+std::string SourceExpressions::structure(const SourceType& type, unsigned depth) {
+  if (type.is_tuple() || !decisions_.one_in(3)) return construct(type, depth);
+  switch (decisions_.below(4)) {
+    case 0: return Phrase{"({} * {})", value(type, depth), value(world_.types.i64(), depth)}.text;
+    case 1: return Phrase{"(-{})", value(type, depth)}.text;
+    default:
+      return Phrase{"({} {} {})", value(type, depth), decisions_.pick({"+", "-"}), value(type, depth)}.text;
+  }
+}
+
 std::string SourceExpressions::construct(const SourceType& type, unsigned depth) {
-  if (type.shape == Shape::kStruct && decisions_.one_in(8)) return constant_of(type);
+  const bool is_struct = type.shape == Shape::kStruct && !type.is_tuple();
+  if (is_struct && decisions_.one_in(8)) return constant_of(type);
   std::string arguments;
-  const bool is_named = decisions_.one_in(4);
+  const bool is_named = !type.is_tuple() && decisions_.one_in(4);
   for (const SourceType::Field& field : type.fields) {
     if (!arguments.empty()) arguments += ", ";
     if (is_named) arguments += field.name + ": ";
     arguments += value(*field.type, depth == 0 ? 0 : depth - 1);
+    // A literal takes its type from what it is used for, and a tuple may be used for nothing.
+    if (type.is_tuple()) arguments += " as " + field.type->name;
   }
-  return Phrase{"{}({})", type.name, arguments}.text;
+  return Phrase{"{}({})", type.is_tuple() ? "" : type.name, arguments}.text;
 }
 
 std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
@@ -367,52 +379,6 @@ std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
   const std::string fill =
       is_filled ? ", fill: " + value(*type.element, depth == 0 ? 0 : depth - 1) : std::string();
   return Phrase{"{}({}{})", type.name, sizes, fill}.text;
-}
-
-std::string SourceExpressions::collection(const SourceType& type, unsigned depth) {
-  if (type.shape == Shape::kList && depth != 0 && decisions_.one_in(4)) return mapped(type, depth - 1);
-  const bool is_literal = depth != 0 && decisions_.one_in(2);
-  if (is_literal && type.shape == Shape::kMap)
-    return Phrase{"typed<{}>([0: {}, {}: {}])", type.name, value(*type.element, depth - 1),
-                  decisions_.below(9), value(*type.element, depth - 1)}
-        .text;
-  if (is_literal)
-    return Phrase{"typed<{}>([{}, {}])", type.name, value(*type.element, depth - 1),
-                  value(*type.element, depth - 1)}
-        .text;
-  if (type.shape == Shape::kMap)
-    return Phrase{"map_of<{}>({})", type.element->name, value(*type.element, depth)}.text;
-  return Phrase{"list.of<{}>({})", type.element->name, array(world_.types.array(*type.element, 1), depth)}
-      .text;
-}
-
-// A list made of another one by a closure.
-std::string SourceExpressions::mapped(const SourceType& type, unsigned depth) {
-  const SourceType& from = *decisions_.pick(world_.types.primitives());
-  const std::string source = value(world_.types.list(from), depth);
-  const std::string parameter = world_.fresh("x");
-  ++place_.closures;
-  place_.variables.push_back({parameter, &from, VariableRole::kFixed, "", 0, place_.closures});
-  const std::string element = value(*type.element, depth);
-  place_.variables.pop_back();
-  --place_.closures;
-  if (decisions_.one_in(2)) {
-    return Phrase{"({}).map(fn(x: {}) => (x, x)).map<{}>(fn(({}, _)) => {})",
-                  source,
-                  from.name,
-                  type.element->name,
-                  parameter,
-                  element}
-        .text;
-  }
-  return Phrase{"({}).map<{}>(fn({}: {}) -> {} => {})",
-                source,
-                type.element->name,
-                parameter,
-                from.name,
-                type.element->name,
-                element}
-      .text;
 }
 
 std::string SourceExpressions::closure(const SourceType& type, unsigned depth) {

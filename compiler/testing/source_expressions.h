@@ -28,6 +28,8 @@ class SourceExpressions {
   std::vector<const SourceVariable*> readable(const std::function<bool(const SourceVariable&)>& fits) const;
   // A place of the type that can be assigned; empty if there is none.
   std::string assignable(const SourceType& type);
+  // A number or boolean, as text, of a list, a map or a text: what its methods say about it.
+  std::string question(unsigned depth);
   // A match of an enum with an arm for each case, which `arm` writes; on one line if that has no line ends.
   std::string match_cases(unsigned depth, const std::function<std::string()>& arm);
   // The body of a closure with one i64 parameter.
@@ -48,10 +50,12 @@ class SourceExpressions {
   std::string enum_value(const SourceType& type, unsigned depth);
   std::string case_pattern(const SourceType::Case& option, std::vector<SourceVariable>& variables);
   static std::string other_pattern(const SourceType::Case& option, std::vector<SourceVariable> variables);
+  std::string structure(const SourceType& type, unsigned depth);
   std::string construct(const SourceType& type, unsigned depth);
   std::string array(const SourceType& type, unsigned depth);
   std::string collection(const SourceType& type, unsigned depth);
   std::string mapped(const SourceType& type, unsigned depth);
+  std::string parts_of_text(unsigned depth);
   std::string closure(const SourceType& type, unsigned depth);
   std::string choice(const SourceType& type, unsigned depth);
   std::string match(const SourceType& type, unsigned depth);

@@ -73,7 +73,7 @@ void SourceStatements::statement() {
 }
 
 void SourceStatements::simple() {
-  switch (decisions_.below(is_free() ? 12 : 9)) {
+  switch (decisions_.below(is_free() ? 13 : 9)) {
     case 0:
     case 1:
     case 2: return declare();
@@ -83,6 +83,7 @@ void SourceStatements::simple() {
     case 9: return print();
     case 10: return call_method();
     case 11: return open_resource();
+    case 12: return change_collection();
     default: return assign();
   }
 }
@@ -148,8 +149,8 @@ void SourceStatements::assign() {
                          ? decisions_.pick({"+", "-", "*", "/"})
                          : decisions_.pick({"+", "-", "*", "&", "|", "^", "<<", ">>"});
     write(Phrase{"{} {}= {};", target, op, expressions_.value(type)});
-  } else if (type.shape == Shape::kStruct && decisions_.one_in(3)) {
-    write(Phrase{"{} += {};", target, expressions_.value(type)});
+  } else if (type.shape == Shape::kStruct && !type.is_tuple() && decisions_.one_in(3)) {
+    write(Phrase{"{} {}= {};", target, decisions_.pick({"+", "-"}), expressions_.value(type)});
   } else {
     write(Phrase{"{} = {};", target, expressions_.value(type)});
   }
@@ -241,6 +242,7 @@ void SourceStatements::visit() {
 }
 
 void SourceStatements::match_number() {
+  if (decisions_.one_in(6)) return match_tuple();
   if (is_free() && decisions_.one_in(2))
     return write(Phrase{"{}", expressions_.match_cases(2, [&] { return block() + "\n"; })});
   const SourceType& type = *decisions_.pick(world_.types.integers());
@@ -249,6 +251,19 @@ void SourceStatements::match_number() {
   if (decisions_.one_in(2)) arms += Phrase{"100..=120 => {}\n", block()}.text;
   if (decisions_.one_in(2)) arms += Phrase{"else => {}\n", block()}.text;
   write(Phrase{"match {} {{\n{}}}", expressions_.value(type, 2), arms});
+}
+
+// Both parts decide.
+void SourceStatements::match_tuple() {
+  const SourceType& first = world_.types.i64();
+  const SourceType& second = world_.types.boolean();
+  const std::string subject =
+      Phrase{"({}, {})", expressions_.value(first, 2), expressions_.value(second, 2)}.text;
+  const std::string name = world_.fresh("v");
+  std::string arms = Phrase{"(0 | 3, true) => {}\n", block()}.text;
+  const std::string body = block_with({name, &first, VariableRole::kFixed, "", 0, place_.closures});
+  arms += Phrase{"({}, false) if {} < 9 => {}\n", name, name, body}.text;
+  write(Phrase{"match {} {{\n{}(_, _) => {}\n}}", subject, arms, block()});
 }
 
 void SourceStatements::match_object() {
@@ -312,7 +327,8 @@ void SourceStatements::open_resource() {
 
 void SourceStatements::print() {
   const auto& types = world_.types;
-  switch (decisions_.below(5)) {
+  switch (decisions_.below(6)) {
+    case 4: return write(Phrase{"print({});", expressions_.question(2)});
     case 0: {
       const char* lines = decisions_.one_in(3) ? " + \"\"\"\n  a\n b\n \"\"\"" : "";
       return write(Phrase{"print({}{});", expressions_.value(types.text(), 2), lines});

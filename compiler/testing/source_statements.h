@@ -35,6 +35,7 @@ class SourceStatements {
   void count();
   void visit();
   void match_number();
+  void match_tuple();
   void match_object();
   void narrow();
   void attempt();
@@ -44,6 +45,9 @@ class SourceStatements {
   void print();
   void nested();
   void call_method();
+  void change_collection();
+  void change_list(const SourceVariable& list);
+  void change_map(const SourceVariable& map);
   void parallel();
 
   bool is_free() const { return !place_.in_kernel && !place_.is_pure; }

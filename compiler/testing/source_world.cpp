@@ -60,6 +60,15 @@ const SourceType& SourceTypes::map(const SourceType& value) {
   return derived(Shape::kMap, "Map<i64, " + value.name + ">", value, 0);
 }
 
+const SourceType& SourceTypes::tuple(const SourceType& first, const SourceType& second) {
+  std::string name = "(" + first.name + ", " + second.name + ")";
+  for (const SourceType& type : all_)
+    if (type.name == name) return type;
+  SourceType& type = declare(Shape::kStruct, std::move(name));
+  type.fields = {{"0", &first}, {"1", &second}};
+  return type;
+}
+
 const SourceType& SourceTypes::nullable(const SourceType& element) {
   return derived(Shape::kNullable, element.name + "?", element, 0);
 }
@@ -85,7 +94,7 @@ void SourceTypes::finish(const SourceType& declared) {
 const SourceType& SourceTypes::any(Decisions& decisions) {
   // The first class has no other to refer to.
   const SourceType& object = classes_.empty() ? text() : *decisions.pick(classes_);
-  switch (decisions.below(20)) {
+  switch (decisions.below(22)) {
     case 0: return text();
     case 1: return *decisions.pick(structs_);
     case 2: return object;
@@ -99,6 +108,9 @@ const SourceType& SourceTypes::any(Decisions& decisions) {
     case 10: return list(decisions.one_in(3) ? text() : *decisions.pick(plain_));
     case 11: return map(decisions.one_in(3) ? text() : *decisions.pick(plain_));
     case 12: return *decisions.pick(enums_);
+    case 13:
+      return tuple(*decisions.pick(primitives_), decisions.one_in(3) ? text() : *decisions.pick(plain_));
+    case 14: return list(tuple(*decisions.pick(primitives_), *decisions.pick(primitives_)));
     default: return *decisions.pick(primitives_);
   }
 }

@@ -16,7 +16,7 @@ enum class Shape : std::uint8_t {
   kInteger,
   kFloat,
   kText,
-  kStruct,
+  kStruct,  // and tuples
   kEnum,
   kClass,
   kArray,
@@ -45,6 +45,7 @@ struct SourceType {
   };
   std::vector<Case> cases;  // of an enum; the first has no values
 
+  bool is_tuple() const { return name.front() == '('; }  // a struct whose fields have numbers for names
   bool is_number() const { return shape == Shape::kInteger || shape == Shape::kFloat; }
   bool is_primitive() const { return is_number() || shape == Shape::kBool; }
   // A primitive, or a struct of such: a parallel loop may have variables of the type.
@@ -98,6 +99,7 @@ class SourceTypes {
   const SourceType& array(const SourceType& element, unsigned rank);
   const SourceType& list(const SourceType& element);
   const SourceType& map(const SourceType& value);
+  const SourceType& tuple(const SourceType& first, const SourceType& second);
   const SourceType& nullable(const SourceType& element);
   const SourceType& function(const SourceType& result);
   SourceType& declare(Shape shape, std::string name);
