@@ -244,9 +244,7 @@ def digit(kind, value, is_fast):
     """A number that says which bits a value has. The sign of zero is of no account in a loop with @fastmath."""
     if is_fast:
         value = f"({value} + 0.0)"
-    if kind == "f32":
-        return f"(math.bits_f32({value}) as i64)"
-    return f"(math.bits({value}) as i64)" if kind == "f64" else f"({value} as i64)"
+    return f"({random_blocks.bits(kind, value)} as i64)"
 
 
 class Program:
