@@ -204,16 +204,17 @@ bool str_next_word_fast(vm::NativeCall& call) {
 
 namespace {
 
-// Puts parts of text 0 into array `index`, from its first element on, until one of them ends.
+// Puts the parts of text 0 that begin at `from` or later, and before `end`, into array `index`, from its first element
+// on, as far as there are elements.
 template <typename Next>
-Status fill(vm::NativeCall& call, unsigned index, std::size_t from, Next next_part) {
+Status fill(vm::NativeCall& call, unsigned index, std::size_t from, std::size_t end, Next next_part) {
   gc::Array& parts = *array(call, index);
   DHPVM_TRY(check_elements(call, parts, 0, parts.length, Access::kWrite));
   const std::string_view all = text(call, 0);
   // The cost of an object, in bytes copied.
   constexpr std::size_t kObject = 32;
   Poller poller(call);
-  for (std::int64_t i = 0; i < parts.length; ++i) {
+  for (std::int64_t i = 0; i < parts.length && from < end; ++i) {
     DHPVM_ASSIGN(const Part part, next_part(from));
     DHPVM_ASSIGN(gc::String* const made, new_text(call, all.substr(from, part.to - from)));
     reinterpret_cast<gc::String**>(parts.data)[i] = made;
@@ -294,7 +295,9 @@ bool for_each_word(std::string_view near, Visit visit) {
 Status str_fill_parts(vm::NativeCall& call) {
   const std::string_view all = text(call, 0), separator = text(call, 1);
   if (separator.empty()) return empty_separator();
-  return fill(call, 2, 0, [&](std::size_t from) { return part_from(call, all, separator, from); });
+  // The last part may be empty, and then begins where the text ends.
+  return fill(call, 2, 0, all.size() + 1,
+              [&](std::size_t from) { return part_from(call, all, separator, from); });
 }
 
 bool str_fill_parts_fast(vm::NativeCall& call) {
@@ -320,7 +323,7 @@ bool str_fill_parts_fast(vm::NativeCall& call) {
 
 Status str_fill_lines(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
-  return fill(call, 1, 0, [&](std::size_t from) { return line_from(call, all, from); });
+  return fill(call, 1, 0, all.size(), [&](std::size_t from) { return line_from(call, all, from); });
 }
 
 bool str_fill_lines_fast(vm::NativeCall& call) {
@@ -364,7 +367,7 @@ Status str_fill_words(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
   Poller poller(call);
   DHPVM_ASSIGN(const std::size_t first, next_space(poller, all, 0, false));
-  return fill(call, 1, first, [&](std::size_t from) { return word_from(call, all, from); });
+  return fill(call, 1, first, all.size(), [&](std::size_t from) { return word_from(call, all, from); });
 }
 
 bool str_fill_words_fast(vm::NativeCall& call) {
