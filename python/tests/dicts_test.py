@@ -135,6 +135,13 @@ class Dictionaries(support.Comparisons):
             self.compare(with_defaults, n)
         self.compare(of_nothing_else, 3)
 
+    def test_with_and_without_a_default(self):
+        def f(k):
+            d = {1: 2, 3: 4}
+            return d.pop(1), d.pop(k, 9), d.setdefault(3, 5), d.setdefault(5, 6), len(d)
+
+        self.compare(f, 7)
+
     def test_errors(self):
         def in_prange(x):
             d = {}
