@@ -116,6 +116,64 @@ def chosen_elements(image, table):
         np.average(table), np.average(table, weights=table), np.diagflat(table[:2]), np.vstack([table, table]).T.copy()
 
 
+def changed_items(x):
+    found, pairs = [1.0, x, x * 2], [(1, 2), (3, 4)]
+    for i, y in enumerate(found):
+        found[i] = y * 10
+        if i + 1 < len(found):
+            found[i + 1] += 1
+    for i, (a, b) in enumerate(pairs):
+        pairs[1] = (a + 100, b + i)
+    return np.array(found), np.array(pairs)
+
+
+def another_list(n):
+    found = [n, 2]
+    s = 0
+    for x in found:
+        s += x
+        found = [7, 8, s]
+    return s, len(found)
+
+
+def numbers_of_both(x):
+    found, pairs = [0.0], [(0, 0.0)]
+    for i in range(len(x)):
+        found.append(x[i])
+        pairs.append((i, x[i]))
+    found[0] = 2.5
+    return np.array(found), np.array(pairs)
+
+
+def grown(n):
+    found = [n]
+    for x in found:
+        if x > 0:
+            found.append(x - 1)
+    return len(found)
+
+
+def shrunk(n):
+    found = [(n, 1), (n, 2)]
+    for i, (a, b) in enumerate(found):
+        found.pop()
+    return len(found)
+
+
+def passed_on(n, x):
+    if n > 5:
+        return results(n, x)
+    return results(n + 1, x)
+
+
+def results(n, x):
+    return n, (x, n * x)
+
+
+def histogram(x):
+    return np.histogram(x, 2)
+
+
 class Tuples(support.Comparisons):
     def test_variables(self):
         self.compare(collatz, 30)
@@ -135,6 +193,19 @@ class Tuples(support.Comparisons):
         for n in (0, 6):
             self.compare(stack, n)
         self.compare(pairs, 10)
+
+    def test_lists_that_loops_run_over(self):
+        self.compare(changed_items, 2.5)
+        self.compare(another_list, 3)
+        self.compare(numbers_of_both, np.array([0.5, 1.5]))
+        for function in (grown, shrunk):
+            with self.subTest(function.__name__), self.assertRaisesRegex(
+                    dhpvm.TranslationError, r"while k < len\(found\), with found\[k\]"):
+                dhpvm.jit(function)(3)
+
+    def test_results_of_calls(self):
+        self.compare(passed_on, 3, 0.5)
+        self.compare(histogram, np.array([1.0, 2.0, 2.5]))
 
     def test_values_of_conditions(self):
         for numbers in ((0, 3, 2), (2, 0, 0), (1.5, 0.0, 4.0), (0.0, -0.0, 0.0), (False, True, False)):

@@ -13,10 +13,11 @@ from .values import Value
 
 class Items:
     """The number of turns of a loop, and its variables in each. `stores` are targets, functions that
-    give their values for the number of the turn, and the nodes that these come from. `is_known`: whether types are."""
+    give their values for the number of the turn, and the nodes that these come from. `is_known`: whether types are.
+    `body` are the loop's statements."""
 
-    def __init__(self, statements):
-        self.statements = statements
+    def __init__(self, statements, body):
+        self.statements, self._body = statements, body
         self.sizes, self.stores, self.is_known = [], [], True
 
     @property
@@ -71,7 +72,7 @@ class Items:
     def _indices(self, target, sizes):
         """The target takes the indices of an array with these sizes, in their order."""
         self.sizes.append(f"({' * '.join(sizes)})")
-        names = "i, j, k"[:3 * len(sizes) - 2]
+        names = "i, j, k"[:max(2, 3 * len(sizes) - 2)]
         targets = self._targets(target, len(sizes), f"{len(sizes)} indices come at a time: for {names} in ..")
         for position, each in enumerate(targets):
             self.stores.append((each, lambda turn, at=position: Value(_index(turn, sizes, at), INT), each))
@@ -155,8 +156,8 @@ class Items:
             return
         for value in values:
             if not isinstance(value.type, Scalar):
-                self._fail(iterated, f"a loop over a tuple runs over numbers here, and this has {value.type}: write "
-                                     "what it does for each")
+                self._fail(iterated, f"a loop over a tuple runs over numbers here, and this has {value.type}: give each "
+                                     "item a variable, for i, j in ..")
         self.sizes.append(str(len(values)))
         self.stores.append((target, self._number_of_turn(iterated, values), target))
 
@@ -176,22 +177,29 @@ class Items:
         return lambda turn: Value(views.at(array, (turn,)).text, kind)
 
     def _list(self, target, iterated, value):
-        """All numbers that are in a list when the loop begins."""
+        """All items that are in a list when the loop begins."""
         if value.type.element == UNKNOWN:
             self.is_known = False
             return
         if isinstance(value.type.element, Tuple):
             self._tuples(target, iterated, value)
             return
-        array = self.statements.held(iterated, lists.as_array(value))
-        self.sizes.append(views.sizes(array)[0])
-        self.stores.append((target, lambda turn: Value(views.at(array, (turn,)).text, value.type.element), iterated))
+        name = self._list_items(iterated, value)
+        self.stores.append((target, lambda turn: Value(f"{name}[{turn}]", value.type.element), iterated))
+
+    def _list_items(self, iterated, value):
+        """The text of what has the items: a copy, or the list itself where the loop assigns some."""
+        change = lists.change_in(self._body, iterated)
+        if isinstance(change, ast.Call):
+            self._fail(change, f"this changes the size of the list that the loop runs over: write while k < "
+                               f"len({iterated.id}), with {iterated.id}[k]")
+        name, is_copy = self.statements.temporary(), change is None
+        self.statements.emit(f"let {name} = {value.text}{'.to_array()' * is_copy};", iterated)
+        self.sizes.append(f"{name}.len{'()' * (not is_copy)}")
+        return name
 
     def _tuples(self, target, iterated, value):
-        """All tuples that are in a list when the loop begins."""
-        kind, name = value.type.element, self.statements.temporary()
-        self.statements.emit(f"let {name} = {value.text}.to_array();", iterated)
-        self.sizes.append(f"{name}.len")
+        kind, name = value.type.element, self._list_items(iterated, value)
         if isinstance(target, ast.Name):
             self.stores.append((target, lambda turn: lists.of_tuple(f"{name}[{turn}]", kind), iterated))
             return

@@ -90,6 +90,22 @@ def length(value):
     return Value(f"{value.text}.len()", INT)
 
 
+def change_in(statements, node):
+    """What changes the list of this name in statements: a call that changes its size, else an item that is assigned;
+    None if nothing does."""
+    items = None
+    for each in (inner for statement in statements for inner in ast.walk(statement)):
+        place = each.func if isinstance(each, ast.Call) else each
+        if not isinstance(place, (ast.Attribute, ast.Subscript)) or not isinstance(node, ast.Name) or \
+                getattr(place.value, "id", None) != node.id:
+            continue
+        if isinstance(each, ast.Call) and place is not each and getattr(place, "attr", "") in _RESIZING:
+            return each
+        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
+            items = each
+    return items
+
+
 def item(expressions, node, value):
     """found[i]; constants below 0 count from the end."""
     if isinstance(node.slice, ast.Slice):
@@ -139,6 +155,7 @@ def rows(expressions, value):
                  f"({value.text})", result)
 
 
+_RESIZING = ("append", "pop", "clear")
 _ROWS = """fn {0}(found: List<{1}>) -> {2} {{
     let r = {2}(found.len(), {3});
     for i in 0..found.len() {{ {4} }}

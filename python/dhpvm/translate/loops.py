@@ -154,7 +154,7 @@ class Loops:
         self.scope.leave()
 
     def _over_items(self, node):
-        items = Items(self)
+        items = Items(self, node.body)
         items.add(node.target, node.iter)
         if not items.is_known:
             return

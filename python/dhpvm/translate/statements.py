@@ -142,6 +142,8 @@ class Statements(Assignments, Loops):
         else:
             value = self.expressions.value(node.value)
             value = self._given(node.value, value) or value
+            if isinstance(value.type, Tuple) and not value.items:
+                value = tuple_of(self._results(value, node))
             if value.items:
                 self._return_several(node, [node.value] * len(value.items), value.items)
             elif value.type != UNKNOWN:

@@ -240,7 +240,8 @@ def _join_keys(a, b):
 
 
 def _join_lists(a, b):
-    """Numbers of Python's own have one type in an array; others would change those that are there."""
+    """Numbers of Python's own have one type in an array, and those with the same bits do; others would change those that
+    are there."""
     element = _join_elements(a, b)
     return None if element is None else List(element)
 
@@ -251,8 +252,9 @@ def _join_elements(a, b):
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(_join_elements(x, y) for x, y in zip(a.items, b.items))
         return None if None in items else Tuple(items)
-    is_weak = all(isinstance(each, Scalar) and each.is_weak for each in (a, b))
-    return promote(a, b) if is_weak else None
+    if not isinstance(a, Scalar) or not isinstance(b, Scalar):
+        return None
+    return promote(a, b) if a.name == b.name or (a.is_weak and b.is_weak) else None
 
 
 def literal(value, name):
