@@ -24,6 +24,18 @@ def near(found, expected):
         found, expected, rtol=1e-5 if single else 1e-12, atol=0, equal_nan=True)
 
 
+def wide(x, y):
+    """NumPy computes these in a type in which sums and squares of narrow integers fit."""
+    return np.linalg.norm(x), np.linalg.norm(x, 1), np.linalg.norm(x, ord=2), np.linalg.norm(x, np.inf), \
+        np.average(x, weights=y), np.median(x), np.gradient(x), np.polyval(x, 2), np.polyval(x, 0.5), \
+        np.interp(x, np.sort(y), x), np.interp(x[0], np.sort(y), x), np.isclose(x, y), np.allclose(x, y), \
+        np.nanmin(x), np.nanmax(x), np.cov(x, y), np.corrcoef(x, y), np.histogram(x, 3)[1] * np.float32(1)
+
+
+def wide_of_rows(m):
+    return np.trace(m), np.linalg.norm(m), np.linalg.norm(m, axis=0), np.linalg.norm(m, axis=1), np.median(m), np.cov(m)
+
+
 def chosen(x, order):
     large = x[x > 2]
     return large, x[order], x[order[order > 1]] + x[-1], len(x[x == 0]), x[order].max(), large.sum()
@@ -218,6 +230,20 @@ class NumPy(support.Comparisons):
         self.compare(lists, 1.0, np.float32(0.5))
         self.compare(pairs, np.arange(12.0).reshape(6, 2) - 5, fit=near)
 
+    def test_narrow_integers(self):
+        for x, y in (([100, 120, -128, 127, 90, -100], [-128, 127, 0, 5, 100, 99]),
+                     ([200, 255, 0, 127, 90, 250], [0, 255, 17, 5, 100, 99])):
+            kind = np.int8 if min(x) < 0 else np.uint8
+            for x, y in ((np.array(x, kind), np.array(y, kind)), (np.array(x, np.float32), np.array(y, np.float32))):
+                self.compare(wide, x, y, fit=near)
+                self.compare(wide_of_rows, np.stack((x[:3], y[:3], x[3:])), fit=near)
+        self.compare(trace, np.array([[np.inf, 1.0], [2.0, 3.0]]))
+        self.compare(extremes, np.array([2**53 + 1, 5]))
+        for function, text in ((of_order, "leave out ord"), (weighed_rows, "an array of the same shape")):
+            with self.assertRaisesRegex(dhpvm.TranslationError, text):
+                dhpvm.jit(function)(np.ones((2, 2)))
+        self.assertRaises(TypeError, dhpvm.jit(weighed), np.ones(3), np.ones(2))
+
     def test_what_does_not_fit(self):
         x, m = np.arange(6.0), np.ones((3, 3, 3))
         self.assertRaises(IndexError, dhpvm.jit(places_of), x, np.array([6]))
@@ -238,6 +264,26 @@ class NumPy(support.Comparisons):
             with self.subTest(function.__name__), self.assertRaisesRegex(
                     dhpvm.TranslationError, f"^{re.escape(__file__)}:.*{text}"):
                 dhpvm.jit(function)(*arguments)
+
+
+def trace(m):
+    return np.trace(m)
+
+
+def extremes(x):
+    return np.nanmin(x), np.nanmax(x)
+
+
+def of_order(m):
+    return np.linalg.norm(m, 1)
+
+
+def weighed_rows(m):
+    return np.average(m, weights=m[0])
+
+
+def weighed(x, y):
+    return np.average(x, weights=y)
 
 
 def places_of(x, order):

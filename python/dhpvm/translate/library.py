@@ -26,7 +26,7 @@ from .number_functions import (allclose, argsort, array_equal, average, bincount
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, histogram,
                                histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval, round_to, sinc,
                                solve)
-from .types import UNKNOWN, Array, Scalar, Tuple
+from .types import NONE, UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
@@ -144,9 +144,21 @@ def of_call(expressions, node, function):
         own = histogram_of_edges
     if not rank:
         return call(expressions, node, own, nodes, values)
-    if own in (tril, triu, trace, fliplr) and isinstance(values[0].type, Array) and values[0].type.rank == 1:
-        expressions.fail(node, f"{own.__name__} is for arrays of 2 dimensions")
+    _check_ranks(expressions, node, own, [value.type for value in values])
     return _checked(expressions, node, own.__name__, values[0], rank) or call(expressions, node, own, nodes, values)
+
+
+def _check_ranks(expressions, node, own, kinds):
+    """Raises where there is nothing for arrays of these dimensions."""
+    if not isinstance(kinds[0], Array):
+        return
+    if own in (tril, triu, trace, fliplr) and kinds[0].rank == 1:
+        expressions.fail(node, f"{own.__name__} is for arrays of 2 dimensions")
+    if own is norm and kinds[0].rank > 1 and kinds[1] != NONE:
+        expressions.fail(node, "the norm of a matrix, of its rows or columns is a root of a sum of squares here: leave "
+                               "out ord")
+    if own is average and kinds[1] not in (NONE, UNKNOWN) and getattr(kinds[1], "rank", 0) != kinds[0].rank:
+        expressions.fail(node, "the weights of an average are an array of the same shape here")
 
 
 def _is_swap(function, node):

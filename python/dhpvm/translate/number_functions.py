@@ -42,8 +42,10 @@ def var(a, axis=None, ddof=0):
 def average(a, weights=None):
     if weights is None:
         return a.mean()
-    else:
-        return (a * weights).sum() / weights.sum()
+    elif a.ndim == weights.ndim:
+        if a.shape != weights.shape:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        return (a * 1.0 * weights).sum() / weights.sum()
 
 
 def std(a, axis=None, ddof=0):
@@ -54,22 +56,31 @@ def ptp(a):
     return a.max() - a.min()
 
 
-def norm(a, axis=None):
-    if axis is None:
-        return np.sqrt((a * a).sum())
-    else:
+def norm(a, ord=None, axis=None):
+    if axis is not None and a.ndim == 2:
         assert -2 <= axis and axis < 2, "the array has two dimensions"
         if axis == 0 or axis == -2:
-            return np.sqrt((a * a).sum(axis=0))
-        return np.sqrt((a * a).sum(axis=1))
+            return np.sqrt((a * 1.0 * a).sum(axis=0))
+        return np.sqrt((a * 1.0 * a).sum(axis=1))
+    elif ord is None:
+        return np.sqrt((a * 1.0 * a).sum())
+    else:
+        if ord == np.inf:
+            return np.abs(a * 1.0).max()
+        assert ord == 1 or ord == 2, "norms of order 1, 2 and inf can be compiled"
+        return np.abs(a * 1.0).sum() if ord == 1 else np.sqrt((a * 1.0 * a).sum())
 
 
 def nanmin(a):
+    if a.dtype != np.float64 and a.dtype != np.float32:
+        return a.min()
     s = np.where(np.isnan(a), np.inf, a).min()
     return s if s != np.inf or (a == np.inf).any() else np.nan
 
 
 def nanmax(a):
+    if a.dtype != np.float64 and a.dtype != np.float32:
+        return a.max()
     s = np.where(np.isnan(a), -np.inf, a).max()
     return s if s != -np.inf or (a == -np.inf).any() else np.nan
 
@@ -94,7 +105,7 @@ def allclose(a, b, rtol=1e-05, atol=1e-08):
 
 
 def isclose_all(a, b, rtol, atol):
-    return (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
+    return (np.abs(a - b * 1.0) <= atol + rtol * np.abs(b * 1.0)) & np.isfinite(b) | (a == b)
 
 
 def cumprod(a):
@@ -223,7 +234,7 @@ def median_of_all(a):
     assert n > 0, "median of an array without elements"
     if s[n - 1] != s[n - 1]:
         return s[n - 1] / 1
-    return (s[(n - 1) // 2] + s[n // 2]) / 2
+    return (s[(n - 1) // 2] / 1 + s[n // 2] / 1) / 2
 
 
 def quantile(a, q):
@@ -259,11 +270,11 @@ def percentiles(a, q):
 def interp_one(x, xp, fp):
     n = len(xp)
     if x != x:
-        return x
+        return np.float64(x)
     if x >= xp[n - 1]:
-        return fp[n - 1] / 1
+        return np.float64(fp[n - 1])
     if x < xp[0]:
-        return fp[0] / 1
+        return np.float64(fp[0])
     low, high = 0, n - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -271,8 +282,9 @@ def interp_one(x, xp, fp):
             low = middle
         else:
             high = middle
-    slope = (fp[low + 1] - fp[low]) / (xp[low + 1] - xp[low])
-    return slope * (x - xp[low]) + fp[low]
+    begin, width = np.float64(xp[low]), np.float64(xp[low + 1]) - np.float64(xp[low])
+    slope = (np.float64(fp[low + 1]) - np.float64(fp[low])) / width
+    return slope * (np.float64(x) - begin) + np.float64(fp[low])
 
 
 def interp(x, xp, fp):
@@ -372,7 +384,7 @@ def logical_not(x):
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08):
-    return (abs(a - b) <= atol + rtol * abs(b) and np.isfinite(b)) or a == b
+    return (abs(a - b * 1.0) <= atol + rtol * abs(b * 1.0) and np.isfinite(b)) or a == b
 
 
 def math_isclose(a, b, rel_tol=1e-09, abs_tol=0.0):

@@ -46,9 +46,9 @@ def gradient(f, h=1.0):
     assert n > 1, "a gradient is for arrays of two elements or more"
     r = np.empty(n, (f[:0] / 1).dtype)
     for i in prange(1, n - 1):
-        r[i] = (f[i + 1] - f[i - 1]) / (2.0 * h)
-    r[0] = (f[1] - f[0]) / h
-    r[n - 1] = (f[n - 1] - f[n - 2]) / h
+        r[i] = (f[i + 1] / 1 - f[i - 1] / 1) / (2.0 * h)
+    r[0] = (f[1] / 1 - f[0] / 1) / h
+    r[n - 1] = (f[n - 1] / 1 - f[n - 2] / 1) / h
     return r
 
 
@@ -118,10 +118,11 @@ def histogram(a, bins=10, range=None):
         "a histogram has bins, and a range that is finite"
     if first == last:
         first, last = first - 0.5, last + 0.5
-    edges = np.linspace(first, last, bins + 1)
+    elements = ravel(a)
+    edges = np.linspace(first, last, bins + 1).astype((elements[:0] / 1).dtype)
     counts = np.zeros(bins, np.int64)
     scale = last - first
-    for x in ravel(a):
+    for x in elements:
         if x >= first and x <= last:
             k = min(int((x - first) / scale * bins), bins - 1)
             if x < edges[k]:
@@ -156,17 +157,20 @@ def cov(m, y=None):
             m.ndim == 1 and y.ndim == 1 and len(m) == len(y)
         ), "two samples are arrays of one dimension and one size here"
         c = np.empty((2, 2))
-        dx, dy = m - m.mean(), y - y.mean()
+        p, q = m.astype(np.float64), y.astype(np.float64)
+        dx, dy = p - p.mean(), q - q.mean()
         c[0, 0] = (dx * dx).sum() / (len(m) - 1)
         c[1, 1] = (dy * dy).sum() / (len(m) - 1)
         c[0, 1] = c[1, 0] = (dx * dy).sum() / (len(m) - 1)
         return c
     elif m.ndim == 2:
-        d = m - m.mean(axis=1)[:, None]
+        rows = m.astype(np.float64)
+        d = rows - rows.mean(axis=1)[:, None]
         e = d / (m.shape[1] - 1)
         return d @ e.T
     else:
-        return ((m - m.mean()) ** 2).sum() / (len(m) - 1)
+        sample = m.astype(np.float64)
+        return ((sample - sample.mean()) ** 2).sum() / (len(m) - 1)
 
 
 def corrcoef(x, y=None):
@@ -188,9 +192,11 @@ def polyval(p, x):
             r[i] = s
         return r
     else:
-        t = 0 * x + p[0]
+        # As an array without dimensions: not one of Python's own numbers any more.
+        y = np.int64(x) if isinstance(x, builtins.int) else np.float64(x) if isinstance(x, float) else x
+        t = 0 * y + p[0]
         for k in range(1, len(p)):
-            t = t * x + p[k]
+            t = t * y + p[k]
         return t
 
 
