@@ -187,7 +187,8 @@ def _with_default(expressions, node, dictionary):
     if text is None or UNKNOWN in (kind.value, otherwise.type):
         return otherwise
     _helper(expressions, "dict_item", _ITEM, kind)
-    own = _helper(expressions, *(("dict_pop_or", _POP_OR) if name == "pop" else ("dict_set_default", _SET_DEFAULT)), kind)
+    helper = ("dict_pop_or", _POP_OR) if name == "pop" else ("dict_set_default", _SET_DEFAULT)
+    own = _helper(expressions, *helper, kind)
     return Value(f"{own}({dictionary.text}, {text}, {otherwise.as_type(kind.value)})", kind.value)
 
 

@@ -156,8 +156,8 @@ class Items:
             return
         for value in values:
             if not isinstance(value.type, Scalar):
-                self._fail(iterated, f"a loop over a tuple runs over numbers here, and this has {value.type}: give each "
-                                     "item a variable, for i, j in ..")
+                self._fail(iterated, f"a loop over a tuple runs over numbers here, and this has {value.type}: give "
+                                     "each item a variable, for i, j in ..")
         self.sizes.append(str(len(values)))
         self.stores.append((target, self._number_of_turn(iterated, values), target))
 

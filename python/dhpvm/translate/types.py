@@ -240,8 +240,8 @@ def _join_keys(a, b):
 
 
 def _join_lists(a, b):
-    """Numbers of Python's own have one type in an array, and those with the same bits do; others would change those that
-    are there."""
+    """Numbers of Python's own have one type in an array, and so have those with the same bits; others would change
+    those that are there."""
     element = _join_elements(a, b)
     return None if element is None else List(element)
 
