@@ -166,7 +166,9 @@ class IndexNarrower {
         (sum->getOpcode() == Instruction::Add ||
          (sum->getOpcode() == Instruction::Or && llvm::cast<llvm::PossiblyDisjointInst>(sum)->isDisjoint()));
     if (const auto* const stated = llvm::dyn_cast<ConstantInt>(index)) {
-      found.position += stated->getSExtValue();
+      // Wraps around, as the sum does.
+      found.position = static_cast<std::int64_t>(static_cast<std::uint64_t>(found.position) +
+                                                 static_cast<std::uint64_t>(stated->getSExtValue()));
     } else if (is_sum) {
       add_terms(sum->getOperand(0), found);
       add_terms(sum->getOperand(1), found);
