@@ -2,10 +2,21 @@
 #include "offload/schedule/pipeline/copy_transfers.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
 namespace dhpvm::offload {
+namespace {
+
+// One stage by one: where one has failed, another may still be at work.
+std::array<Positions, kStages> by_stage(const Positions& positions) {
+  std::array<Positions, kStages> parts;
+  for (unsigned stage = 0; stage < kStages; ++stage) parts[stage].at[stage] = positions.at[stage];
+  return parts;
+}
+
+}  // namespace
 
 // Fetches the parts of `bytes` that the host lacks from the devices that have them.
 Status CopyTransfers::request(const Interval& bytes) {
@@ -32,13 +43,10 @@ Status CopyTransfers::request(const Interval& bytes) {
   return lacking.empty() ? Status() : contents_.lost();
 }
 
-// Fails only when the waiting is interrupted: a device that has failed reads and writes nothing. One
-// stage by one: where one has failed, another may still be at work.
+// Fails only when the waiting is interrupted: a device that has failed reads and writes nothing.
 Status CopyTransfers::wait_for(const DeviceCopy& copy, const Positions& positions) {
-  for (const Stage stage : {Stage::kUpload, Stage::kLaunch, Stage::kDownload}) {
-    Positions of_stage;
-    of_stage[stage] = positions[stage];
-    if (Status status = copy.device->wait(of_stage); !status.ok() && !copy.device->failure()) return status;
+  for (const Positions& part : by_stage(positions)) {
+    if (Status status = copy.device->wait(part); !status.ok() && !copy.device->failure()) return status;
   }
   return {};
 }
@@ -49,7 +57,9 @@ bool CopyTransfers::is_quiet() {
   const std::uint64_t uses = contents_.uses();
   if (quiet_at_ == uses) return true;
   const bool is_quiet = std::ranges::none_of(contents_.entries(), [](const DeviceCopy& copy) {
-    return copy.device->fate_of(copy.uses_of_host()) == Fate::kUnderWay;
+    return std::ranges::any_of(by_stage(copy.uses_of_host()), [&](const Positions& part) {
+      return copy.device->fate_of(part) == Fate::kUnderWay;
+    });
   });
   if (is_quiet) quiet_at_ = uses;
   return is_quiet;
