@@ -266,7 +266,7 @@ void RemoteLink::on_closed(const Error& reason) {
 void RemoteLink::on_bulk_closed(const Error& reason) {
   bulk_open_ = false;
   if (!frames_open_) return lose(reason);
-  transport_.post_at(Clock::now() + kLastWords, [self = shared_from_this(), reason] { self->lose(reason); });
+  on_progress_thread_after(kLastWords, [this, reason] { lose(reason); });
 }
 
 // Once both lanes are closed, nothing accesses the memory of operations any more.
