@@ -68,7 +68,7 @@ typedef struct dhpvm_array {
   dhpvm_kind kind;
   dhpvm_access access;               /* whether the program may write elements */
   uint32_t rank;                     /* 1 to 3 */
-  uint32_t lanes;                    /* numbers in an element; 0 or 1: it is a number */
+  uint32_t lanes;                    /* since version 4: numbers in an element; 0 or 1: it is a number */
   int64_t sizes[DHPVM_MAXIMUM_RANK]; /* outermost first */
   /* From an element to its neighbour in each dimension, in bytes, and may be negative. All zero: dense, row-major. */
   int64_t strides[DHPVM_MAXIMUM_RANK];
