@@ -40,7 +40,7 @@ INTERNAL = {
               "NativeEncoded", "decode_by_library", "decode_portable", "error_of", "format_named"},
     "io": {"open_native", "close_native"} | {f"file_{name}" for name in "read read_line write write_text flush seek position size".split()},
     "json": {"max_depth", "read_number", "read_floats", "read_ints", "count_commas", "first_wrong", "same_elements", "Number",
-             "Elements", "Field", "Parser", "Writer", "Json.unexpected", "Json.described", "JsonObject.find", "JsonObject.take",
+             "Elements", "Field", "Parser", "Writer", "Json.unexpected", "Json.described", "JsonObject.find", "JsonObject.has_repeated", "JsonObject.unrepeated",
              "JsonObject.resize", "JsonObject.described"},
     "lazy": {"Elements", "Numbers", "Filtered", "Mapped", "Taken", "Skipped", "TakenWhile", "Enumerated", "Paired"},
     "linalg": {"check_product", "check_square", "check_vectors", "not_converged", "scale_all", "scale_of"}
@@ -66,7 +66,7 @@ INTERNAL = {
     "stats": {"JointMoments", "Moments", "divisor", "edge_of", "joint_moments", "moments", "pairs",
               "rough_mean", "select", "some", "without_nan"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow",
-            "Part", "first_word"}
+            "Part", "first_word", "count_words", "fill_parts", "fill_lines", "fill_words"}
     | {f"{way}_{what}" for way in ("iterate", "next") for what in "split part lines line words word".split()}
     | {"TextParts", "NextTextPart", "TextLines", "NextTextLine", "TextWords", "NextTextWord"},
     "test": {"Check.failures", "Check.says", "Test", "Tests.tests"},

@@ -137,10 +137,10 @@ class Mutants(PtxTest):
         self.saxpy("@%p1 bra \t$L__BB0_3;", "", code=3, error=r"thread \(5\d, 0, 0\) .* accesses 4 bytes at .* of a block of")
 
     def test_a_bounds_check_that_is_off_by_one(self):
-        self.saxpy("setp.ge.u64", "setp.gt.u64", code=3, error=r"thread \(50, 0, 0\) .* 200 bytes behind the begin")
+        self.saxpy("setp.ge.u32", "setp.gt.u32", code=3, error=r"thread \(50, 0, 0\) .* 200 bytes behind the begin")
 
     def test_a_wrong_stride(self):
-        self.saxpy("shl.b64 \t%rd22, %rd18, 2", "shl.b64 \t%rd22, %rd18, 1", code=3, error="multiple of 4|race")
+        self.saxpy("mul.wide.s32 \t%rd3, %r13, 4", "mul.wide.s32 \t%rd3, %r13, 2", code=3, error="multiple of 4|race")
 
     def test_a_wrong_rounding(self):
         self.assertNotEqual(self.rests("mul.rn.f32", "mul.rz.f32"), [0] * self.COUNT)
@@ -153,7 +153,7 @@ class Mutants(PtxTest):
         self.saxpy(y=f"f32[{self.COUNT}]", code=3, error="reads 4 bytes at offset 0 .*, which nobody has written")
 
     def test_a_loop_that_goes_on_too_long(self):
-        text = SAXPY.read_text().replace("setp.lt.u64 \t%p2, %rd21, %rd1", "setp.ge.u64 \t%p2, %rd22, 0")
+        text = SAXPY.read_text().replace("setp.lt.u32 \t%p2, %r14, %r3", "setp.ge.u32 \t%p2, %r14, 0")
         self.expect(3, "-", "-e", "dhpvm_kernel", "-b", "1", "-a", "u64:0", "-a", "u64:1", "-a", "u64:0", "-a", "f32[1]:0",
                     "-a", "f32[1]:0", text=text, error="accesses 4 bytes")
 
