@@ -157,7 +157,7 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   known.history.executed(context.fuel_limited ? LoopHistory::Fuel::kLimited : LoopHistory::Fuel::kUnlimited);
   // The count of fuel is exact only in the interpreter, and where no thread can watch the clock, the interpreter does.
   if (context.fuel_limited || !watch_deadline(context)) {
-    if (devices_ != nullptr) {
+    if (devices_ != nullptr && count != 0 && !devices_->stays_on_host(*kernel.record, number_of(kernel), 0)) {
       constexpr std::string_view kReason = "only the interpreter can count fuel, or watch the deadline";
       if (auto refused = devices_->refuse_host(known.position, kReason)) {
         raise(context, std::move(*refused));

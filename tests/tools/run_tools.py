@@ -271,6 +271,10 @@ class CommandLine(ToolTest):
         self.expect(0, "dhpvm-run", unable, "loop.dhp", out="217\n", error="loop.dhp:3 runs on the host")
         self.expect(4, "dhpvm-run", "--require-device", "--device=cuda:99", "loop.dhp", out="", error="cuda:99")
         self.expect(4, "dhpvm-run", "--require-device", "--device=sim", "--fuel=1000000", "loop.dhp", error="fuel")
+        self.write("kept.dhp", 'fn main() {\n    let x = [i64](8);\n    @device("host") parallel for i in 0..8 { x[i] = i; }\n'
+                   "    parallel for i in 0..x[0] { x[i] = 7; }\n    print(x[5]);\n}\n")
+        for fuel in ((), ("--fuel=1000000",)):
+            self.expect(0, "dhpvm-run", "--require-device", "--device=sim", *fuel, "kept.dhp", out="5\n")
         for wrong in ((), ("--device=host",), ("--device=host,sim",), ("--device=sim", "--check-races")):
             self.expect(2, "dhpvm-run", "--require-device", *wrong, "loop.dhp", error="require")
 
