@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string_view>
+#include <typeinfo>
 
 #include "python/core/errors.h"
 #include "python/core/machine.h"
@@ -94,7 +95,11 @@ void set_all(const nb::dict& options, std::initializer_list<Member> members) {
       if (name == member.name) found = &member;
     }
     if (found == nullptr) throw nb::key_error(name.c_str());
-    found->set(value);
+    try {
+      found->set(value);
+    } catch (const std::bad_cast&) {
+      throw nb::type_error(("the option '" + name + "' cannot be " + nb::repr(value).c_str()).c_str());
+    }
   }
 }
 

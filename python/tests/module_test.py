@@ -333,6 +333,11 @@ class Running(unittest.TestCase):
         self.assertEqual(engine.workers(), [])
 
 
+    def test_options_of_other_types(self):
+        for name, value in (("jit_wait", 2), ("heap", "much"), ("device", 3), ("require_device", "yes")):
+            with self.assertRaisesRegex(TypeError, f"the option '{name}' cannot be {value!r}"):
+                dhpvm.compile("fn f() {}", **{name: value}).f()
+
     def test_a_required_device(self):
         source = "fn f(a: [i64]) { parallel for i in 0..a.len { a[i] = i; } }"
         a = np.zeros(100, dtype=np.int64)
