@@ -38,7 +38,8 @@ class CastQuickener {
       : cast_(cast), from_(*cast.getArgOperand(0)), b_(&cast), to_(cast.getType()->getScalarType()) {}
 
   void run() {
-    Value* const quick = cast_.getType()->isVectorTy() ? convert_lanes() : convert(&from_);
+    // Inactive lanes may hold poison, on which no branch may depend.
+    Value* const quick = b_.CreateFreeze(cast_.getType()->isVectorTy() ? convert_lanes() : convert(&from_));
     Value* const least =
         llvm::ConstantInt::get(cast_.getType(), llvm::APInt::getSignedMinValue(to_->getScalarSizeInBits()));
     Value* is_suspect = b_.CreateICmpEQ(quick, least);
