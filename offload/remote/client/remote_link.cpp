@@ -396,7 +396,7 @@ Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id,
 
 void RemoteLink::on_frame(ConstBytes frame) {
   auto records = wire::read_from_worker(frame);
-  Status status = records.ok() ? Status() : Status(std::move(records).error());
+  Status status = records.ok() ? Status() : Status(records.error());
   for (std::size_t n = 0; status.ok() && n < records->size(); ++n)
     status = std::visit([this](auto& value) { return handle(value); }, (*records)[n]);
   if (!status.ok()) frames_->close(std::move(status).error());
