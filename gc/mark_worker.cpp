@@ -10,7 +10,7 @@ namespace {
 // 16 MiB. More arrays wait only in chains of arrays; what they refer to then goes to the stack at once.
 constexpr std::size_t kMostRests = std::size_t{1} << 20;
 
-// What lies at most so many bytes away is in the cache, or on its way there already.
+// An object at most so many bytes away is in the cache, or on its way there already.
 constexpr std::uintptr_t kNear = 256;
 constexpr std::uintptr_t kAhead = 512;
 
@@ -165,7 +165,7 @@ bool MarkWorker::drain(std::size_t steps) {
       }
       object = trace_onto(stack, object);
       if (object == nullptr) break;
-      // What was built in this order goes on in it.
+      // A structure that was built in this order goes on in it.
       __builtin_prefetch(reinterpret_cast<const std::byte*>(object) + kAhead, 1);
       if (--steps == 0) [[unlikely]] {
         stack.push_again(object);

@@ -135,7 +135,7 @@ class Judges:
         if not hasattr(self.local, "runners"):
             self.local.runners = {}
         if executor.name not in self.local.runners:
-            # What one executor has compiled, others find in the cache.
+            # Other executors find in the cache the code that one has compiled.
             environment = {**os.environ, "XDG_CACHE_HOME": self.cache.name}
             self.local.runners[executor.name] = ManyRunner(executor, self.words, environment)
             self.runners.append(self.local.runners[executor.name])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels know of an iteration that has trapped.
+// The notes that kernels keep about an iteration that has trapped.
 #pragma once
 
 namespace llvm {

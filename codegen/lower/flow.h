@@ -58,7 +58,7 @@ struct InnerLoop {
   std::uint16_t counter = 0;  // registers
   std::uint16_t bound = 0;
   bool wide = false;  // 64 bits
-  // Of a function, and contains blocks that are rare. What follows is said of the others.
+  // The loop is a function's and contains rare blocks. All fields below describe its other blocks.
   bool has_rare_blocks = false;
   // Nothing in it changes the handle of an array, not even by a collection.
   bool keeps_handles = false;

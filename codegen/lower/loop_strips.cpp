@@ -411,8 +411,8 @@ bool LoopStrips::is_careful_only(std::uint32_t block) const {
   return loop && flow_.loops()[*loop].has_rare_blocks && flow_.rare().contains(block);
 }
 
-// What a rare block calls gets all ticks: back-edges that were paid for and not taken are given back. Who has caught a
-// trap has them already.
+// Functions called by a rare block get all ticks: back-edges that were paid for and not taken are given back. A handler
+// that has caught a trap has them already.
 void LoopStrips::settle(const Instruction& first, std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   if (first.row->family != Family::kCaught) lowering_.give_ticks(back_edges_left());

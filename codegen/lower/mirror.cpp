@@ -78,7 +78,7 @@ void MirrorSearch::find_sites() {
   choose_places(sites_of);
 }
 
-// What is known to be null, such as the error of a result that has not failed, is no root.
+// A reference that is known to be null, such as the error of a result that has not failed, is no root.
 void MirrorSearch::add_site(std::uint32_t block, const Instruction& i, const ReferenceFacts::Facts& known,
                             std::vector<std::vector<std::uint32_t>>& sites_of) {
   std::vector<std::uint32_t> needed = flow_.live_after(block, i.pc);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the references in registers at each place of a function: that they are null, or that they are errors
+// Facts about the references in registers at each place of a function: that they are null, or that they are errors
 // if they are not. A result that has not failed carries such a null.
 #pragma once
 

@@ -27,7 +27,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Lets each loop go back from one place. Of a loop that goes back from several, LLVM makes two, one in the other, and
+// Lets each loop go back from one place. From a loop that goes back from several, LLVM makes two, one in the other, and
 // lanes that go back from one place would wait until all others are done with the other: a binary search took 48 cycles
 // for each step of a lane.
 void join_back_edges(llvm::Function& function) {

@@ -21,7 +21,7 @@ TOOLS = {"cmake": "cmake", "ninja": "ninja-build"}  # and the packages of Debian
 
 
 class UnsupportedOperation(Exception):
-    """What pip expects where a backend lacks a hook's result."""
+    """The error that pip expects where a backend cannot run a hook."""
 
 
 def get_requires_for_build_wheel(config_settings=None):

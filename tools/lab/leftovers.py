@@ -76,8 +76,8 @@ def of_sessions(worker):
 
 
 def states_of(pids):
-    """What these processes do: a line for each thread, with its state, what it waits for in the kernel, and the seconds
-    that it has run, and has waited for a processor."""
+    """A line for each thread of these processes: its state, what it waits for in the kernel, and the seconds that it
+    has run, and has waited for a processor."""
     lines = []
     for thread in threads_of(pids):
         try:

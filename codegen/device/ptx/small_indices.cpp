@@ -62,7 +62,7 @@ class IndexNarrower {
     llvm::SmallVector<Instruction*> all;
     for (Instruction& instruction : llvm::instructions(function_)) all.push_back(&instruction);
     for (Instruction* const instruction : all) visit(*instruction);
-    // What goes on living in 64 bits has its lower half in a register already.
+    // A value that goes on living in 64 bits has its lower half in a register already.
     llvm::SmallVector<llvm::WeakTrackingVH> dead;
     for (Instruction* const instruction : replaced_) dead.emplace_back(instruction);
     llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(dead);
@@ -186,7 +186,7 @@ class IndexNarrower {
       return value <= -kSmallIndices || value >= kSmallIndices;
     };
     if (is_large(found.position) || is_large(found.bytes) || is_large(found.position + found.bytes)) return;
-    // What stays the same in a loop comes first, so that its sum can be taken out of that.
+    // Terms that stay the same in a loop come first, so that their sum can be taken out of that.
     std::ranges::stable_sort(found.terms, {}, [&](Value* term) { return depth_of(term); });
     llvm::SmallVector<Value*, 4> terms;
     for (Value* const term : found.terms) terms.push_back(narrow(term));

@@ -187,7 +187,7 @@ class LoopExecution {
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
-    // What the user wants is taken as it is.
+    // A size that the user has set is taken as it is.
     if (wanted_rows_ == 0) part_run.unit = parts_[part].kernel->row_unit(loop_.space);
     part_run.rows = in_units(part_run.rows, part_run.unit, most_rows(loops(), *plan));
     part_run.facts.rows_per_second = expected_rate(device, loops(), *plan, part_run.rows);

@@ -95,7 +95,7 @@ _REAL = ("absolute", "angle", "re", "im")
 _PREDICATES = ("is_nan", "is_finite", "is_infinite")
 PARTS = ("real", "imag")
 CONJUGATES = ("conj", "conjugate")
-# Of NumPy, on elements of arrays, besides those that real numbers have as well.
+# NumPy's functions on elements of arrays, besides those that real numbers have as well.
 FUNCTIONS = {*PARTS, *CONJUGATES, "angle"}
 
 

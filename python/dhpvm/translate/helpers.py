@@ -38,7 +38,7 @@ HELPERS = {
     "shift_left": {"integer": "fn NAME(a: T, b: T) -> T => if (b as u64) < BITS { a << b } else { ZERO };"},
     "shift_right": {"integer": "fn NAME(a: T, b: T) -> T => "
                                "if (b as u64) < BITS { a >> b } else if a < ZERO { ZERO - ONE } else { ZERO };"},
-    # Of Python's own numbers, by a negative number of bits.
+    # Shifts of Python's own numbers by a negative number of bits.
     "python_shift_left": {"integer": """fn NAME(a: T, b: T) -> T {
     assert(b >= ZERO, "ValueError: negative shift count");
     return if (b as u64) < BITS { a << b } else { ZERO };

@@ -91,7 +91,7 @@ def length(value):
 
 
 def change_in(statements, node):
-    """What changes the list of this name in statements: a call that changes its size, else an item that is assigned;
+    """The statement that changes the list of this name: a call that changes its size, else an item that is assigned;
     None if nothing does."""
     items = None
     for each in (inner for statement in statements for inner in ast.walk(statement)):
