@@ -150,6 +150,24 @@ function(dhpvm_link target scope)
   endforeach()
 endfunction()
 
+# dhpvm_add_folder(FOLDER): adds it; without its tests where it belongs to the half that is not tested (DHPVM_HALF).
+function(dhpvm_add_folder folder)
+  set(half language)
+  if(folder MATCHES "^(codegen|offload)$")
+    set(half devices)
+  endif()
+  if(NOT "${DHPVM_HALF}" MATCHES "^(${half})?$")
+    foreach(option DHPVM_TESTS DHPVM_UNIT_TESTS DHPVM_FUZZ)
+      set(${option} OFF)
+    endforeach()
+    # Programs of the language's tests spend little time in devices.
+    if(half STREQUAL "devices")
+      set(DHPVM_ALL_COLD ON)
+    endif()
+  endif()
+  add_subdirectory(${folder})
+endfunction()
+
 # dhpvm_room(NAME SOURCES a.cpp ... DEPS base ... [READS_BYTES] [COLD]): the static library dhpvm_NAME, built if something
 # uses it. READS_BYTES: it reads what others wrote, and fuzzers look for the constants that it compares bytes with. COLD:
 # tests spend little time in it, so that sanitizers need not optimise it, which is two fifths of the time of compiling it.
@@ -158,7 +176,7 @@ function(dhpvm_room name)
   add_library(dhpvm_${name} STATIC EXCLUDE_FROM_ALL ${ROOM_SOURCES})
   set_target_properties(dhpvm_${name} PROPERTIES DHPVM_READS_BYTES ${ROOM_READS_BYTES})
   dhpvm_link(dhpvm_${name} PUBLIC dhpvm_flags ${ROOM_DEPS})
-  if(ROOM_COLD AND DHPVM_SANITIZE)
+  if(DHPVM_SANITIZE AND (ROOM_COLD OR DHPVM_ALL_COLD))
     target_compile_options(dhpvm_${name} PRIVATE -O0)
     dhpvm_one_go(dhpvm_${name} COLD)
   else()
@@ -196,6 +214,7 @@ function(dhpvm_unit_test name)
   dhpvm_one_go(${name} TESTS)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+  set_property(GLOBAL APPEND PROPERTY DHPVM_UNIT_TEST_PROGRAMS ${name})
   if(TEST_THREADS)
     set_tests_properties(${name} PROPERTIES LABELS "unit;threads")
     set_property(GLOBAL APPEND PROPERTY DHPVM_THREAD_TESTS ${name})
@@ -249,11 +268,13 @@ function(dhpvm_embed_modules output folder)
 endfunction()
 
 # dhpvm_finish(): called once, after everything is declared. Writes the list of fuzzers for `./dev fuzz` and adds the
-# targets `thread_tests` and `generated_files`.
+# targets `unit_tests` (with the fuzzers), `thread_tests` and `generated_files`.
 function(dhpvm_finish)
   get_property(fuzzers GLOBAL PROPERTY DHPVM_FUZZERS)
   list(JOIN fuzzers "\n" lines)
   file(WRITE "${CMAKE_BINARY_DIR}/fuzzers.txt" "${lines}\n")
+  get_property(unit_tests GLOBAL PROPERTY DHPVM_UNIT_TEST_PROGRAMS)
+  add_custom_target(unit_tests DEPENDS ${unit_tests} ${fuzzers})
   get_property(thread_tests GLOBAL PROPERTY DHPVM_THREAD_TESTS)
   add_custom_target(thread_tests DEPENDS ${thread_tests})
   get_property(generated GLOBAL PROPERTY DHPVM_GENERATED)

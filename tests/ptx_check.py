@@ -17,6 +17,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from turns import of_turn
+
 ROOT = Path(__file__).resolve().parent.parent
 EXIT_SKIPPED = 77
 PROCESSORS = ["sm_75", "sm_90"]
@@ -105,6 +107,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, type=Path, help="the folder of dhpvm-run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="programs at once")
+    parser.add_argument("--every", type=int, default=1, metavar="N",
+                        help="take every Nth program only (default 1: all); DHPVM_TURN is the first, or all")
     parser.add_argument("--every-processor", action="store_true", help="compile each program for all processors")
     options = parser.parse_args()
     run = options.bin.resolve() / "dhpvm-run"
@@ -118,8 +122,8 @@ def main():
     # By default each program is compiled for one of them: what differs between them is in many programs.
     tasks = [
         (file, arguments, processor)
-        for number, (file, arguments) in enumerate(programs())
-        for processor in (PROCESSORS if options.every_processor else [PROCESSORS[number % len(PROCESSORS)]])
+        for number, (file, arguments) in of_turn(list(enumerate(programs())), options.every)
+        for processor in (PROCESSORS if options.every_processor else [PROCESSORS[number // options.every % len(PROCESSORS)]])
     ]
     with ThreadPoolExecutor(options.jobs) as pool:
         found = list(pool.map(lambda task: kernels_of(run, *task), tasks))

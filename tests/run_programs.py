@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import program as corpus
+from turns import of_turn
 
 # The exit code with which a test tells ctest that it was skipped.
 EXIT_SKIPPED = 77
@@ -393,7 +394,8 @@ def parse_arguments(arguments):
     names = [executor.name for executor in EXECUTORS]
     parser.add_argument("--executor", action="append", choices=names, help="may be repeated (default: all)")
     parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="run every Nth program only (default 1: all)")
+    parser.add_argument("--every", type=int, default=1, metavar="N",
+                        help="run every Nth program only (default 1: all); DHPVM_TURN is the first, or all")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each program (default 60)")
     return parser.parse_args(arguments)
 
@@ -406,7 +408,7 @@ def main(arguments):
     if not programs and not problems:
         print("FAILED: there are no programs to run")
         return 1
-    programs = programs[:: options.every]
+    programs = of_turn(programs, options.every)
     for tool in ("dhpvm-run", "dhpvmc"):
         if not shutil.which(str(options.bin / tool)):
             print(f"FAILED: {options.bin / tool} is not there; build it first (./dev build)")
