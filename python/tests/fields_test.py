@@ -12,15 +12,7 @@ PARTICLE = np.dtype([("x", "f8"), ("v", "f8"), ("id", "i4")])
 G = 6.674e-11
 
 random = np.random.default_rng(7)
-CASES = []
-
-
-def case(*arguments, fit=support.same_bits):
-    """The function is tested with these arguments."""
-    def add(function):
-        CASES.append((function, arguments, fit))
-        return function
-    return add
+case = support.Cases()
 
 
 @case(random.random((12, 15)), 0.1, 0.01, 5, fit=support.nearly)
@@ -348,21 +340,6 @@ def closest_pair(p):
     return best, (bi, bj)
 
 
-@case(20, fit=support.nearly)
-def mandel(n):
-    out = np.zeros((n, n), dtype=np.int32)
-    for i in prange(n):
-        for j in range(n):
-            z = 0j
-            c = complex(-2 + 3 * i / n, -1.5 + 3 * j / n)
-            for k in range(50):
-                z = z * z + c
-                if abs(z) > 2:
-                    out[i, j] = k
-                    break
-    return out
-
-
 @case(random.random(8) + 1j * random.random(8), fit=support.nearly)
 def cplx(z):
     w = np.exp(-2j * np.pi * np.arange(8) / 8)
@@ -371,8 +348,7 @@ def cplx(z):
 
 class Fields(support.Comparisons):
     def test_all(self):
-        for function, arguments, fit in CASES:
-            self.compare(function, *arguments, fit=fit)
+        case.compare(self)
 
 
 if __name__ == "__main__":

@@ -10,15 +10,7 @@ import support
 from dhpvm import prange
 
 random = np.random.default_rng(3)
-CASES = []
-
-
-def case(*arguments):
-    """The function is tested with these arguments."""
-    def add(function):
-        CASES.append((function, arguments))
-        return function
-    return add
+case = support.Cases(fit=support.nearly)
 
 
 @case(random.random(16) + 0j)
@@ -424,8 +416,7 @@ def even(x):
 
 class Numerics(support.Comparisons):
     def test_all(self):
-        for function, arguments in CASES:
-            self.compare(function, *arguments, fit=support.nearly)
+        case.compare(self)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,7 @@ import numpy as np
 import support
 
 random = np.random.default_rng(7)
-CASES = []
-
-
-def case(*arguments, fit=support.same_bits):
-    """The function is tested with these arguments."""
-    def add(function):
-        CASES.append((function, arguments, fit))
-        return function
-    return add
+case = support.Cases()
 
 
 @case(np.array([1, 5, 2, 8, 3, 9, 4]))
@@ -246,8 +238,7 @@ def fstr(x):
 
 class Series(support.Comparisons):
     def test_all(self):
-        for function, arguments, fit in CASES:
-            self.compare(function, *arguments, fit=fit)
+        case.compare(self)
 
 
 if __name__ == "__main__":

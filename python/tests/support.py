@@ -52,6 +52,24 @@ def nearly(a, b, tolerance=1e-9):
     return a.shape == b.shape and np.allclose(a, b, 1e-5 if is_short else tolerance, 1e-12, equal_nan=True)
 
 
+class Cases:
+    """The functions of a file, with arguments for each: `@case(2.0, fit=support.nearly)`."""
+
+    def __init__(self, fit=same_bits):
+        self._all, self._fit = [], fit
+
+    def __call__(self, *arguments, fit=None):
+        """The function is tested with these arguments."""
+        def add(function):
+            self._all.append((function, arguments, fit or self._fit))
+            return function
+        return add
+
+    def compare(self, test):
+        for function, arguments, fit in self._all:
+            test.compare(function, *arguments, fit=fit)
+
+
 def define(text, name):
     """The function `f` of a text that a generator wrote."""
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)

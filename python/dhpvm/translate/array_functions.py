@@ -99,23 +99,39 @@ def select_2(a, mask):
 
 
 def put(a, index, values):
-    assert len(index) == len(values), "as many values as indices are needed"
-    if a.ndim == 1:
-        for i in range(len(index)):
-            k = int(index[i])
-            a[k if k >= 0 else k + len(a)] = values[i]
-    if a.ndim == 2:
-        assert a.shape[1] == values.shape[1], "the rows that are set have another size"
-        for i in range(len(index)):
-            k = int(index[i])
-            for j in range(a.shape[1]):
-                a[k if k >= 0 else k + len(a), j] = values[i, j]
-
-
-def put_one(a, index, value):
+    if isinstance(values, np.ndarray) and values.ndim == a.ndim:
+        assert len(index) == len(values), "as many values as indices are needed"
     for i in range(len(index)):
         k = int(index[i])
-        a[k if k >= 0 else k + len(a)] = value
+        row = k if k >= 0 else k + a.shape[0]
+        if isinstance(values, np.ndarray) and values.ndim == a.ndim:
+            a[row] = values[i]
+        else:
+            a[row] = values
+
+
+def put_columns(a, index, values):
+    if isinstance(values, np.ndarray):
+        assert len(index) == values.shape[values.ndim - 1], "as many values as indices are needed"
+    for i in range(len(index)):
+        k = int(index[i])
+        column = k if k >= 0 else k + a.shape[1]
+        if isinstance(values, np.ndarray):
+            a[:, column] = values[..., i]
+        else:
+            a[:, column] = values
+
+
+def put_pairs(a, rows, columns, values):
+    assert len(rows) == len(columns), "as many rows as columns are needed"
+    if isinstance(values, np.ndarray):
+        assert len(rows) == len(values), "as many values as indices are needed"
+    for i in range(len(rows)):
+        j, k = int(rows[i]), int(columns[i])
+        if isinstance(values, np.ndarray):
+            a[j if j >= 0 else j + a.shape[0], k if k >= 0 else k + a.shape[1]] = values[i]
+        else:
+            a[j if j >= 0 else j + a.shape[0], k if k >= 0 else k + a.shape[1]] = values
 
 
 def place(a, mask, values):
@@ -128,24 +144,14 @@ def place(a, mask, values):
             k += 1
 
 
-def nonzero_rows(a):
+def nonzero_along(a, axis):
+    """The indices in the first or second dimension."""
     r = np.empty(count_nonzero(a), np.int64)
     n = 0
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             if a[i, j] != 0:
-                r[n] = i
-                n += 1
-    return r
-
-
-def nonzero_columns(a):
-    r = np.empty(count_nonzero(a), np.int64)
-    n = 0
-    for i in range(a.shape[0]):
-        for j in range(a.shape[1]):
-            if a[i, j] != 0:
-                r[n] = j
+                r[n] = i if axis == 0 else j
                 n += 1
     return r
 
@@ -163,8 +169,20 @@ def flatnonzero(a):
     return r
 
 
-def count_nonzero(a):
-    return (a != 0).sum()
+def count_nonzero(a, axis=None):
+    return sum_along(a != 0, axis)
+
+
+def sum_along(a, axis):
+    if axis is None or a.ndim == 1:
+        return a.sum()
+    else:
+        assert -a.ndim <= axis and axis < a.ndim, "the array has fewer dimensions"
+        if axis % a.ndim == 0:
+            return a.sum(axis=0)
+        if a.ndim == 2 or axis % a.ndim == 1:
+            return a.sum(axis=1)
+        return a.sum(axis=a.ndim - 1)
 
 
 # ---- Shapes.
@@ -259,15 +277,35 @@ def roll(a, shift, axis=None):
     return r
 
 
-def diff(a):
-    if a.dtype == bool and a.ndim == 1:
-        return a[1:] != a[:-1]
-    if a.dtype == bool and a.ndim == 2:
-        return a[:, 1:] != a[:, :-1]
+def diff(a, n=1, axis=-1):
+    assert n > 0, "differences of order 1 and higher can be compiled"
+    assert -a.ndim <= axis and axis < a.ndim, "the array has fewer dimensions"
+    r = diff_once(a, axis % a.ndim)
+    for _ in range(n - 1):
+        r = diff_once(r, axis % a.ndim)
+    return r
+
+
+def diff_once(a, axis):
     if a.ndim == 1:
-        return a[1:] - a[:-1]
+        return difference(a[1:], a[:-1])
     if a.ndim == 2:
-        return a[:, 1:] - a[:, :-1]
+        if axis == 0:
+            return difference(a[1:], a[:-1])
+        return difference(a[:, 1:], a[:, :-1])
+    if a.ndim == 3:
+        if axis == 0:
+            return difference(a[1:], a[:-1])
+        if axis == 1:
+            return difference(a[:, 1:], a[:, :-1])
+        return difference(a[:, :, 1:], a[:, :, :-1])
+
+
+def difference(a, b):
+    if a.dtype == bool:
+        return a != b
+    else:
+        return a - b
 
 
 def flip(a):

@@ -55,7 +55,10 @@ class Assignments:
         elif isinstance(target, ast.Name):
             self.store_value(target, self.expressions.value(value), value)
         elif isinstance(target, ast.Subscript):
-            self._store_element(target, self.expressions.value(value), value)
+            # a[i] = [x, y] is a row, as a[i] = x, y.
+            is_list = isinstance(value, ast.List)
+            given = ast.copy_location(ast.Tuple(value.elts, ast.Load()), value) if is_list else value
+            self._store_element(target, self.expressions.value(given), value)
         else:
             self.source.fail(target, "only variables and elements of arrays can be assigned")
 
@@ -267,7 +270,7 @@ class Assignments:
         if isinstance(self.expressions.value(target.value).type, Dict):
             dicts.store_item(self, target, value, node)
             return
-        if self._store_chosen(target, value):
+        if self._store_chosen(target, self._as_array(value, node) if self._selects(target) else value):
             return
         mask = selections.condition(self.expressions, target)
         if mask is not None:
@@ -305,9 +308,22 @@ class Assignments:
             to, of = (records.field(self.expressions, target, each, name) for each in (place, value))
             self.emit(f"{to.text} = {of.as_type(to.type)};", target)
 
+    def _selects(self, target):
+        """Whether arrays are among the indices."""
+        if isinstance(target.slice, ast.Tuple):
+            return bool(self.expressions.array_indices(target))
+        return not isinstance(target.slice, (ast.Slice, ast.Constant)) and isinstance(
+            self.expressions.index(target.slice).type, Array)
+
+    def _as_array(self, value, node):
+        """The numbers of a tuple as an array; other values are returned as they are."""
+        return self.expressions.array_of(node, value.items) if value.items and not records.is_record(value) else value
+
     def _store_chosen(self, target, value):
         """a[order] = b, a[a > 0] = b; False if it is something else."""
-        if isinstance(target.slice, (ast.Slice, ast.Tuple, ast.Constant)):
+        if isinstance(target.slice, ast.Tuple):
+            return self._store_under_arrays(target, value)
+        if isinstance(target.slice, (ast.Slice, ast.Constant)):
             return False
         index = self.expressions.index(target.slice)
         if not isinstance(index.type, Array) or (index.type.element == "bool" and not isinstance(value.type, Array)):
@@ -318,6 +334,19 @@ class Assignments:
         if UNKNOWN not in (array.type, value.type):
             self._note_written(target)
             self.emit(f"{library.store_chosen(self.expressions, target, array, index, value)};", target)
+        return True
+
+    def _store_under_arrays(self, target, value):
+        """a[rows, columns] = b, a[:, order] = b; False if no index is an array."""
+        from . import library  # which needs NumPy
+
+        array = self.expressions.value(target.value)
+        if not isinstance(array.type, Array) or not self.expressions.array_indices(target):
+            return False
+        text = library.store_under_arrays(self.expressions, target, array, value)
+        if text is not None:
+            self._note_written(target)
+            self.emit(f"{text};", target)
         return True
 
     def _store_selected(self, target, array, value):
@@ -386,8 +415,11 @@ class Assignments:
                 dicts.update_item(self, node, base)
                 return
             updated = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
-            if isinstance(self.expressions.value(node.target).type, Array) and \
-                    self._store_chosen(node.target, self.expressions.value(updated)):
+            old = self.expressions.value(node.target)
+            if isinstance(old.type, Array) and self._selects(node.target):
+                value = self.expressions.value(updated)
+                self._check_in_place(node, old, value)
+                self._store_chosen(node.target, value)
                 return
         old = self.expressions.value(node.target)
         if isinstance(old.type, Array):
@@ -405,14 +437,19 @@ class Assignments:
         value = self.expressions.value(ast.copy_location(ast.BinOp(node.target, node.op, node.value), node))
         if value.type == UNKNOWN:
             return
+        self._check_in_place(node, place, value)
+        self._note_written(node.target)
+        self._store_elements(node.target, place, value, node.value)
+
+    def _check_in_place(self, node, place, value):
+        if value.type == UNKNOWN:
+            return
         old, new = Scalar(place.type.element), Scalar(value.type.element)
         # As NumPy has it: to a number of a kind that comes later.
         order = [[kind.is_integer, kind.is_float, kind.is_complex].index(True) if kind.name != "bool" else -1
                  for kind in (old, new)]
         if order[1] > order[0] or (old.name == "bool" and new != old):
             self.source.fail(node, f"the result is {new}, and does not fit into an {place.type}: write a = a + b")
-        self._note_written(node.target)
-        self._store_elements(node.target, place, value, node.value)
 
     def _augment_variable(self, node, old):
         name, operator = node.target.id, self.scope.reduction(node.target.id)

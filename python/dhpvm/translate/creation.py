@@ -35,17 +35,17 @@ def of_numbers(expressions, node, values, name, shape=None):
     return kernel.call(result, "r")
 
 
-def _items(expressions, node, rank=1):
+def items(expressions, node, rank=1):
     """The expressions in a list of numbers or of lists of equal lengths, in order, and its shape."""
     if any(isinstance(each, ast.Starred) for each in node.elts):
         expressions.fail(node, "* in a list cannot be compiled: write its items")
     if not node.elts or not any(isinstance(each, (ast.List, ast.Tuple)) for each in node.elts):
         return node.elts, (len(node.elts),)
-    rows = [_items(expressions, each, rank + 1) if isinstance(each, (ast.List, ast.Tuple)) else ([each], ())
+    rows = [items(expressions, each, rank + 1) if isinstance(each, (ast.List, ast.Tuple)) else ([each], ())
             for each in node.elts]
     if len({shape for _, shape in rows}) > 1 or rank == 3:
         expressions.fail(node, "the rows of an array have one length, and an array has up to 3 dimensions")
-    return [each for items, _ in rows for each in items], (len(rows), *rows[0][1])
+    return [each for row, _ in rows for each in row], (len(rows), *rows[0][1])
 
 
 def _of_list(expressions, node):
@@ -55,8 +55,8 @@ def _of_list(expressions, node):
         given["object"] = given["object"].args[0]
     name = element(expressions, given["dtype"]) if "dtype" in given else None
     if isinstance(given["object"], (ast.List, ast.Tuple)):
-        items, shape = _items(expressions, given["object"])
-        values = [expressions.value(each) for each in items]
+        nodes, shape = items(expressions, given["object"])
+        values = [expressions.value(each) for each in nodes]
     else:
         whole = expressions.value(given["object"])
         if isinstance(whole.type, List):

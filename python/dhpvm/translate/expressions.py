@@ -217,19 +217,38 @@ class Expressions(Comparisons):
         return views.subscript(self, node, base)
 
     def index(self, node):
-        """The index in brackets; a list is an array there."""
-        if not isinstance(node, ast.List):
-            return self.value(node)
-        values = [self.scalar(each) for each in node.elts]
+        """The index in brackets, or an argument of a function of NumPy; a list is an array there."""
+        if isinstance(node, ast.List) and node.elts and not any(isinstance(each, ast.Starred) for each in node.elts):
+            items, shape = creation.items(self, node)
+            return self.array_of(node, [self.scalar(each) for each in items], shape)
+        return self.array_of(node, []) if isinstance(node, ast.List) else self.value(node)
+
+    def array_of(self, node, values, shape=None):
+        """The array that NumPy makes of these numbers."""
         if UNKNOWN in [value.type for value in values]:
             return NOTHING
+        for value in values:
+            if not isinstance(value.type, Scalar):
+                self.fail(node, f"a list of numbers is needed here, and this has {value.type}")
         name = creation.common_type([Scalar(value.type.name) for value in values]).name if values else "i64"
-        return creation.of_numbers(self, node, values, name)
+        return creation.of_numbers(self, node, values, name, shape)
+
+    def array_indices(self, node):
+        """The positions of the arrays among several indices."""
+        return [position for position, each in enumerate(node.slice.elts) if isinstance(each, ast.List) or
+                (not isinstance(each, (ast.Slice, ast.Constant)) and isinstance(self.value(each).type, Array))]
+
+    def under_slice(self, node, base, position):
+        """The view under the other indices, with the whole axis in the place of this one; and whether that axis is not
+        its first."""
+        given = list(node.slice.elts)
+        given[position] = ast.Slice()
+        whole_axis = ast.copy_location(ast.Subscript(node.value, ast.Tuple(given, ast.Load()), ast.Load()), node)
+        return views.subscript(self, whole_axis, base), any(isinstance(each, ast.Slice) for each in given[:position])
 
     def _several_indices(self, node, base):
         """a[i, 1:], and a[:, order] with one array among them: that is chosen from the view under the others."""
-        arrays = [position for position, each in enumerate(node.slice.elts) if isinstance(each, ast.List) or
-                  (not isinstance(each, (ast.Slice, ast.Constant)) and isinstance(self.value(each).type, Array))]
+        arrays = self.array_indices(node)
         if len(arrays) not in (1, 2) or self.is_sequential:
             return views.subscript(self, node, base)
         from . import library  # which needs NumPy
@@ -241,14 +260,10 @@ class Expressions(Comparisons):
             if len(node.slice.elts) > 2:
                 self.fail(node, "two arrays as indices are rows and columns of two dimensions here: write a loop")
             return library.chosen_pairs(self, node, base, values)
-        given = list(node.slice.elts)
-        index = self.index(given[arrays[0]])
+        index = self.index(node.slice.elts[arrays[0]])
         if index.type == UNKNOWN:
             return NOTHING
-        given[arrays[0]] = ast.Slice()
-        whole_axis = ast.copy_location(ast.Subscript(node.value, ast.Tuple(given, ast.Load()), ast.Load()), node)
-        view = views.subscript(self, whole_axis, base)
-        is_second = any(isinstance(each, ast.Slice) for each in given[:arrays[0]])
+        view, is_second = self.under_slice(node, base, arrays[0])
         if not is_second:
             return library.chosen(self, node, view, index)
         chosen = library.chosen(self, node, views.transposed(view), index)

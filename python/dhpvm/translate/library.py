@@ -11,34 +11,34 @@ import os
 import numpy as np
 
 from ..errors import TranslationError
-from . import complex_numbers, functions, views, whole
-from .array_functions import (concatenate, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero,
-                              flip, fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_columns, nonzero_rows, outer,
-                              place, put, put_one, ravel, repeat, reshape, roll, select, select_2, take, take_2,
-                              take_along, take_pairs, tile, trace, tril, triu)
-from .number_functions import (allclose, argsort, array_equal, average, bincount, cumprod, cumsum, degrees, digitize,
-                               factorial, fill, gcd, heaviside, interp, interp_one, isclose, isqrt, log, logical_and,
-                               logical_not, logical_or, logical_xor, math_degrees, math_isclose, math_radians,
-                               maximum_accumulate, median, minimum_accumulate, nanmax, nanmean, nanmin, nansum,
-                               negative, norm, percentile, percentiles, power, ptp, quantile, quantiles, radians,
-                               searchsorted, searchsorted_all, sign, sort, sort_in_place, std, trapezoid, unique,
-                               unique_counts, var)
+from . import complex_numbers, functions, products, views, whole
+from .array_functions import (concatenate, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero, flip,
+                              fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place, put, put_columns,
+                              put_pairs, ravel, repeat, reshape, roll, select, select_2, take, take_2, take_along,
+                              take_pairs, tile, trace, tril, triu)
+from .number_functions import (allclose, argsort, argsort_by, array_equal, average, bincount, cumprod, cumsum, degrees,
+                               digitize, factorial, fill, gcd, heaviside, interp, interp_one, isclose, isqrt, log,
+                               logical_and, logical_not, logical_or, logical_xor, math_degrees, math_isclose,
+                               math_radians, maximum_accumulate, median, minimum_accumulate, nanmax, nanmean, nanmin,
+                               nansum, negative, norm, percentile, percentiles, power, ptp, quantile, quantiles,
+                               radians, searchsorted, searchsorted_all, sign, sort, sort_in_place, std, trapezoid,
+                               unique, unique_counts, var)
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, histogram,
-                               histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval, round_to, sinc,
-                               solve)
+                               histogram_density, histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval,
+                               round_to, sinc, solve)
 from .types import NONE, UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
 _FUNCTIONS = {
     np.take: (take_along, 2), np.flatnonzero: (flatnonzero, 1), np.count_nonzero: (count_nonzero, 3),
-    np.ravel: (ravel, 3), np.roll: (roll, 2), np.diff: (diff, 2), np.outer: (outer, 1),
+    np.ravel: (ravel, 3), np.roll: (roll, 2), np.diff: (diff, 3), np.outer: (outer, 1),
     np.eye: (eye, 0), np.identity: (eye, 0),
     np.tril: (tril, 2), np.triu: (triu, 2), np.digitize: (digitize, 1), math.isclose: (math_isclose, 0),
     np.trace: (trace, 2), np.diag: (diag, 2), np.diagflat: (diagflat, 2), np.average: (average, 3),
     np.fill_diagonal: (fill_diagonal, 2),
     np.var: (var, 3), np.std: (std, 3), np.ptp: (ptp, 3),
-    np.linalg.norm: (norm, 2), np.nansum: (nansum, 3), np.nanmean: (nanmean, 3), np.array_equal: (array_equal, 2),
+    np.linalg.norm: (norm, 3), np.nansum: (nansum, 3), np.nanmean: (nanmean, 3), np.array_equal: (array_equal, 2),
     np.allclose: (allclose, 3), np.cumprod: (cumprod, 1), np.bincount: (bincount, 1), np.sort: (sort, 1),
     np.argsort: (argsort, 1), np.median: (median, 3), np.searchsorted: (searchsorted, 1),
     getattr(np, "trapezoid", None) or np.trapz: (trapezoid, 1),
@@ -62,6 +62,7 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
             np.logical_not: logical_not, np.isclose: isclose, np.radians: radians, np.deg2rad: radians,
             np.degrees: degrees, np.rad2deg: degrees, np.nan_to_num: nan_to_num, np.sinc: sinc,
             np.round: round_to, np.around: round_to}
+_ALONG_AXIS = (np.std, np.var, np.median, np.quantile, np.percentile, np.average, np.linalg.norm, np.count_nonzero)
 # Those that would have other results for complex numbers than NumPy's.
 _OF_REALS = (var, std, ptp, norm, nansum, nanmean, cov, corrcoef, correlate, bincount, interp, histogram, sign,
              heaviside, nan_to_num, sinc, round_to)
@@ -94,13 +95,19 @@ def of_call(expressions, node, function):
         nodes, values = functions.arguments(expressions, node, ELEMENTS[function])
         value = call(expressions, node, ELEMENTS[function], nodes, values)
         return as_numpys(value)
+    if function in _ALONG_AXIS and "keepdims" in [each.arg for each in node.keywords]:
+        return _with_kept_axis(expressions, node, function)
     if function is math.log and len(node.args) == 2:
         return call(expressions, node, log, node.args, [expressions.scalar(each) for each in node.args])
     if function in (np.nonzero, np.where) and len(node.args) == 1 and not node.keywords:
         value = expressions.value(node.args[0])
         failed = _checked(expressions, node, "nonzero", value, 2)
-        own = (flatnonzero,) if failed is not None or value.type.rank == 1 else (nonzero_rows, nonzero_columns)
-        return failed or tuple_of(call(expressions, node, each, node.args, [value]) for each in own)
+        if failed is not None:
+            return failed
+        if value.type.rank == 1:
+            return tuple_of([call(expressions, node, flatnonzero, node.args, [value])])
+        return tuple_of(call(expressions, node, nonzero_along, [*node.args, node], [value, constant(axis)])
+                        for axis in (0, 1))
     if function is np.meshgrid and len(node.args) == 2 and not node.keywords:
         values = [expressions.value(each) for each in node.args]
         failed = [_checked(expressions, node, "meshgrid", value, 1) for value in values]
@@ -116,11 +123,15 @@ def of_call(expressions, node, function):
         if isinstance(values[1].type, Array):
             own = quantiles if own is quantile else percentiles
         return call(expressions, node, own, nodes, values)
-    if function is np.searchsorted and len(node.args) == 2 and not node.keywords:
-        values = [expressions.value(each) for each in node.args]
+    if function is np.searchsorted:
+        nodes, values = functions.arguments(expressions, node, searchsorted, expressions.index)
         if isinstance(values[1].type, Array):
             return _checked(expressions, node, "searchsorted", values[1], 1) or call(
-                expressions, node, searchsorted_all, node.args, values)
+                expressions, node, searchsorted_all, nodes, values)
+    if function is np.lexsort:
+        return _lexsort(expressions, node)
+    if function is np.inner or function is np.vdot:
+        return _inner(expressions, node)
     if function in _JOINED:
         return _joined(expressions, node, function)
     if function is np.reshape and len(node.args) == 2:
@@ -134,18 +145,69 @@ def of_call(expressions, node, function):
         return None
     own, rank = _FUNCTIONS[function]
     if own in (sort, argsort):  # is stable, of whatever kind
-        node = ast.copy_location(ast.Call(node.func, node.args, [each for each in node.keywords
-                                                                 if each.arg != "kind"]), node)
+        node = _without(node, "kind")
     if own is unique and [each.arg for each in node.keywords] == ["return_counts"] and expressions.known_test(
             node.keywords[0].value):
         own, node = unique_counts, ast.copy_location(ast.Call(node.func, node.args, []), node)
+    density = [each for each in node.keywords if each.arg == "density"] if own is histogram else []
+    if density:
+        node = _without(node, "density")
+        own = histogram_density if expressions.known_test(density[0].value) else histogram
     nodes, values = functions.arguments(expressions, node, own, expressions.index)
     if own is histogram and isinstance(values[1].type, Array):
         own = histogram_of_edges
-    if not rank:
+    if not rank or (own is digitize and isinstance(values[0].type, Scalar)):
         return call(expressions, node, own, nodes, values)
     _check_ranks(expressions, node, own, [value.type for value in values])
     return _checked(expressions, node, own.__name__, values[0], rank) or call(expressions, node, own, nodes, values)
+
+
+def _without(node, name):
+    """The call without this keyword."""
+    return ast.copy_location(ast.Call(node.func, node.args, [each for each in node.keywords if each.arg != name]), node)
+
+
+def _with_kept_axis(expressions, node, function):
+    """np.std(a, axis=1, keepdims=True)."""
+    kept = next(each for each in node.keywords if each.arg == "keepdims")
+    result = of_call(expressions, _without(node, "keepdims"), function)
+    if UNKNOWN == result.type or not expressions.known_test(kept.value):
+        return result
+    axes = [expressions.scalar(each.value) for each in node.keywords if each.arg == "axis"]
+    kind = expressions.value(node.args[0]).type if node.args else None
+    if not axes or not axes[0].is_constant or not isinstance(result.type, Array) or result.type.rank != kind.rank - 1:
+        expressions.fail(node, "keepdims is for arrays of two and three dimensions with a constant axis=..")
+    return views.with_new_axis(result, axes[0].constant % kind.rank)
+
+
+def _lexsort(expressions, node):
+    """np.lexsort((b, a)): by the last key, and by those before it where it is equal."""
+    keys = node.args[0].elts if len(node.args) == 1 and not node.keywords and isinstance(
+        node.args[0], (ast.Tuple, ast.List)) else []
+    if not keys:
+        expressions.fail(node, "np.lexsort takes a tuple of keys here, np.lexsort((b, a))")
+    values = [expressions.value(each) for each in keys]
+    failed = list(filter(None, (_checked(expressions, node, "lexsort", value, 1) for value in values)))
+    if failed:
+        return failed[0]
+    order = call(expressions, node, argsort, [keys[0]], [values[0]])
+    for key, value in zip(keys[1:], values[1:]):
+        order = call(expressions, node, argsort_by, [key, node], [value, order])
+    return order
+
+
+def _inner(expressions, node):
+    """np.inner(a, b), np.vdot(a, b) of one dimension."""
+    if len(node.args) != 2 or node.keywords:
+        expressions.fail(node, f"np.{node.func.attr} takes two arrays" if isinstance(node.func, ast.Attribute) else
+                         "a product takes two arrays")
+    values = [expressions.index(each) for each in node.args]
+    for value in values:
+        failed = _checked(expressions, node, "this product", value, 1)
+        if failed is not None:
+            return failed
+        complex_numbers.check_real(value, "this product")
+    return products.product(expressions, node, *values)
 
 
 def _check_ranks(expressions, node, own, kinds):
@@ -154,11 +216,15 @@ def _check_ranks(expressions, node, own, kinds):
         return
     if own in (tril, triu, trace, fliplr) and kinds[0].rank == 1:
         expressions.fail(node, f"{own.__name__} is for arrays of 2 dimensions")
-    if own is norm and kinds[0].rank > 1 and kinds[1] != NONE:
-        expressions.fail(node, "the norm of a matrix, of its rows or columns is a root of a sum of squares here: leave "
-                               "out ord")
-    if own is average and kinds[1] not in (NONE, UNKNOWN) and getattr(kinds[1], "rank", 0) != kinds[0].rank:
-        expressions.fail(node, "the weights of an average are an array of the same shape here")
+    if own is norm and kinds[0].rank > 1 and kinds[1] != NONE and kinds[2] == NONE:
+        expressions.fail(node, "the norm of a matrix is a root of a sum of squares here: leave out ord, or name the "
+                               "axis of its rows or columns")
+    if own is average and kinds[2] not in (NONE, UNKNOWN) and getattr(kinds[2], "rank", 0) != kinds[0].rank and (
+            kinds[0].rank != 2 or kinds[1] == NONE or getattr(kinds[2], "rank", 0) != 1):
+        expressions.fail(node, "the weights of an average are an array of the same shape here, or one for each row or "
+                               "column of two dimensions, with axis=..")
+    if own in (median, quantile, percentile) and kinds[0].rank == 3 and kinds[-1] != NONE:
+        expressions.fail(node, f"{own.__name__} along an axis is for arrays of 2 dimensions here: write a loop")
 
 
 def _is_swap(function, node):
@@ -221,7 +287,7 @@ def _joined(expressions, node, function):
     axes = [each.value.value for each in node.keywords if each.arg == "axis" and isinstance(each.value, ast.Constant)]
     if not given or len(axes) < len(node.keywords) or axes not in ([], [0], [1]):
         expressions.fail(node, f"np.{name} takes a tuple of arrays here, np.{name}((a, b)), and axis=0 or 1")
-    values = [expressions.value(each) for each in given]
+    values = [expressions.index(each) for each in given]
     if UNKNOWN in [value.type for value in values]:
         return NOTHING
     for position, value in enumerate(values):
@@ -291,13 +357,44 @@ def chosen_pairs(expressions, node, array, values):
 
 def store_chosen(expressions, node, array, index, value):
     """The text of a call that sets a[order] or a[a > 2] to a number, or to the elements of an array."""
-    is_array = isinstance(value.type, Array)
-    is_of_rows = array.type.rank == 2 and is_array and value.type.rank == 2 and index.type.element != "bool"
-    if not is_of_rows and (array.type.rank != 1 or (is_array and value.type.rank != 1)) or index.type.rank != 1 or \
-            Scalar(index.type.element).is_float:
-        expressions.fail(node, "what an array selects is set in arrays of one dimension here: write a loop")
-    own = place if index.type.element == "bool" else put if is_array else put_one
-    return call(expressions, node, own, [node.value, node.slice, node], [array, index, value]).text
+    is_mask = index.type.element == "bool"
+    if index.type.rank != 1 or Scalar(index.type.element).is_float or array.type.rank > (1 if is_mask else 2) or (
+            isinstance(value.type, Array) and value.type.rank > array.type.rank):
+        expressions.fail(node, "an array selects elements of one dimension, or rows of two, that are set to a number "
+                               "or an array here: write a loop")
+    return _stored(expressions, node, place if is_mask else put, array, [index], value)
+
+
+def store_under_arrays(expressions, node, array, value):
+    """The text of a call that sets a[rows, columns], a[order, 0] or a[:, order]; None if a type is not known yet."""
+    at = expressions.array_indices(node)
+    if expressions.is_sequential:
+        expressions.fail(node, "in a prange loop an array as an index cannot be compiled: write a loop over the "
+                               "elements")
+    indices = [expressions.index(node.slice.elts[position]) for position in at]
+    if UNKNOWN in [value.type, *(index.type for index in indices)]:
+        return None
+    if any(index.type.rank != 1 or Scalar(index.type.element).is_float for index in indices):
+        expressions.fail(node, "an index that is an array has integers or bools, and one dimension: write a loop")
+    indices = [call(expressions, node, flatnonzero, [node], [index]) if index.type.element == "bool" else index
+               for index in indices]
+    rank = value.type.rank if isinstance(value.type, Array) else 0
+    if len(at) == 2 == len(node.slice.elts) == array.type.rank and rank <= 1:
+        return _stored(expressions, node, put_pairs, array, indices, value)
+    if len(at) == 1:
+        view, is_second = expressions.under_slice(node, array, at[0])
+        if view.type.rank <= 2 and rank <= view.type.rank:
+            return _stored(expressions, node, put_columns if is_second else put, view, indices, value)
+    expressions.fail(node, "arrays as indices set rows, columns, or single elements of two dimensions here: write a "
+                           "loop")
+
+
+def _stored(expressions, node, own, array, indices, value):
+    """The call of a function that stores. What is read from the same array is copied first."""
+    if isinstance(value.type, Array) and value.view is not None:
+        value = whole.new_array(expressions, node, value)
+    nodes = [node.value, *[node.slice] * len(indices), node]
+    return call(expressions, node, own, nodes, [array, *indices, value]).text
 
 
 # ---- Copies of what NumPy has as a view.

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ..parallel import prange
-from .array_functions import ravel
+from .array_functions import ravel, sum_along
 
 
 # ---- Numbers of an array, and arrays of running values.
@@ -21,7 +21,9 @@ def var(a, axis=None, ddof=0):
     if axis is None:
         mean = a.mean()
         return ((a - mean) ** 2).sum() / (a.size - ddof)
-    assert -2 <= axis and axis < 2, "the array has two dimensions"
+    assert -a.ndim <= axis and axis < a.ndim, "the array has fewer dimensions"
+    if a.ndim == 3:
+        return var_3(a, axis % 3, ddof)
     if axis == 0 or axis == -2:
         r = a.mean(axis=0)
         for j in prange(len(r)):
@@ -39,13 +41,29 @@ def var(a, axis=None, ddof=0):
     return q
 
 
-def average(a, weights=None):
-    if weights is None:
+def var_3(a, axis, ddof):
+    n = a.shape[axis]
+    if axis == 0:
+        return ((a - a.mean(axis=0)) ** 2).sum(axis=0) / (n - ddof)
+    if axis == 1:
+        return ((a - a.mean(axis=1)[:, None]) ** 2).sum(axis=1) / (n - ddof)
+    return ((a - a.mean(axis=2)[:, :, None]) ** 2).sum(axis=2) / (n - ddof)
+
+
+def average(a, axis=None, weights=None):
+    if weights is None and axis is None:
         return a.mean()
+    elif weights is None:
+        return sum_along(a / 1, axis) / a.shape[axis % a.ndim]
     elif a.ndim == weights.ndim:
         if a.shape != weights.shape:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        return (a * 1.0 * weights).sum() / weights.sum()
+        return sum_along(a * 1.0 * weights, axis) / sum_along(weights, axis)
+    elif a.ndim == 2:
+        assert len(weights) == a.shape[axis % 2], "there are as many weights as elements along the axis"
+        if axis % 2 == 0:
+            return (a * 1.0 * weights[:, None]).sum(axis=0) / weights.sum()
+        return (a * 1.0 * weights).sum(axis=1) / weights.sum()
 
 
 def std(a, axis=None, ddof=0):
@@ -56,19 +74,23 @@ def ptp(a):
     return a.max() - a.min()
 
 
-def norm(a, ord=None, axis=None):
-    if axis is not None and a.ndim == 2:
-        assert -2 <= axis and axis < 2, "the array has two dimensions"
-        if axis == 0 or axis == -2:
-            return np.sqrt((a * 1.0 * a).sum(axis=0))
-        return np.sqrt((a * 1.0 * a).sum(axis=1))
+def norm(x, ord=None, axis=None):
+    a = x * 1.0
+    if axis is not None and a.ndim > 1:
+        if ord is None:
+            return np.sqrt(sum_along(a * a, axis))
+        else:
+            assert ord == 1 or ord == 2, "norms of order 1 and 2 can be compiled along an axis"
+            if ord == 1:
+                return sum_along(np.abs(a), axis)
+            return np.sqrt(sum_along(a * a, axis))
     elif ord is None:
-        return np.sqrt((a * 1.0 * a).sum())
+        return np.sqrt((a * a).sum())
     else:
         if ord == np.inf:
-            return np.abs(a * 1.0).max()
+            return np.abs(a).max()
         assert ord == 1 or ord == 2, "norms of order 1, 2 and inf can be compiled"
-        return np.abs(a * 1.0).sum() if ord == 1 else np.sqrt((a * 1.0 * a).sum())
+        return np.abs(a).sum() if ord == 1 else np.sqrt((a * a).sum())
 
 
 def nanmin(a):
@@ -237,8 +259,40 @@ def median_of_all(a):
     return (s[(n - 1) // 2] / 1 + s[n // 2] / 1) / 2
 
 
-def quantile(a, q):
-    s = sort(ravel(a))
+def quantile(a, q, axis=None):
+    if axis is None:
+        return quantile_of_sorted(sort(ravel(a)), q)
+    else:
+        r = np.empty(a.shape[1 - axis % 2], (a[0, :0] / 1).dtype)
+        for i in range(len(r)):
+            r[i] = quantile_of_sorted(sorted_line(a, axis, i), q)
+        return r
+
+
+def quantiles(a, q, axis=None):
+    if axis is None:
+        s = sort(ravel(a))
+        r = np.empty(len(q))
+        for i in range(len(q)):
+            r[i] = quantile_of_sorted(s, q[i])
+        return r
+    else:
+        m = np.empty((len(q), a.shape[1 - axis % 2]))
+        for i in range(m.shape[1]):
+            line = sorted_line(a, axis, i)
+            for k in range(len(q)):
+                m[k, i] = quantile_of_sorted(line, q[k])
+        return m
+
+
+def sorted_line(a, axis, i):
+    assert -2 <= axis and axis < 2, "the array has two dimensions"
+    if axis % 2 == 0:
+        return sort(a[:, i])
+    return sort(a[i])
+
+
+def quantile_of_sorted(s, q):
     n = len(s)
     assert n > 0, "quantile of an array without elements"
     assert q >= 0 and q <= 1, "quantiles are in the range [0, 1]"
@@ -252,19 +306,12 @@ def quantile(a, q):
     return s[high] - step * (1 - part) if part >= 0.5 else s[low] + step * part
 
 
-def quantiles(a, q):
-    r = np.empty(len(q))
-    for i in range(len(q)):
-        r[i] = quantile(a, q[i])
-    return r
+def percentile(a, q, axis=None):
+    return quantile(a, q / 100, axis)
 
 
-def percentile(a, q):
-    return quantile(a, q / 100)
-
-
-def percentiles(a, q):
-    return quantiles(a, q / 100)
+def percentiles(a, q, axis=None):
+    return quantiles(a, q / 100, axis)
 
 
 def interp_one(x, xp, fp):
@@ -313,26 +360,22 @@ def unique_counts(a):
     return values, counts
 
 
-def searchsorted_all(a, v):
+def searchsorted_all(a, v, side="left"):
     r = np.empty(len(v), np.int64)
     for i in prange(len(v)):
-        r[i] = searchsorted(a, v[i])
+        r[i] = searchsorted(a, v[i], side)
     return r
 
 
-def digitize(x, bins):
+def digitize(x, bins, right=False):
     assert len(bins) < 2 or not is_before(bins[-1], bins[0]), "bins that decrease cannot be compiled: turn them round"
-    r = np.empty(len(x), np.int64)
-    for i in prange(len(x)):
-        low, high = 0, len(bins)
-        while low < high:
-            middle = (low + high) // 2
-            if is_before(x[i], bins[middle]):
-                high = middle
-            else:
-                low = middle + 1
-        r[i] = low
-    return r
+    if isinstance(x, np.ndarray):
+        r = np.empty(len(x), np.int64)
+        for i in prange(len(x)):
+            r[i] = searchsorted(bins, x[i], "left") if right else searchsorted(bins, x[i], "right")
+        return r
+    else:
+        return searchsorted(bins, x, "left") if right else searchsorted(bins, x, "right")
 
 
 def trapezoid(y, x=None, dx=1.0):
@@ -342,15 +385,24 @@ def trapezoid(y, x=None, dx=1.0):
         return ((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2.0).sum()
 
 
-def searchsorted(a, v):
+def searchsorted(a, v, side="left"):
     low, high = 0, len(a)
     while low < high:
         middle = (low + high) // 2
-        if is_before(a[middle], v):
+        if side == "right":
+            is_behind = not is_before(v, a[middle])
+        else:
+            is_behind = is_before(a[middle], v)
+        if is_behind:
             low = middle + 1
         else:
             high = middle
     return low
+
+
+def argsort_by(key, order):
+    """The order by this key, in which equal elements stay in the other one."""
+    return order[argsort(key[order])]
 
 
 # ---- Numbers.

@@ -106,7 +106,7 @@ def pad_sides(a, top, bottom, left, right, mode, value):
 
 # ---- Samples.
 
-def histogram(a, bins=10, range=None):
+def histogram(a, bins=10, range=None, weights=None):
     # NumPy's way: the quotient is only near the bin, whose edges decide.
     if range is None:
         first, last = 0.0, 1.0
@@ -120,25 +120,50 @@ def histogram(a, bins=10, range=None):
         first, last = first - 0.5, last + 0.5
     elements = ravel(a)
     edges = np.linspace(first, last, bins + 1).astype((elements[:0] / 1).dtype)
-    counts = np.zeros(bins, np.int64)
+    counts = new_counts(bins, weights)
     scale = last - first
-    for x in elements:
+    for i in builtins.range(len(elements)):
+        x = elements[i]
         if x >= first and x <= last:
             k = min(int((x - first) / scale * bins), bins - 1)
             if x < edges[k]:
                 k -= 1
             elif k < bins - 1 and x >= edges[k + 1]:
                 k += 1
-            counts[k] += 1
+            counts[k] += weight(weights, i)
     return counts, edges
 
 
-def histogram_of_edges(a, bins, range=None):
-    counts = np.zeros(len(bins) - 1, np.int64)
+def histogram_density(a, bins=10, range=None, weights=None):
+    if isinstance(bins, np.ndarray):
+        counts, edges = histogram_of_edges(a, bins, range, weights)
+    else:
+        counts, edges = histogram(a, bins, range, weights)
+    return counts / counts.sum() / (edges[1:] - edges[:-1]), edges
+
+
+def new_counts(bins, weights):
+    if weights is None:
+        return np.zeros(bins, np.int64)
+    else:
+        return np.zeros(bins, weights.dtype)
+
+
+def weight(weights, i):
+    if weights is None:
+        return 1
+    else:
+        return weights[i]
+
+
+def histogram_of_edges(a, bins, range=None, weights=None):
     last = len(bins) - 1
+    counts = new_counts(last, weights)
+    elements = ravel(a)
     for i in builtins.range(last):
         assert bins[i] <= bins[i + 1], "the edges of a histogram ascend"
-    for x in ravel(a):
+    for i in builtins.range(len(elements)):
+        x = elements[i]
         if x >= bins[0] and x <= bins[last]:
             low, high = 0, last
             while high - low > 1:
@@ -147,7 +172,7 @@ def histogram_of_edges(a, bins, range=None):
                     low = middle
                 else:
                     high = middle
-            counts[low] += 1
+            counts[low] += weight(weights, i)
     return counts, bins.copy()
 
 
