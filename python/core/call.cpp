@@ -162,10 +162,25 @@ nb::object ProgramFunction::composed(nb::handle shape, const dhpvm_value* result
     for (const nb::handle item : shape) items.append(composed(item, results, next, given));
     return nb::tuple(items);
   }
+  if (nb::isinstance<nb::tuple>(shape)) return built(shape, results, next, given);
   nb::object value = result(results, next++, given);
   if (!nb::cast<bool>(shape)) return value;
   const auto imaginary = nb::cast<double>(result(results, next++, given));
   return nb::steal(PyComplex_FromDoubles(nb::cast<double>(value), imaginary));
+}
+
+nb::object ProgramFunction::built(nb::handle shape, const dhpvm_value* results, std::size_t& next,
+                                  const Given& given) {
+  const nb::object how = shape[0];
+  if (nb::cast<std::string>(how) == "optional") {
+    const bool is_there = nb::cast<bool>(result(results, next++, given));
+    const nb::object value = composed(nb::object(shape[1]), results, next, given);
+    return is_there ? value : nb::none();
+  }
+  nb::list arrays;
+  for (std::size_t left = nb::cast<std::size_t>(shape[1]); left > 0; --left)
+    arrays.append(from_program(machine_, results[next++], true));
+  return nb::module_::import_("dhpvm.results").attr(how)(*arrays);
 }
 
 PyObject* ProgramFunction::take(const dhpvm_value* results, const Given& given) {

@@ -21,7 +21,8 @@ struct ResultLayout {
   // For each result the position of the argument that it is, -1 if it is none. Empty: none is.
   std::vector<int> given;
   // Where results are composed: a list for a tuple, True for a complex number, which is two results, False for another
-  // one. None: the results are a value, or a tuple of them.
+  // one, the name of a function of dhpvm.results and the number of arrays that it takes, and ("optional", inner) for
+  // what may be None. None: the results are a value, or a tuple of them.
   nanobind::object shape;
 };
 
@@ -56,6 +57,8 @@ class ProgramFunction {
   PyObject* take(const dhpvm_value* results, const Given& given);
   nanobind::object composed(nanobind::handle shape, const dhpvm_value* results, std::size_t& next,
                             const Given& given);
+  nanobind::object built(nanobind::handle shape, const dhpvm_value* results, std::size_t& next,
+                         const Given& given);
   nanobind::object result(const dhpvm_value* results, std::size_t i, const Given& given);
 
   std::shared_ptr<Machine> machine_;

@@ -178,6 +178,7 @@ def _results(result):
     """The types of the values that a program returns for a result."""
     if result == types.NONE:
         return []
+    result = types.outward(result)
     if isinstance(result, types.Tuple):
         return [part for item in result.items for part in (_results(item) or [item])]
     return _parts(result)
@@ -192,13 +193,17 @@ def _parts(kind):
 
 def _shape(kind):
     """The result as ResultLayout describes it."""
+    if isinstance(kind, types.Optional):
+        return "optional", _shape(kind.kind)
+    if types.builder(kind):
+        return types.builder(kind), len(types.outward(kind).items)
     if isinstance(kind, types.Tuple):
         return [_shape(item) for item in kind.items]
     return isinstance(kind, types.Scalar) and kind.is_complex
 
 
 def _is_composed(shape):
-    return shape is True or any(item is not False for item in shape)
+    return shape is True or isinstance(shape, tuple) or any(item is not False for item in shape)
 
 
 def _compiled(entry, engine, given):

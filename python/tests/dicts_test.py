@@ -161,11 +161,11 @@ class Dictionaries(support.Comparisons):
             d["a"] = 3
 
         def returned(x):
-            d = {1: 2}
+            d = {"a": 2}
             return d
 
         for function, message in ((in_prange, "fill arrays"), (of_arrays, "keep the places"), (pairs, r"i \* n \+ j"),
-                                  (mixed, "elsewhere"), (returned, "a function returns numbers and arrays")):
+                                  (mixed, "elsewhere"), (returned, "return arrays of what is in it")):
             with self.subTest(function.__name__), self.assertRaisesRegex(dhpvm.TranslationError, message):
                 dhpvm.jit(function)(np.zeros(3))
 

@@ -139,7 +139,10 @@ class Assignments:
         if isinstance(value.type, Tuple):
             self._store_tuple(target, tuple_of(self._results(value, node)), node)
             return
-        if value.type == NONE or isinstance(value.type, (Dict, List, Text)):
+        if isinstance(value.type, List):
+            self._store_list(target, value, node)
+            return
+        if value.type == NONE or isinstance(value.type, (Dict, Text)):
             advice = "use it where it is needed" if isinstance(value.type, Text) else "it has one name"
             self.source.fail(node, f"{value.type} cannot be kept in a variable: {advice}")
         if value.view is not None:
@@ -165,6 +168,16 @@ class Assignments:
             self.emit(f"var {name} = {value.text};", target)
         else:
             self.emit(f"{name} = {value.text};", target)
+
+    def _store_list(self, target, value, node):
+        """Another name for a list, or the name of a new one."""
+        if self.expressions.is_sequential:
+            self.source.fail(target, "a prange loop makes and changes no lists: set elements of an array that is made "
+                                     "before")
+        kind = self.scope.assign(target, target.id, value.type)
+        text = lists.adapted(self.expressions, node, value, kind)
+        is_first = self.scope.declare_array(target, target.id)
+        self.emit(f"{'var ' if is_first else ''}{self.scope.text(target.id)} = {text};", target)
 
     def _store_tuple(self, target, value, node):
         """shape = a.shape: its items stay what they are."""

@@ -47,7 +47,7 @@ def call(expressions, node):
         return _method(expressions, node)
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
-    for handle in (complex_numbers.of_call, _conversion, _builtin, creation.create, sequences.of_call,
+    for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, creation.create, sequences.of_call,
                    library.of_call, reductions.of_call, products.of_call, generators.of_call, generators.primitive,
                    _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 
-from . import creation, dicts
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, Scalar, Text, Unconvertible, promote
+from . import creation, dicts, lists
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Unconvertible, promote
 from .values import Value, constant
 
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -52,12 +52,15 @@ class Comparisons:
     def _membership(self, node):
         """x in (1, 2)."""
         given = node.comparators[0]
-        if isinstance(given, (ast.Name, ast.Call)):
+        if isinstance(given, (ast.Name, ast.Call, ast.Subscript)):
             inner = given.func.value if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and \
                 given.func.attr == "keys" else given
             dictionary = self.value(inner)
             if isinstance(dictionary.type, Dict):
                 found = dicts.contains(self, node.left, dictionary)
+                return found if isinstance(node.ops[0], ast.In) else Value(f"(!{found.text})", BOOL)
+            if isinstance(dictionary.type, List):
+                found = lists.searched(self, node, "has", node.left, dictionary)
                 return found if isinstance(node.ops[0], ast.In) else Value(f"(!{found.text})", BOOL)
         value = self.value(node.left)
         if not isinstance(value.type, Text):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 
 STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
@@ -29,9 +30,56 @@ class Spread:
                     setattr(statement, field, self.block(getattr(statement, field), inside))
             if isinstance(statement, STATEMENTS) and statement.value is not None:
                 found += self._spread(statement, inside)
+            elif isinstance(statement, (ast.If, ast.While, ast.Assert)) and _has_comprehension(statement.test):
+                found += self._condition(statement, inside)
             else:
                 found.append(statement)
         return found
+
+    def _condition(self, statement, in_parallel):
+        """if any(..): its value is that of a new variable, which a while loop computes in each turn."""
+        if isinstance(statement, ast.While) and statement.orelse:
+            return [statement]
+        name = self._name("test")
+        if isinstance(statement, ast.Assert) and statement.msg is None:
+            statement.msg = ast.Constant(f"assert {ast.unparse(statement.test)}")
+        # What types decide goes on deciding which branch is compiled: if w is not None and any(..).
+        by_types = [copy.deepcopy(each) for each in statement.test.values if _is_by_type(each)] if isinstance(
+            statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.And) else []
+        made = self._decided(statement.test, name, in_parallel)
+        known = ast.Name(name, ast.Load())
+        if isinstance(statement, ast.While):
+            made.append(ast.If(ast.UnaryOp(ast.Not(), known), [ast.Break()], []))
+        for each in made:
+            ast.fix_missing_locations(ast.copy_location(each, statement))
+        if isinstance(statement, ast.While):
+            statement.test, statement.body, made = ast.Constant(True), [*made, *statement.body], []
+        else:
+            statement.test = ast.BoolOp(ast.And(), [*by_types, known]) if by_types else known
+        return [*made, ast.fix_missing_locations(statement)]
+
+    def _decided(self, test, name, in_parallel):
+        """Statements that give a new variable the value of a condition, and evaluate no more of it than Python does."""
+        def is_made(value):
+            return ast.Assign([ast.Name(name, ast.Store())], value)
+
+        if not isinstance(test, ast.BoolOp):
+            value = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), test))
+            return self.block([ast.fix_missing_locations(ast.copy_location(is_made(value), test))], in_parallel)
+        is_and = isinstance(test.op, ast.And)
+        first = next(i for i, each in enumerate(test.values) if _has_comprehension(each))
+        before, rest = test.values[:first], test.values[first + 1:]
+        made = self._decided(test.values[first], name, in_parallel)
+        if rest:
+            behind = rest[0] if len(rest) == 1 else ast.BoolOp(test.op, rest)
+            known = ast.Name(name, ast.Load())
+            made.append(ast.If(known if is_and else ast.UnaryOp(ast.Not(), known), self._decided(
+                ast.copy_location(behind, test), name, in_parallel), []))
+        if before:
+            head = before[0] if len(before) == 1 else ast.BoolOp(test.op, before)
+            made = [is_made(ast.Constant(not is_and)),
+                    ast.If(head if is_and else ast.UnaryOp(ast.Not(), head), made, [])]
+        return made
 
     def _spread(self, statement, in_parallel):
         made = []
@@ -60,8 +108,10 @@ class Spread:
         def visit(node):
             nonlocal is_read
             if isinstance(node, COMPREHENSIONS):
-                if not calls and may_move(node) and not any(isinstance(each, (*COMPREHENSIONS, ast.Lambda))
-                                                            for each in ast.walk(node) if each is not node):
+                if not calls and may_move(node) and not any(
+                        isinstance(each, (*COMPREHENSIONS, ast.Lambda)) for part in [*node.generators, *(
+                            [] if isinstance(node.elt, (ast.Call, *COMPREHENSIONS)) else [node.elt])]
+                        for each in ast.walk(part)):
                     found.append(node)
                     return
             elif not isinstance(node, (ast.Lambda, ast.IfExp, ast.BoolOp)) and len(getattr(node, "ops", ())) < 2:
@@ -92,6 +142,7 @@ class Spread:
                                       known.__name__.partition(".")[0] in ("numpy", "math", "builtins"))
 
     def _name(self, base):
+        base = base.partition("'")[0]
         self.made.append(f"{base}'{len(self.made) + 1}")
         return self.made[-1]
 
@@ -126,7 +177,12 @@ class Spread:
                 update = ast.If(test, [update], [])
             update = ast.For(each.target, each.iter, [update], [])
         _replace(statement, call, ast.copy_location(ast.Name(name, ast.Load()), node))
-        return [ast.Assign([ast.Name(name, ast.Store())], first), update]
+        made = [ast.Assign([ast.Name(name, ast.Store())], first), update]
+        if not _has_comprehension(element):
+            return made
+        for each in made:
+            ast.fix_missing_locations(ast.copy_location(each, statement))
+        return self.block(made)
 
     def _with_own_names(self, node):
         """The element, where the variables of the comprehension, which are its own, have new names."""
@@ -140,6 +196,14 @@ class Spread:
                 if isinstance(each, ast.Name):
                     each.id = names.get(each.id, each.id)
         return node.elt
+
+
+def _is_by_type(node):
+    return isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+
+
+def _has_comprehension(node):
+    return any(isinstance(each, COMPREHENSIONS) for each in ast.walk(node))
 
 
 def _is_view(node):

@@ -55,16 +55,18 @@ def _of_list(expressions, node):
         given["object"] = given["object"].args[0]
     name = element(expressions, given["dtype"]) if "dtype" in given else None
     if isinstance(given["object"], (ast.List, ast.Tuple)):
-        nodes, shape = items(expressions, given["object"])
-        values = [expressions.value(each) for each in nodes]
+        items_nodes, shape = items(expressions, given["object"])
+        values = [expressions.value(each) for each in items_nodes]
     else:
         whole = expressions.value(given["object"])
         if isinstance(whole.type, List):
-            is_of_tuples = isinstance(whole.type.element, Tuple)
-            array = lists.rows(expressions, whole) if is_of_tuples else lists.as_array(whole)
+            has_rows = isinstance(whole.type.element, (Tuple, List))
+            array = lists.rows(expressions, whole) if has_rows else lists.as_array(whole)
             if array.type == UNKNOWN or name in (None, array.type.element):
                 return array
-            expressions.fail(node, "np.array of a list takes no other dtype here: write .astype(..) behind it")
+            astype = ast.Attribute(given["object"], "astype", ast.Load())
+            call = ast.copy_location(ast.Call(astype, [given["dtype"]], []), node)
+            return expressions.named(node, expressions.given(call, given["object"], array))
         if isinstance(whole.type, Dict):
             keys = ast.copy_location(ast.Call(ast.Attribute(given["object"], "keys", ast.Load()), [], []), node)
             whole = dicts.method(expressions, keys, whole)
@@ -74,8 +76,13 @@ def _of_list(expressions, node):
         if isinstance(whole.type, Array):
             expressions.fail(node, "np.array takes a list of numbers here: write .copy() of an array")
         values, shape = list(whole.items) or [whole], (len(whole.items) or 1,)
+        items_nodes = [given["object"]] * len(values)
     if UNKNOWN in [value.type for value in values]:
         return NOTHING
+    if len(shape) == 1 and values and all(getattr(value.type, "rank", 0) == 1 for value in values):
+        from . import library  # which needs NumPy
+
+        return library.stacked(expressions, node, items_nodes, values, name)
     for value in values:
         if isinstance(value.type, Array):
             expressions.fail(node, "arrays become the rows of another by np.vstack((a, b)), or r[0] = a; r[1] = b")

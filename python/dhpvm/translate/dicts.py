@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 
-from .types import BOOL, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, Scalar, Text
+from .types import BOOL, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, Scalar, Set, Text
 from .values import NOTHING, Value, quoted
 
 # Python raises a KeyError where the language has a trap of its own.
@@ -55,7 +55,7 @@ def make(statements, target, node):
     for key, value in entries:
         kind = statements.scope.assign(target, target.id, Dict(key.type, value.type))
     expressions.unit.module("map")
-    name, kind = statements.scope.text(target.id), _known(kind)
+    name, kind = statements.scope.text(target.id), kind.known
     is_first = statements.scope.declare_array(target, target.id)
     statements.emit(f"{'var ' if is_first else ''}{name} = {kind.text}();", target)
     for key, value in entries:
@@ -65,11 +65,6 @@ def make(statements, target, node):
 def _check(expressions, node, does):
     if expressions.is_sequential:
         expressions.fail(node, f"a prange loop {does} no dictionaries: fill arrays that are made before")
-
-
-def _known(kind):
-    """The type with those of keys and values; some, where nothing is ever set."""
-    return Dict(INT if kind.key == UNKNOWN else kind.key, Scalar("f64") if kind.value == UNKNOWN else kind.value)
 
 
 def _as(value, kind):
@@ -98,7 +93,7 @@ def _value(expressions, node):
 
 def _helper(expressions, name, text, kind):
     """The name of a function of the language for dictionaries of this type."""
-    kind = _known(kind)
+    kind = kind.known
     own, inner = (f"_{each}_{kind.key_text}_{kind.value.name}" for each in (name, "dict_item"))
     for word, given in (("NAME", own), ("ITEM", inner), ("KEY", kind.key_text), ("VALUE", kind.value.name)):
         text = text.replace(word, given)
@@ -199,7 +194,7 @@ def _update(expressions, node, dictionary):
         return NOTHING
     if not isinstance(others.type, Dict) or not isinstance(target, ast.Name):
         expressions.fail(node, "update takes another dictionary that is a variable: set entries one by one")
-    kind, given = _known(expressions.scope.assign(node, target.id, others.type)), _known(others.type)
+    kind, given = expressions.scope.assign(node, target.id, others.type).known, others.type.known
     if KEY_TEXT in (kind.key, given.key) and kind.key != given.key:
         return NOTHING
     key = "k" if kind.key == KEY_TEXT else Value("k", given.key).as_type(kind.key)
@@ -268,3 +263,8 @@ def add_entries(items, target, iterated, dictionary, call=None):
         found = _helper(statements.expressions, "dict_item", _ITEM, kind)
         items.stores.append((targets[-1], lambda turn: Value(
             f"{found}({dictionary.text}, {keys}[{turn}])", kind.value), iterated))
+
+
+def parts(value):
+    """The texts of the arrays that Python gets for a dictionary or a set: see dhpvm.results."""
+    return [f"{value.text}.{name}()" for name in ("keys", "values")[:1 + (not isinstance(value.type, Set))]]

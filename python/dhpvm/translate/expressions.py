@@ -43,9 +43,24 @@ class Expressions(Comparisons):
         if known is not None:
             return known
         operands = {each: self.value(each) for each in elementwise.operands(self, node)}
+        if any(isinstance(value.type, List) for value in operands.values()):
+            if any(isinstance(value.type, Array) for value in operands.values()):
+                operands = {each: lists.as_array(value) for each, value in operands.items()}
+            else:
+                found = lists.combined(self, node, list(operands.values()))
+                if found is not None:
+                    return found
         if any(isinstance(value.type, Array) for value in operands.values()):
             return elementwise.combine(self, node, operands)
         return self._with(node, operands, False)
+
+    def given(self, node, inner, value):
+        """The value of a node in which an inner one has this value."""
+        before, self._given = self._given, {**self._given, inner: value}
+        try:
+            return self.value(node)
+        finally:
+            self._given = before
 
     def of_elements(self, node, operands):
         """An operator or a function, for elements of its operands."""
@@ -147,8 +162,9 @@ class Expressions(Comparisons):
         found = constant(meant) or _constants(meant) or self._captured(meant)
         if found is None:
             kind = type(meant).__name__
-            what = "pass it as an argument" if hasattr(meant, "shape") else "numbers, tuples and arrays of the " \
-                "surroundings can; pass the numbers in it as arguments"
+            what = "pass it as an argument" if hasattr(meant, "shape") else \
+                "it may change later; write it as a tuple, or as np.array(..)" if isinstance(meant, list) else \
+                "numbers, tuples and arrays of the surroundings can; pass the numbers in it as arguments"
             self.fail(node, f"'{ast.unparse(node)}' is of type {kind} and cannot be compiled here: {what}")
         return found
 
@@ -221,7 +237,7 @@ class Expressions(Comparisons):
         if isinstance(node, ast.List) and node.elts and not any(isinstance(each, ast.Starred) for each in node.elts):
             items, shape = creation.items(self, node)
             return self.array_of(node, [self.scalar(each) for each in items], shape)
-        return self.array_of(node, []) if isinstance(node, ast.List) else self.value(node)
+        return self.array_of(node, []) if isinstance(node, ast.List) else lists.as_array(self.value(node))
 
     def array_of(self, node, values, shape=None):
         """The array that NumPy makes of these numbers."""
@@ -293,6 +309,16 @@ class Expressions(Comparisons):
         for at, item in reversed(list(enumerate(items[:-1]))):
             found = self.choice(f"{position} == {at}", item, found)
         return found
+
+    def _list(self, node):
+        return lists.literal(self, node)
+
+    def keys_of(self, node, value):
+        """The keys of a dictionary, as an array; None for other values."""
+        if not isinstance(value.type, Dict):
+            return None
+        keys = ast.copy_location(ast.Call(ast.Attribute(node, "keys", ast.Load()), [], []), node)
+        return dicts.method(self, keys, value)
 
     def _tuple(self, node):
         return tuple_of(self.value(each) for each in node.elts)

@@ -48,6 +48,10 @@ def of_function(expressions, node, function, nodes, values):
         types.append(kind)
         texts += given
     version = expressions.unit.version(function, tuple(types), node, expressions)
+    for name, argument, kind in zip(version.source.parameters, nodes, types):
+        grown = version.scope.grown(name, kind)
+        if grown != kind and isinstance(argument, ast.expr):  # the function has put something into it
+            expressions.scope.grow(argument, grown)
     for position in version.written_parameters():
         base = views.base_of(nodes[position])
         if base is None:

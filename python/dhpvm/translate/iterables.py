@@ -31,6 +31,10 @@ class Items:
 
     def add(self, target, iterated):
         """The target takes the items of this expression."""
+        if self._is_backwards(iterated):  # range(n)[::-1]
+            iterated = ast.copy_location(ast.Call(ast.Name("reversed", ast.Load()), [iterated.value], []), iterated)
+            self._reversed(target, iterated)
+            return
         call = iterated if isinstance(iterated, ast.Call) else None
         if call is not None and self.statements.means(call.func, enumerate):
             self._enumerate(target, call)
@@ -65,6 +69,11 @@ class Items:
             return None
         found = self.statements.expressions.value(call.func.value)
         return found if isinstance(found.type, Dict) else None
+
+    def _is_backwards(self, node):
+        """range(n)[::-1]."""
+        return isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call) and \
+            self.statements.means(node.value.func, range) and ast.unparse(node.slice) == "::-1"
 
     def _is_numpys(self, call, name):
         return self.statements.means(call.func, getattr(sys.modules.get("numpy"), name, self))
@@ -185,17 +194,20 @@ class Items:
             self._tuples(target, iterated, value)
             return
         name = self._list_items(iterated, value)
-        self.stores.append((target, lambda turn: Value(f"{name}[{turn}]", value.type.element), iterated))
+        # An item that is a list has the name of the list for its type.
+        item = ast.copy_location(ast.Subscript(iterated, ast.Constant(0), ast.Load()), iterated)
+        self.stores.append((target, lambda turn: Value(f"{name}[{turn}]", value.type.element), item))
 
     def _list_items(self, iterated, value):
-        """The text of what has the items: a copy, or the list itself where the loop assigns some."""
+        """The name of the array that has the items, as long as the list does not grow."""
         change = lists.change_in(self._body, iterated)
-        if isinstance(change, ast.Call):
+        if change is not None:
             self._fail(change, f"this changes the size of the list that the loop runs over: write while k < "
                                f"len({iterated.id}), with {iterated.id}[k]")
-        name, is_copy = self.statements.temporary(), change is None
-        self.statements.emit(f"let {name} = {value.text}{'.to_array()' * is_copy};", iterated)
-        self.sizes.append(f"{name}.len{'()' * (not is_copy)}")
+        found, size, name = (self.statements.temporary() for _ in range(3))
+        for each, text in ((found, value.text), (size, f"{found}.len()"), (name, f"{found}.items")):
+            self.statements.emit(f"let {each} = {text};", iterated)
+        self.sizes.append(size)
         return name
 
     def _tuples(self, target, iterated, value):

@@ -21,12 +21,12 @@ from .number_functions import (allclose, argsort, argsort_by, array_equal, avera
                                logical_and, logical_not, logical_or, logical_xor, math_degrees, math_isclose,
                                math_radians, maximum_accumulate, median, minimum_accumulate, nanmax, nanmean, nanmin,
                                nansum, negative, norm, percentile, percentiles, power, ptp, quantile, quantiles,
-                               radians, searchsorted, searchsorted_all, sign, sort, sort_in_place, std, trapezoid,
-                               unique, unique_counts, var)
+                               radians, searchsorted, searchsorted_all, sign, sort, sort_down, sort_in_place, std,
+                               trapezoid, unique, unique_counts, var)
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, histogram,
                                histogram_density, histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval,
                                round_to, sinc, solve)
-from .types import NONE, UNKNOWN, Array, Scalar, Tuple
+from .types import NONE, UNKNOWN, Array, Scalar, Tuple, numpy_name
 from .values import NOTHING, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
@@ -308,6 +308,20 @@ def _joined(expressions, node, function):
     for value, argument in zip(values[1:], given[1:]):
         result = call(expressions, node, concatenate, [node, argument], [result, value])
     return whole.new_array(expressions, node, views.transposed(result) if axis else result)
+
+
+def stacked(expressions, node, given, values, element=None):
+    """np.array([a, b]) of arrays of one dimension, which become its rows."""
+    result = views.with_new_axis(expressions.named(node, values[0]), 0)
+    for value, argument in zip(values[1:], given[1:]):
+        row = views.with_new_axis(expressions.named(node, value), 0)
+        result = call(expressions, node, concatenate, [node, argument], [result, row])
+    result = expressions.named(node, result if len(values) > 1 else whole.new_array(expressions, node, result))
+    if element in (None, result.type.element):
+        return result
+    astype = ast.copy_location(ast.Call(ast.Attribute(node, "astype", ast.Load()), [ast.Constant(numpy_name(element))],
+                                        []), node)
+    return whole.new_array(expressions, node, expressions.given(ast.fix_missing_locations(astype), node, result))
 
 
 def _reshaped(expressions, node, array, given):

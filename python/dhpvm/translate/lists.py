@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists that grow, of numbers and of tuples of them: `found = []`, `found.append(x)`, `np.array(found)`."""
+"""Lists: of numbers, of tuples of them, and of lists: `found = []`, `found.append(x)`, `np.array(found)`.
+
+A list is an object of the language's class List, and variables are references to it, as in Python.
+"""
 
 from __future__ import annotations
 
 import ast
+import builtins
 
-from . import views
-from .types import INT, NONE, UNKNOWN, Array, List, Scalar, Tuple, Unconvertible, promote
+from . import list_functions, views, whole
+from .types import BOOL, INT, NONE, UNKNOWN, Array, List, Scalar, Tuple, Unconvertible, join, promote
 from .values import NOTHING, Value, tuple_of
 
+
+# ---- New lists.
 
 def repeated(node):
     """The list and the number of [0] * n; None for other expressions."""
@@ -21,35 +27,155 @@ def repeated(node):
 def make(statements, target, node, times=None):
     """found = [], found = [1, 2], found = [0] * n."""
     expressions = statements.expressions
-    if expressions.is_sequential:
-        statements.source.fail(node, "a prange loop makes no lists: fill an array that is made before")
-    values = [statements.kept(_number(expressions, each, expressions.value(each)), each) for each in node.elts]
+    _check(expressions, node)
+    values = [statements.kept(_item(expressions, each, expressions.value(each)), each) for each in node.elts]
     count = None if times is None else expressions.integer(times)
     kind = statements.scope.assign(target, target.id, List(UNKNOWN))
     for value in values:
         kind = statements.scope.assign(target, target.id, List(value.type))
-    expressions.unit.module("list")
-    name, element = statements.scope.text(target.id), _element(kind)
-    made = f"List<{_text(expressions, element)}>()"
+    name, element = statements.scope.text(target.id), kind.known.element
+    made = _new(expressions, element)
     is_first = statements.scope.declare_array(target, target.id)
     statements.emit(f"{'var ' if is_first else ''}{name} = {made};", target)
     if count is not None:
         statements.emit(f"for _ in 0..{count} {{", target)
-    for value in values:
-        statements.emit(f"{name}.push({_pushed(expressions, value, element)});", target)
+    for value, each in zip(values, node.elts):
+        statements.emit(f"{name}.push({_pushed(expressions, each, value, element)});", target)
     if count is not None:
         statements.emit("}", target)
 
 
-def _text(expressions, element):
-    """The type of elements as the language writes it."""
-    return expressions.unit.struct(element) if isinstance(element, Tuple) else element.name
+def _new(expressions, element):
+    return f"{expressions.unit.type_text(List(element))}()"
 
 
-def _pushed(expressions, value, element):
+def literal(expressions, node):
+    """[a, b] where it is used."""
+    _check(expressions, node)
+    values = [_item(expressions, each, expressions.value(each)) for each in node.elts]
+    kind = List(UNKNOWN)
+    for each, value in zip(node.elts, values):
+        joined = join(kind, List(value.type))
+        if joined is None:
+            expressions.fail(each, f"the items of a list have one type: this is {value.type}, and others are "
+                                   f"{kind.element}")
+        kind = joined
+    if UNKNOWN in [value.type for value in values]:
+        return NOTHING
+    element = kind.known.element
+    found = _new(expressions, element)
+    add = list_functions.name(expressions, "with_item", element)
+    for each, value in zip(node.elts, values):
+        found = f"{add}({found}, {_pushed(expressions, each, value, element)})"
+    return Value(found, kind)
+
+
+def combined(expressions, node, values):
+    """xs + ys and xs * n; None for other operators."""
+    if not isinstance(node, ast.BinOp) or NOTHING in values or UNKNOWN in [value.type for value in values]:
+        return NOTHING if isinstance(node, ast.BinOp) else None
+    kinds = [value.type for value in values]
+    if isinstance(node.op, ast.Add) and all(isinstance(kind, List) for kind in kinds):
+        _check(expressions, node)
+        kind = join(*kinds)
+        if kind is None:
+            expressions.fail(node, f"a {kinds[0]} and a {kinds[1]} cannot be joined")
+        texts = [adapted(expressions, each, value, kind) for each, value in zip((node.left, node.right), values)]
+        return Value(f"{list_functions.name(expressions, 'joined', kind.known.element)}({', '.join(texts)})", kind)
+    if isinstance(node.op, ast.Mult):
+        _check(expressions, node)
+        (at,) = [i for i in range(2) if isinstance(kinds[i], List)][:1]
+        count = expressions.integer((node.right, node.left)[at])
+        own = list_functions.name(expressions, "repeated", kinds[at].known.element)
+        return Value(f"{own}({values[at].text}, {count})", kinds[at])
+    expressions.fail(node, f"lists can be joined by + and repeated by *; {ast.unparse(node)} is for arrays: make one "
+                           "with np.array(..)")
+
+
+def of_call(expressions, node, function):
+    """list(x) and sorted(x); None for other functions."""
+    if function not in (builtins.list, builtins.sorted) or len(node.args) > 1:
+        return None
+    options = {each.arg: each.value for each in node.keywords}
+    if set(options) - ({"reverse"} if function is sorted else set()) or (function is sorted and not node.args):
+        expressions.fail(node, "sorted takes an array, a list or a dictionary of numbers, and reverse=True here")
+    _check(expressions, node)
+    if not node.args:
+        return Value(_new(expressions, UNKNOWN), List(UNKNOWN))
+    value = _items_of(expressions, node.args[0])
+    if UNKNOWN in (value.type, getattr(value.type, "element", None)):
+        return NOTHING
+    if function is builtins.list and isinstance(value.type, List):
+        return Value(f"{value.text}.copy()", value.type)
+    array = as_array(value)
+    if function is sorted:
+        array = _sorted(expressions, node, array, options.get("reverse"))
+    return of_array(expressions, node, array, _element_of(value))
+
+
+def _element_of(value):
+    return value.type.element if isinstance(value.type, List) else Scalar(value.type.element)
+
+
+def _items_of(expressions, node):
+    """The items that list(x) and sorted(x) go through, as an array or a list. x may be a range or a dictionary, too."""
+    if isinstance(node, ast.Call) and expressions.statements.means(node.func, range):
+        begin, end, step = expressions.statements.range(node)
+        own = list_functions.name(expressions, "range", INT)
+        return Value(f"{own}({begin}, {end}, {step})", List(INT))
+    value = expressions.value(node)
+    keys = expressions.keys_of(node, value)
+    if keys is not None:
+        return keys
+    if value.items and all(isinstance(item.type, Scalar) for item in value.items):
+        return literal(expressions, ast.copy_location(ast.List(node.elts, ast.Load()), node)) if isinstance(
+            node, ast.Tuple) else expressions.array_of(node, value.items)
+    if value.type != UNKNOWN and not isinstance(value.type, (Array, List)) or getattr(value.type, "rank", 1) != 1:
+        expressions.fail(node, f"the items of {value.type} cannot be put into a list: write a loop that appends them")
+    return value
+
+
+def _sorted(expressions, node, array, is_reverse=None):
+    from . import library  # which needs NumPy
+
+    known = False if is_reverse is None else expressions.known_test(is_reverse)
+    if known is None:
+        expressions.fail(node, "reverse is True or False here")
+    return library.call(expressions, node, library.sort_down if known else library.sort, [node], [array])
+
+
+def of_array(expressions, node, array, element):
+    """A list of the elements of an array of one dimension."""
+    expressions.unit.module("list")
+    if array.view is not None or array.elements is not None:
+        array = whole.new_array(expressions, node, array)
+    return Value(f"list.of<{array.type.element}>({array.text})", List(element))
+
+
+# ---- Types of elements.
+
+def _check(expressions, node):
+    if expressions.is_sequential:
+        expressions.fail(node, "a prange loop makes and changes no lists: set elements of an array that is made before")
+
+
+def _item(expressions, node, value):
+    """The value as an item of a list."""
+    if isinstance(value.type, Tuple) and value.type.items and all(
+            isinstance(item, Scalar) or item == UNKNOWN for item in value.type.items):
+        return NOTHING if UNKNOWN in value.type.items else value
+    if value.type != UNKNOWN and not isinstance(value.type, (Scalar, List)):
+        expressions.fail(node, f"a list has numbers, tuples of numbers or lists here, and this is {value.type}: make "
+                               "an array with np.empty")
+    return value
+
+
+def _pushed(expressions, node, value, element):
     """The text of a value as an element."""
     if value.type == UNKNOWN:
-        return "0"
+        return _new(expressions, element.element) if isinstance(element, List) else "0"
+    if isinstance(element, List):
+        return adapted(expressions, node, value, element)
     if not isinstance(element, Tuple):
         return value.as_type(element)
     if not value.items:
@@ -58,58 +184,141 @@ def _pushed(expressions, value, element):
     return f"{expressions.unit.struct(element)}({parts})"
 
 
-def _element(kind):
-    return Scalar("f64") if kind.element == UNKNOWN else kind.element
+def adapted(expressions, node, value, kind):
+    """The text of a list as one of this type. What has a name gets the type in the next pass; others are converted."""
+    given, wanted = value.type.known, kind.known
+    if given == wanted or expressions.unit.type_text(given) == expressions.unit.type_text(wanted):
+        expressions.scope.grow(node, kind)
+        return value.text
+    if expressions.scope.grow(node, kind):
+        return value.text
+    return list_functions.converted(expressions, value.text, given, wanted)
 
 
-def _number(expressions, node, value):
-    if isinstance(value.type, Tuple) and value.type.items and all(
-            isinstance(item, Scalar) or item == UNKNOWN for item in value.type.items):
-        return NOTHING if UNKNOWN in value.type.items else value
-    if value.type != UNKNOWN and not isinstance(value.type, Scalar):
-        expressions.fail(node, f"a list has numbers or tuples of numbers here, and this is {value.type}: make an array "
-                               "with np.empty")
-    return value
+def _grown(expressions, node, value):
+    """The type of the list at a node, now that it gets this item."""
+    if not expressions.scope.grow(node, List(value.type)):
+        expressions.fail(node, "only a list that is a variable, or an item of one, can be changed")
+    return expressions.value(node).type
 
+
+# ---- Methods.
 
 def method(expressions, node, value):
-    """found.append(x), found.pop()."""
+    """found.append(x), found.pop() and others."""
     name, target = node.func.attr, node.func.value
-    if expressions.is_sequential:
-        expressions.fail(node, "a prange loop changes no lists: set elements of an array")
-    if name == "append" and len(node.args) == 1 and not node.keywords and isinstance(target, ast.Name):
-        given = _number(expressions, node.args[0], expressions.value(node.args[0]))
-        kind = expressions.scope.assign(target, target.id, List(given.type))
-        return Value(f"{value.text}.push({_pushed(expressions, given, _element(kind))})", NONE)
-    if name in ("pop", "clear") and not node.args + node.keywords:
-        return Value(f"{value.text}.{name}()", value.type.element if name == "pop" else NONE)
-    expressions.fail(node, f".{name}() of a list cannot be compiled; append, pop and clear can")
+    _check(expressions, node)
+    count = len(node.args)
+    if name in ("append", "insert") and count == 1 + (name == "insert") and not node.keywords:
+        given = _item(expressions, node.args[-1], expressions.value(node.args[-1]))
+        kind = _grown(expressions, target, given)
+        pushed = _pushed(expressions, node.args[-1], given, kind.known.element)
+        if name == "append":
+            return Value(f"{value.text}.push({pushed})", NONE)
+        place = expressions.integer(node.args[0])
+        own = list_functions.name(expressions, "insert", kind.known.element)
+        return Value(f"{own}({value.text}, {place}, {pushed})", NONE)
+    if name == "extend" and count == 1 and not node.keywords:
+        return _extend(expressions, node, value)
+    if name == "pop" and count <= 1 and not node.keywords:
+        place = expressions.integer(node.args[0]) if count else "-1"
+        own = list_functions.name(expressions, "pop", value.type.known.element)
+        return _taken(expressions, Value(f"{own}({value.text}, {place})", value.type.element))
+    if name in ("clear", "reverse") and not node.args + node.keywords:
+        return Value(f"{value.text}.{name}()", NONE)
+    if name == "copy" and not node.args + node.keywords:
+        return Value(f"{value.text}.copy()", value.type)
+    if name == "sort" and not node.args and [each.arg for each in node.keywords] in ([], ["reverse"]):
+        return _sort(expressions, node, value)
+    if name in ("index", "count", "remove") and count == 1 and not node.keywords:
+        return searched(expressions, node, name, node.args[0], value)
+    expressions.fail(node, f".{name}({', '.join('.' * count)}) of a list cannot be compiled; append, extend, insert, "
+                           "pop, remove, clear, copy, reverse, sort, index and count can")
+
+
+def _extend(expressions, node, value):
+    if isinstance(node.args[0], ast.Tuple):
+        node.args[0] = ast.copy_location(ast.List(node.args[0].elts, ast.Load()), node.args[0])
+    others = _items_of(expressions, node.args[0])
+    if UNKNOWN in (others.type, getattr(others.type, "element", None)):
+        return NOTHING
+    element, others_node = _element_of(others), node.args[0]
+    kind = _grown(expressions, node.func.value, Value("", element))
+    if not isinstance(others.type, List):
+        others, others_node = of_array(expressions, node, others, element), node
+    return Value(f"{value.text}.append({adapted(expressions, others_node, others, kind)})", NONE)
+
+
+def _sort(expressions, node, value):
+    if UNKNOWN in (value.type.element, value.type):
+        return NOTHING
+    array = _sorted(expressions, node, as_array(value), node.keywords[0].value if node.keywords else None)
+    own = list_functions.name(expressions, "assign", value.type.known.element)
+    return Value(f"{own}({value.text}, {array.text})", NONE)
+
+
+def searched(expressions, node, name, item_node, value):
+    """found.index(x), found.count(x), found.remove(x), and "has" for x in found."""
+    kind = value.type.known.element
+    given = _item(expressions, item_node, expressions.value(item_node))
+    if UNKNOWN in (given.type, value.type.element):
+        return Value("false", BOOL) if name == "has" else NOTHING
+    if isinstance(kind, List) or isinstance(given.type, List):
+        expressions.fail(node, "numbers and tuples are looked for in lists: write a loop")
+    if isinstance(kind, Tuple) != isinstance(given.type, Tuple):
+        expressions.fail(node, f"the list has items of type {kind}, and this is {given.type}")
+    if isinstance(kind, Tuple):
+        common = join(List(kind), List(given.type))
+        if common is None or common.element != kind:
+            expressions.fail(node, "the tuples of the list have other types")
+        own = list_functions.name(expressions, f"{name}_tuple", kind)
+        wanted = _pushed(expressions, item_node, given, kind)
+    else:
+        common = BOOL if kind == given.type == BOOL else promote(kind, given.type)
+        own = list_functions.name(expressions, name, kind, common)
+        wanted = given.as_type(common)
+    result = {"has": BOOL, "remove": NONE}.get(name, INT)
+    return Value(f"{own}({value.text}, {wanted})", result)
 
 
 def length(value):
     return Value(f"{value.text}.len()", INT)
 
 
+# ---- Items.
+
 def change_in(statements, node):
-    """The statement that changes the list of this name: a call that changes its size, else an item that is assigned;
-    None if nothing does."""
-    items = None
-    for each in (inner for statement in statements for inner in ast.walk(statement)):
-        place = each.func if isinstance(each, ast.Call) else each
-        if not isinstance(place, (ast.Attribute, ast.Subscript)) or not isinstance(node, ast.Name) or \
-                getattr(place.value, "id", None) != node.id:
-            continue
-        if isinstance(each, ast.Call) and place is not each and getattr(place, "attr", "") in _RESIZING:
-            return each
-        if isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store):
-            items = each
-    return items
+    """The call that changes the size of the list of this name while a loop with these statements goes on over it; None
+    if nothing does."""
+    if not isinstance(node, ast.Name):
+        return None
+    for statement in _going_on(statements):
+        for each in ast.walk(statement):
+            if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and \
+                    getattr(each.func.value, "id", None) == node.id and each.func.attr in _RESIZING:
+                return each
+    return None
+
+
+def _going_on(statements, is_inner=False):
+    """The simple statements that the next turn of the loop may follow: nothing in front of a break or return."""
+    if statements and isinstance(statements[-1], (ast.Return, ast.Raise) + (() if is_inner else (ast.Break,))):
+        return
+    for statement in statements:
+        inner = is_inner or isinstance(statement, (ast.For, ast.While))
+        parts = [getattr(statement, field, []) for field in ("body", "orelse")]
+        if any(parts):
+            for part in parts:
+                yield from _going_on(part, inner)
+            yield from (each for each in ast.iter_child_nodes(statement) if isinstance(each, ast.expr))
+        else:
+            yield statement
 
 
 def item(expressions, node, value):
-    """found[i]; constants below 0 count from the end."""
+    """found[i]; constants below 0 count from the end. found[1:] is a new list."""
     if isinstance(node.slice, ast.Slice):
-        expressions.fail(node, "a part of a list cannot be compiled: write np.array(..)[..]")
+        return _part(expressions, node, value)
     index = expressions.value(node.slice)
     if UNKNOWN in (index.type, value.type.element):
         return NOTHING
@@ -117,10 +326,32 @@ def item(expressions, node, value):
     if index.is_constant and index.constant < 0:
         place = f"{value.text}.len() - {-index.constant}"
     text = f"{value.text}[{place}]"
-    if not isinstance(value.type.element, Tuple):
-        return Value(text, value.type.element)
-    views.check_repeatable(expressions, node, place)
-    return of_tuple(text, value.type.element)
+    if isinstance(value.type.element, Tuple):
+        views.check_repeatable(expressions, node, place)
+    return _taken(expressions, Value(text, value.type.element), is_repeatable=True)
+
+
+def _taken(expressions, value, is_repeatable=False):
+    """An item, which is a tuple of several values if it is one in the list."""
+    if not isinstance(value.type, Tuple) or value.type == UNKNOWN:
+        return NOTHING if value.type == UNKNOWN else value
+    return of_tuple(value.text, value.type) if is_repeatable else value
+
+
+def _part(expressions, node, value):
+    _check(expressions, node)
+    if value.type.element == UNKNOWN:
+        return NOTHING
+    bounds = node.slice
+    step = 1 if bounds.step is None else expressions.scalar(bounds.step)
+    if step != 1 and not step.is_constant:
+        expressions.fail(node, "the step of a part of a list is a constant")
+    step = step if step == 1 else step.constant
+    # Places beyond the ends are cut off.
+    texts = ["i64.min" if each is None else expressions.integer(each) for each in (bounds.lower, bounds.upper)]
+    own = list_functions.name(expressions, "part", value.type.known.element)
+    given = [str(each is not None).lower() for each in (bounds.lower, bounds.upper)]
+    return Value(f"{own}({value.text}, {given[0]}, {texts[0]}, {given[1]}, {texts[1]}, {step})", value.type)
 
 
 def of_tuple(text, kind):
@@ -130,37 +361,32 @@ def of_tuple(text, kind):
 
 def store_item(statements, target, value, node):
     """found[i] = x."""
-    name = target.value
-    given = _number(statements.expressions, node, value)
-    kind = statements.scope.assign(name, name.id, List(given.type)) if isinstance(name, ast.Name) else None
-    if kind is None:
-        statements.source.fail(target, "only elements of a list that is a variable can be assigned")
-    place = item(statements.expressions, target, statements.expressions.value(name))
+    expressions = statements.expressions
+    if isinstance(target.slice, ast.Slice):
+        statements.source.fail(target, "a part of a list cannot be assigned: write a loop, or make a new list with +")
+    given = _item(expressions, node, value)
+    kind = _grown(expressions, target.value, given)
+    place = item(expressions, target, expressions.value(target.value))
     if place.type == UNKNOWN:
         return
     to = place.items[0].text.removesuffix(".x0") if place.items else place.text
-    statements.emit(f"{to} = {_pushed(statements.expressions, given, _element(kind))};", target)
+    statements.emit(f"{to} = {_pushed(expressions, node, given, kind.known.element)};", target)
 
+
+# ---- As arrays.
 
 def rows(expressions, value):
-    """The tuples of a list as the rows of an array."""
+    """The tuples or lists in a list as the rows of an array."""
+    if isinstance(value.type.element, List):
+        return list_functions.table(expressions, value)
     kinds = value.type.element.items
     common = kinds[0]
     for kind in kinds[1:]:
         common = promote(common, kind) if kind != common else common
-    struct, result = expressions.unit.struct(value.type.element), Array(common.name, 2)
-    own = f"_rows_{struct}_{common.name}"
-    cells = " ".join(f"r[i, {k}] = {Value(f'found[i].x{k}', kind).as_type(common)};" for k, kind in enumerate(kinds))
-    return Value(f"{expressions.unit.function(own, _ROWS.format(own, struct, result.text, len(kinds), cells))}"
-                 f"({value.text})", result)
+    return list_functions.rows(expressions, value, common)
 
 
-_RESIZING = ("append", "pop", "clear")
-_ROWS = """fn {0}(found: List<{1}>) -> {2} {{
-    let r = {2}(found.len(), {3});
-    for i in 0..found.len() {{ {4} }}
-    return r;
-}}"""
+_RESIZING = ("append", "pop", "clear", "insert", "extend", "remove")
 
 
 def as_array(value):
@@ -169,6 +395,6 @@ def as_array(value):
         return value
     if value.type.element == UNKNOWN:
         return NOTHING
-    if isinstance(value.type.element, Tuple):
-        raise Unconvertible("a list of tuples is a loop's or np.array's here: for x, y in found")
+    if isinstance(value.type.element, (Tuple, List)):
+        raise Unconvertible("a list of tuples or lists is a loop's or np.array's here: for x, y in found")
     return Value(f"{value.text}.to_array()", Array(value.type.element.name, 1))

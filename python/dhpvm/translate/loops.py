@@ -49,6 +49,7 @@ class Loops:
 
     def _while(self, node):
         self._loop(f"while {self.expressions.test(node.test)}", node)
+        return self.expressions.known_test(node.test) is True and not scopes.has_break(node.body)
 
     def _loop(self, head, node, begin=lambda: None):
         """A loop, with the statements of its else. `begin` emits what comes before its body."""
@@ -156,7 +157,8 @@ class Loops:
     def _over_items(self, node):
         items = Items(self, node.body)
         items.add(node.target, node.iter)
-        if not items.is_known:
+        if not items.is_known:  # yet; what stays so is empty
+            self.block(node.orelse)
             return
         turn = self.temporary()
 

@@ -208,6 +208,10 @@ def sort(a):
     return r
 
 
+def sort_down(a):
+    return sort(a)[::-1].copy()
+
+
 def sort_in_place(a):
     a[:] = sort(a.copy())
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import views
-from .types import GENERATOR, NONE, Array, Scalar, Text, Tuple, text
+from .types import GENERATOR, NONE, Array, Dict, List, Scalar, Text, Tuple
 from .values import Value
 
 
@@ -20,18 +20,18 @@ def passed(expressions, argument, value):
         return kind, [value.text, *numbers]
     if isinstance(value.type, Array):
         value = expressions.named(argument, value)
-    elif not isinstance(value.type, (Scalar, Text)) and value.type not in (NONE, GENERATOR):
+    elif not isinstance(value.type, (Scalar, Text, List, Dict)) and value.type not in (NONE, GENERATOR):
         expressions.fail(argument, f"{value.type} cannot be passed on")
     return value.type, [value.text]
 
 
-def heads(name, kind):
+def heads(unit, name, kind):
     """The text for a parameter in the head of a function."""
     if isinstance(kind, Tuple):
-        return [each for i, item in enumerate(kind.items) for each in heads(_item(name, i), item)]
+        return [each for i, item in enumerate(kind.items) for each in heads(unit, _item(name, i), item)]
     if isinstance(kind, views.PassedView):
         return [f"{name}: {Array(kind.element, kind.view.rank).text}", *(f"{each}: i64" for each in kind.names(name))]
-    return [f"{name}: {text(kind)}"]
+    return [f"{name}: {unit.type_text(kind)}"]
 
 
 def value(name, kind):

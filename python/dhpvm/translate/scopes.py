@@ -21,6 +21,13 @@ def loads(node, name):
                for each in ast.walk(node))
 
 
+def has_break(statements):
+    """Whether these statements of a loop leave it by break."""
+    return any(isinstance(each, ast.Break) or (not isinstance(each, (ast.For, ast.While)) and has_break(
+        getattr(each, "body", []) + getattr(each, "orelse", []))) or (
+            isinstance(each, (ast.For, ast.While)) and has_break(each.orelse)) for each in statements)
+
+
 def first_use(statements, name):
     """'load' if a value of the variable from before these statements may be read in them, 'store' if they assign it
     first, None if neither is sure."""

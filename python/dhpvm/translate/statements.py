@@ -8,11 +8,12 @@ import re
 import sys
 from dataclasses import replace
 
-from . import dicts, parameters, scopes
+from . import dicts, list_functions, lists, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, Given, Record, Scalar, Text, Tuple, Unconvertible, join
+from .types import (BOOL, KEY_TEXT, NONE, UNKNOWN, Array, Dict, Given, List, Optional, Record, Scalar, Text, Tuple,
+                    Unconvertible, join, literal, outward, text)
 from .values import Value, quoted, tuple_of
 from .views import PassedView, base_of
 from .variables import Variables
@@ -38,7 +39,8 @@ class Statements(Assignments, Loops):
             self.version.kernels.clear()
             self._parameters()
             result = self.version.result
-            self.block(self.source.tree.body)
+            if not self.block(self.source.tree.body):
+                self._end(self.source.tree.body[-1])
             if not self.scope.has_changed and result == self.version.result:
                 break
         else:
@@ -53,6 +55,11 @@ class Statements(Assignments, Loops):
         skipped = set(self.source.parameters) - self.scope.assigned_parameters
         return self._declarations(0, 1, self.source.tree, skipped) + self.lines
 
+    def _end(self, node):
+        """What is behind the last statement returns None."""
+        if self.version.is_entry and self.version.result not in (NONE, UNKNOWN):
+            self.emit(f"return{self._absent(self._note_result(node, NONE))};", node)
+
     def _parameters(self):
         """Those that are assigned are copied first: parameters of the language cannot be."""
         assigned = scopes.stored(self.source.tree.body)
@@ -63,7 +70,7 @@ class Statements(Assignments, Loops):
                 joined = self.scope.assign(self.source.tree, name, kind)
                 given = Value(self.scope.parameter_text(name), kind)
                 self.emit(f"{self.scope.text(name)} = {given.as_type(joined)};", self.source.tree)
-            elif name in replaced and isinstance(kind, Array):
+            elif name in replaced and isinstance(kind, (Array, List, Dict)):
                 self.scope.assigned_parameters.add(name)
                 self.scope.assign(self.source.tree, name, kind)
                 self.scope.declare_array(self.source.tree, name)
@@ -76,8 +83,12 @@ class Statements(Assignments, Loops):
                 self.scope.define(0, name, kind)
 
     def _declarations(self, key, depth, node, skipped=frozenset()):
-        return [(depth, f"var {self.scope.text(name)}: {kind.name};", node.lineno)
-                for name, kind in self.scope.scalars(key) if name not in skipped]
+        found = [(depth, f"var {self.scope.text(name)}: {kind.name};", node.lineno)
+                 for name, kind in self.scope.scalars(key) if name not in skipped]
+        for name, kind in self.scope.used_everywhere() if key == 0 else ():
+            sizes = ", ".join("0" * kind.rank) if isinstance(kind, Array) else ""
+            found.append((depth, f"var {self.scope.text(name)} = {self.unit.type_text(kind)}({sizes});", node.lineno))
+        return found
 
     # ---- Lines.
 
@@ -119,14 +130,15 @@ class Statements(Assignments, Loops):
             return self.block(node.body if known else node.orelse)
         self.emit(f"if {self.expressions.test(node.test)} {{", node)
         self.scope.open_block()
-        self.block(node.body)
+        is_end = self.block(node.body)
         self.scope.close_block()
         if node.orelse:
             self.emit("} else {", node.orelse[0])
             self.scope.open_block()
-            self.block(node.orelse)
+            is_end = self.block(node.orelse) and is_end
             self.scope.close_block()
         self.emit("}", node)
+        return is_end and bool(node.orelse)
 
     def _pass(self, node):
         pass
@@ -135,8 +147,8 @@ class Statements(Assignments, Loops):
         if self.scope.in_parallel:
             self.source.fail(node, "a prange loop runs all of its iterations: return cannot leave it")
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            self._note_result(node, NONE)
-            self.emit("return;", node)
+            result = self._note_result(node, NONE)
+            self.emit(f"return{self._absent(result)};", node)
         elif isinstance(node.value, ast.Tuple):
             self._return_several(node, node.value.elts, [self.expressions.value(each) for each in node.value.elts])
         else:
@@ -150,7 +162,7 @@ class Statements(Assignments, Loops):
                 self._check_results(node, [value])
                 value = self._result(node.value, value)
                 result = self._note_result(node, value.type)
-                self.emit(f"return {self._as_result(value, result)};", node)
+                self.emit(f"return {self._as_result(value, result, node)};", node)
         return True
 
     def _return_several(self, node, parts, values):
@@ -158,7 +170,7 @@ class Statements(Assignments, Loops):
         if value is None:
             return
         result = self._note_result(node, value.type)
-        self.emit(f"return {self._as_result(value, result)};", node)
+        self.emit(f"return {self._as_result(value, result, node)};", node)
 
     def _results_of(self, node, parts, values):
         """The tuple of these values as they can be returned; None if a type is not known yet."""
@@ -178,9 +190,15 @@ class Statements(Assignments, Loops):
         return None if None in found else tuple_of(found)
 
     def _check_results(self, node, values):
-        if any(not isinstance(value.type, (Scalar, Array, Given)) and value.type != NONE for value in values):
-            self.source.fail(node, "a function returns numbers and arrays, several of them as one tuple, and a list as "
-                                   "np.array(..)")
+        for value in values:
+            kind = value.type
+            if not isinstance(kind, (Scalar, Array, Given, List, Dict)) and kind != NONE:
+                self.source.fail(node, "a function returns numbers, arrays, lists and dictionaries, several of "
+                                       f"them as one tuple, and this is {kind}")
+            nested = isinstance(kind, List) and isinstance(kind.element, List) and not isinstance(
+                kind.element.known.element, Scalar)
+            if self.version.is_entry and (nested or (isinstance(kind, Dict) and kind.key == KEY_TEXT)):
+                self.source.fail(node, f"this {kind} cannot be returned to Python: return arrays of what is in it")
 
     def _given(self, node, value):
         """The value of a parameter that Python gets back as the object that it has passed; None for other values."""
@@ -223,22 +241,63 @@ class Statements(Assignments, Loops):
                 if isinstance(kind, (Array, PassedView, Tuple))}
 
     def _note_result(self, node, kind):
-        result = join(self.version.result, kind)
+        result = self._joined_result(kind)
         if result is None and Given in map(type, (kind, self.version.result)):
             self.source.fail(node, "a function returns its argument always or never: write .copy() behind it")
         if result is None:
-            advice = "; -1 or float('nan') can stand for no number" * (NONE in (kind, self.version.result))
+            is_inner = NONE in (kind, self.version.result)
+            advice = "; -1 or float('nan') can stand for no number that another function gets" * is_inner
             self.source.fail(node, f"this returns {kind}, and another return {self.version.result}: a function has one "
                                    f"type of result{advice}")
         self.version.result = result
         return result
 
-    def _as_result(self, value, kind):
+    def _joined_result(self, kind):
+        """The type of all results so far. Python gets a value or None; compiled functions get one type."""
+        old = self.version.result
+        if not self.version.is_entry or (NONE not in (old, kind) and not isinstance(old, Optional)) or UNKNOWN in (
+                old, kind) or old == kind:
+            return join(old, kind)
+        there = [each.kind if isinstance(each, Optional) else each for each in (old, kind) if each != NONE]
+        joined = there[0] if len(there) == 1 else join(*there)
+        return None if joined is None else Optional(joined)
+
+    def _absent(self, kind):
+        """The text behind `return` where a result of this type is None."""
+        if not isinstance(kind, Optional):
+            return ""
+        return f" {self.unit.struct(outward(kind))}(false, {self._default(outward(kind.kind))})"
+
+    def _default(self, kind):
+        if isinstance(kind, Tuple):
+            return f"{self.unit.struct(kind)}({', '.join(map(self._default, kind.items))})"
+        if isinstance(kind, Array):
+            return f"{kind.text}({', '.join('0' * kind.rank)})"
+        return literal(0, text(kind))
+
+    def _as_result(self, value, kind, node):
         """The text of a result of this type."""
+        if isinstance(kind, Optional):
+            return f"{self.unit.struct(outward(kind))}(true, {self._as_result(value, kind.kind, node)})"
         if isinstance(kind, Tuple) and value.items:
-            parts = [self._as_result(item, each) for item, each in zip(value.items, kind.items)]
-            return f"{self.unit.struct(kind)}({', '.join(parts)})"
+            parts = [self._as_result(item, each, node) for item, each in zip(value.items, kind.items)]
+            struct = outward(kind) if self.version.is_entry else kind
+            return f"{self.unit.struct(struct)}({', '.join(parts)})"
+        if isinstance(kind, (List, Dict)):
+            return self._as_collection(value, kind, node)
         return value.as_type(kind) if isinstance(kind, Scalar) else value.text
+
+    def _as_collection(self, value, kind, node):
+        """The text of a list or dictionary as a result: Python gets arrays of what is in it."""
+        if isinstance(kind, List):
+            value = Value(lists.adapted(self.expressions, node.value, value, kind), kind)
+        if not self.version.is_entry:
+            return value.text
+        name = self.temporary()
+        self.emit(f"let {name} = {value.text};", node)
+        value = Value(name, value.type)
+        parts = list_functions.parts(self.expressions, value) if isinstance(kind, List) else dicts.parts(value)
+        return f"{self.unit.struct(outward(kind))}({', '.join(parts)})"
 
     # ---- The rest.
 

@@ -77,7 +77,7 @@ class Tuple:
     items: tuple
 
     def __str__(self):
-        return "tuple"
+        return f"tuple of {len(self.items)} items"
 
 
 @dataclass(frozen=True)
@@ -93,12 +93,19 @@ class Record(Tuple):
 
 @dataclass(frozen=True)
 class List:
-    """A list of numbers that grows. `element` is UNKNOWN before the first is appended."""
+    """A list of numbers, of tuples of them or of such lists. `element` is UNKNOWN before the first is appended."""
 
     element: object
 
     def __str__(self):
         return "list" if self.element == UNKNOWN else f"list of {self.element}"
+
+    @property
+    def known(self):
+        """The type with that of its elements; some, where nothing is ever appended."""
+        if isinstance(self.element, List):
+            return List(self.element.known)
+        return List(Scalar("f64")) if self.element == UNKNOWN else self
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,12 @@ class Dict:
         return "dictionary" if self.key == UNKNOWN else f"dictionary of {self.value} by {self.key}"
 
     @property
+    def known(self):
+        """The type with those of keys and values; some, where nothing is ever set."""
+        return type(self)(INT if self.key == UNKNOWN else self.key,
+                          Scalar("f64") if self.value == UNKNOWN else self.value)
+
+    @property
     def key_text(self):
         return "str" if self.key == KEY_TEXT else self.key.name
 
@@ -119,6 +132,14 @@ class Dict:
     def text(self):
         """As the language writes it."""
         return f"Map<{self.key_text}, {self.value.name}>"
+
+
+@dataclass(frozen=True)
+class Set(Dict):
+    """A set of numbers: a dictionary whose values nobody sees."""
+
+    def __str__(self):
+        return "set" if self.key == UNKNOWN else f"set of {self.key}"
 
 
 @dataclass(frozen=True)
@@ -143,6 +164,16 @@ class Given:
 
 
 @dataclass(frozen=True)
+class Optional:
+    """The result that is None, or of a type."""
+
+    kind: object
+
+    def __str__(self):
+        return f"None or {self.kind}"
+
+
+@dataclass(frozen=True)
 class Special:
     """A type without values that are passed on."""
 
@@ -160,6 +191,32 @@ NONE = Special("None")
 UNKNOWN = Special("unknown")
 KEY_TEXT = Special("text")  # of the keys of a dictionary
 GENERATOR = Special("Random")  # of random numbers
+
+
+def outward(kind):
+    """What a program returns for a result of this type: arrays of what is in lists and dictionaries, and for what may
+    be None whether it is there. dhpvm.results makes the result of it."""
+    if isinstance(kind, Optional):
+        return Tuple((BOOL, outward(kind.kind)))
+    if isinstance(kind, List):
+        item = kind.known.element
+        if isinstance(item, List):
+            return Tuple((Array(item.element.name, 1), Array("i64", 1)))
+        parts = item.items if isinstance(item, Tuple) else (item,)
+        return Tuple(tuple(Array(part.name, 1) for part in parts))
+    if isinstance(kind, Dict):
+        parts = (kind.key,) if isinstance(kind, Set) else (kind.key, kind.value)
+        return Tuple(tuple(Array(part.name, 1) for part in parts))
+    if type(kind) is Tuple:
+        return Tuple(tuple(map(outward, kind.items)))
+    return kind
+
+
+def builder(kind):
+    """The function of dhpvm.results for a result of this type, None where there is none."""
+    if isinstance(kind, List):
+        return {List: "lists", Tuple: "tuples"}.get(type(kind.known.element), "numbers")
+    return "members" if isinstance(kind, Set) else "entries" if isinstance(kind, Dict) else None
 
 
 def text(kind):
@@ -224,7 +281,7 @@ def join(a, b):
         return _join_lists(a.element, b.element)
     if isinstance(a, Dict) and isinstance(b, Dict):
         key, value = _join_keys(a.key, b.key), join(a.value, b.value)
-        return None if None in (key, value) else Dict(key, value)
+        return None if None in (key, value) or type(a) is not type(b) else type(a)(key, value)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
         return None if None in items else Tuple(items)
@@ -240,8 +297,8 @@ def _join_keys(a, b):
 
 
 def _join_lists(a, b):
-    """Numbers of Python's own have one type in an array, and so have those with the same bits; others would change
-    those that are there."""
+    """Numbers of Python's own have one type in an array, and so have those with the same bits, or floats with them;
+    others would change those that are there."""
     element = _join_elements(a, b)
     return None if element is None else List(element)
 
@@ -249,12 +306,16 @@ def _join_lists(a, b):
 def _join_elements(a, b):
     if UNKNOWN in (a, b) or a == b:
         return b if a == UNKNOWN else a
+    if isinstance(a, List) and isinstance(b, List):
+        return _join_lists(a.element, b.element)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(_join_elements(x, y) for x, y in zip(a.items, b.items))
         return None if None in items else Tuple(items)
     if not isinstance(a, Scalar) or not isinstance(b, Scalar):
         return None
-    return promote(a, b) if a.name == b.name or (a.is_weak and b.is_weak) else None
+    kind = promote(a, b)
+    is_same = a.name == b.name or (a.is_weak and b.is_weak) or (kind.name == "f64" and (a.is_weak or b.is_weak))
+    return kind if is_same and BOOL not in (a, b) else None
 
 
 def literal(value, name):

@@ -10,7 +10,7 @@ from ..errors import TranslationError
 from . import complex_numbers, helpers, parameters
 from .source import Source
 from .statements import Statements
-from .types import COMPLEXES, NONE, UNKNOWN, Tuple, Unconvertible, text
+from .types import COMPLEXES, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
 
 
 _CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
@@ -135,8 +135,18 @@ class Unit:
 
     def struct(self, result):
         """The name of the struct for several results."""
-        types = tuple(self.struct(item) if isinstance(item, Tuple) else text(item) for item in result.items)
+        types = tuple(map(self.type_text, result.items))
         return self._structs.setdefault(types, f"Results{len(self._structs)}")
+
+    def type_text(self, kind):
+        """A type as the language writes it."""
+        if isinstance(kind, List):
+            self.module("list")
+            return f"List<{self.type_text(kind.known.element)}>"
+        if isinstance(kind, Dict):
+            self.module("map")
+            return kind.known.text
+        return self.struct(kind) if isinstance(kind, Tuple) else text(kind)
 
     def text(self):
         """The program, and for each of its lines file, function and line of the Python code it stands for, or None."""
@@ -176,11 +186,11 @@ class Unit:
 
     def _head(self, version):
         given = [each for name, kind in zip(version.source.parameters, version.types)
-                 for each in parameters.heads(version.scope.parameter_text(name), kind)]
+                 for each in parameters.heads(self, version.scope.parameter_text(name),
+                                              version.scope.grown(name, kind))]
         given += [f"_c{number}: {text(kind)}" for number, kind in self.captures_of(version)]
         heads = ", ".join(given)
-        result = version.result
+        result = outward(version.result) if version.is_entry else version.result
         if result == NONE:
             return f"fn {version.text_name}({heads}) {{"
-        kind = self.struct(result) if isinstance(result, Tuple) else text(result)
-        return f"fn {version.text_name}({heads}) -> {kind} {{"
+        return f"fn {version.text_name}({heads}) -> {self.type_text(result)} {{"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 
 from .types import NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple, join
@@ -11,7 +12,8 @@ from .values import Value, constant, tuple_of
 # Words of the language, and names that translated functions use themselves.
 RESERVED = set("as break catch class const continue else extern false fn for if import in init interface intrinsic is "
                "let match null parallel return struct this true try use var while reduce step fill print str hash "
-               "assert trap main math atomic bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 resource Weak Error".split())
+               "assert trap main math list map atomic bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 resource Weak "
+               "Error".split())
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Variables:
         self.has_changed = True
         self.in_parallel = False
         self.assigned_parameters = set()
+        self._used_everywhere = set()  # arrays and lists that are assigned in one block and used in another
         self.begin_pass()
 
     def begin_pass(self):
@@ -45,7 +48,7 @@ class Variables:
         self._frames = [Frame(0, self._names)]
         self._blocks = [0]
         self._next_block = 1
-        self._declared = {}
+        self._declared = dict.fromkeys(self._used_everywhere, (0,))
         self._views = {}
         self._nones, self._in_parts = set(), set()
         self._writes, self._copied_views = [], []
@@ -111,6 +114,20 @@ class Variables:
         """The type of a variable of the function."""
         return self._types.get((0, name), UNKNOWN)
 
+    def grow(self, node, kind):
+        """Gives the list that a node names, xs or table[i], or the dictionary this type. False if it has no name."""
+        while isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
+            node, kind = node.value, List(kind)
+        if not isinstance(node, ast.Name) or node.id not in self._names:
+            return False
+        self.assign(node, node.id, kind)
+        return True
+
+    def grown(self, name, kind):
+        """The type of a parameter that is a list or dictionary, with what the function puts into it; of others the one
+        that is given."""
+        return self.type_of(name) if isinstance(kind, (List, Dict)) else kind
+
     # ---- Use.
 
     def read(self, node):
@@ -132,6 +149,8 @@ class Variables:
             return
         if isinstance(kind, Text):
             self._views[name] = constant(kind.value)
+        if isinstance(kind, (List, Dict)):  # with what earlier passes have put into it
+            kind = join(self._types.get((key, name), UNKNOWN), kind)
         self._types[key, name] = kind
         if isinstance(kind, Array):
             self._declared[name] = (0,)
@@ -180,9 +199,18 @@ class Variables:
         """A view or a tuple, which each assignment makes anew."""
         self._declared[name] = tuple(self._blocks)
 
+    def used_everywhere(self):
+        """Names and types of what is declared before all blocks."""
+        return [(name, self.type_of(name)) for name in sorted(self._used_everywhere)]
+
     def _check_block(self, node, name):
         declared = self._declared.get(name)
         if declared is not None and tuple(self._blocks[:len(declared)]) != declared:
+            if name not in self._views and not self.in_parallel and name not in self._source.parameters and \
+                    isinstance(self.type_of(name), (Array, List, Dict)):
+                self._used_everywhere.add(name)
+                self.has_changed = True
+                return
             self._source.fail(node, f"'{name}' is first made in a block that has ended: make it before")
 
     def name_view(self, name, value):

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists, sets and dictionaries that compiled functions return: programs return arrays of what is in them."""
+
+
+def numbers(items):
+    return items.tolist()
+
+
+def tuples(*columns):
+    return list(zip(*(each.tolist() for each in columns)))
+
+
+def lists(items, lengths):
+    """Lists in a list: all items, and the length of each."""
+    numbers, found, begin = items.tolist(), [], 0
+    for length in lengths.tolist():
+        found.append(numbers[begin:begin + length])
+        begin += length
+    return found
+
+
+def members(items):
+    return set(items.tolist())
+
+
+def entries(keys, values):
+    return dict(zip(keys.tolist(), values.tolist()))
