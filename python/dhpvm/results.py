@@ -19,9 +19,14 @@ def lists(items, lengths):
     return found
 
 
-def members(items):
-    return set(items.tolist())
+def members(*columns):
+    return set(_items(columns))
 
 
-def entries(keys, values):
-    return dict(zip(keys.tolist(), values.tolist()))
+def entries(*columns):
+    """A dictionary: the last array has the values."""
+    return dict(zip(_items(columns[:-1]), columns[-1].tolist()))
+
+
+def _items(columns):
+    return columns[0].tolist() if len(columns) == 1 else tuples(*columns)

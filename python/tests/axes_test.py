@@ -76,6 +76,36 @@ def orders(a, b, x):
     return np.lexsort((x, b, a)), np.lexsort((a, b)), np.inner(a, b), np.vdot(x, a), np.inner(x, x)
 
 
+@case(SAMPLE[:6], SAMPLE[6:12], MATRIX)
+def into_arrays(x, y, m):
+    z, w, q = np.empty_like(x), np.zeros(5), np.zeros((5, 5))
+    np.add(x, y, out=z)
+    np.multiply(z, 2, out=z)
+    np.sqrt(z, out=z)
+    np.clip(z, 0.5, 1.5, out=z)
+    m.clip(0.2, 0.8, out=m)
+    np.sum(m, axis=1, out=w)
+    np.dot(m, m.T, out=q)
+    np.exp(x, out=y[:])
+    return z, w, q, y
+
+
+@case(SAMPLE[:6], SAMPLE[6:12], MATRIX)
+def joined_by_brackets(x, y, m):
+    return np.r_[0, x, 1, 2.5], np.c_[x, y], np.r_[x[1:], y[::2]], np.c_[m, m[:, 0]], np.append(x, 3)
+
+
+@case(SAMPLE[:6], SAMPLE[6:12])
+def dimensions_of_one(x, y):
+    for i in range(2):
+        k = x.reshape(-1, 1)
+        k = k * 2
+    d = x.reshape((6, 1))
+    return x.reshape(-1, 1) * y, x.reshape(1, -1) + y.reshape(-1, 1), x.reshape(len(x), 1) - y.reshape(1, 6), \
+        x.reshape(2, 1, 3) + x.reshape(2, 3), k.copy(), np.expand_dims(x, 1) * y, np.expand_dims(y, axis=0).copy(), \
+        d.shape[1], d * y
+
+
 # ---- What is set.
 
 @case(np.arange(8.0), ORDER)

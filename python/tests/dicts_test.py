@@ -154,7 +154,7 @@ class Dictionaries(support.Comparisons):
 
         def pairs(x):
             d = {}
-            d[0, 1] = x[0]
+            d[0, x[1]] = x[0]
 
         def mixed(x):
             d = {1: 2}
@@ -164,8 +164,9 @@ class Dictionaries(support.Comparisons):
             d = {"a": 2}
             return d
 
-        for function, message in ((in_prange, "fill arrays"), (of_arrays, "keep the places"), (pairs, r"i \* n \+ j"),
-                                  (mixed, "elsewhere"), (returned, "return arrays of what is in it")):
+        for function, message in ((in_prange, "fill arrays"), (of_arrays, "keep the places"),
+                                  (pairs, "tuples of integers"), (mixed, "elsewhere"),
+                                  (returned, "return arrays of what is in it")):
             with self.subTest(function.__name__), self.assertRaisesRegex(dhpvm.TranslationError, message):
                 dhpvm.jit(function)(np.zeros(3))
 

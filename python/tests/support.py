@@ -99,7 +99,9 @@ class Comparisons(unittest.TestCase):
             found = compiled(*theirs)
         with self.subTest(function.__name__, arguments=arguments):
             self.assertTrue(fit(found, expected), f"\n  Python    {expected}\n  compiled  {found}")
-            self.assertTrue(same_bits(tuple(own), tuple(theirs)), f"\n  Python    {own}\n  compiled  {theirs}")
+            for x, y in zip(own, theirs):
+                is_plain = isinstance(x, np.ndarray) and not x.dtype.names
+                self.assertTrue((fit if is_plain else same_bits)(x, y), f"\n  Python    {x}\n  compiled  {y}")
 
 
 def main():

@@ -145,7 +145,7 @@ class Refused(unittest.TestCase):
 
         def f(x):
             return "text"
-        self.refuse(f, "a function returns numbers and arrays", 1)
+        self.refuse(f, "a function returns numbers, arrays, lists", 1)
 
         def f(x):
             return abs(x) or 1
@@ -198,7 +198,7 @@ class Refused(unittest.TestCase):
         self.refuse(f, "pass it as an argument", 1)
 
         def f(x):
-            return sorted(x)
+            return list(map(abs, x))
         self.refuse(f, "write a loop that fills an array", X)
 
         def f(x):

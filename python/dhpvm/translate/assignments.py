@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import complex_numbers, dicts, lists, records, scopes, selections, views, whole
-from .types import NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple
+from . import complex_numbers, dicts, lists, optionals, records, scopes, selections, sets, views, whole
+from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple
 from .values import Value, quoted, tuple_of
 
 
@@ -139,10 +139,13 @@ class Assignments:
         if isinstance(value.type, Tuple):
             self._store_tuple(target, tuple_of(self._results(value, node)), node)
             return
-        if isinstance(value.type, List):
+        if isinstance(value.type, (List, Dict)):
             self._store_list(target, value, node)
             return
-        if value.type == NONE or isinstance(value.type, (Dict, Text)):
+        if isinstance(value.type, Optional):
+            optionals.assign(self, target, value)
+            return
+        if value.type == NONE or isinstance(value.type, Text):
             advice = "use it where it is needed" if isinstance(value.type, Text) else "it has one name"
             self.source.fail(node, f"{value.type} cannot be kept in a variable: {advice}")
         if value.view is not None:
@@ -170,12 +173,13 @@ class Assignments:
             self.emit(f"{name} = {value.text};", target)
 
     def _store_list(self, target, value, node):
-        """Another name for a list, or the name of a new one."""
+        """Another name for a list, set or dictionary, or the name of a new one."""
         if self.expressions.is_sequential:
             self.source.fail(target, "a prange loop makes and changes no lists: set elements of an array that is made "
                                      "before")
         kind = self.scope.assign(target, target.id, value.type)
-        text = lists.adapted(self.expressions, node, value, kind)
+        own = lists if isinstance(kind, List) else sets
+        text = own.adapted(self.expressions, node, value, kind)
         is_first = self.scope.declare_array(target, target.id)
         self.emit(f"{'var ' if is_first else ''}{self.scope.text(target.id)} = {text};", target)
 
@@ -240,7 +244,10 @@ class Assignments:
     def _store_copied_view(self, target, value, source):
         """y = x[1:], where y is assigned elsewhere, too: a copy, as long as neither is written."""
         base = views.base_of(source)
-        if base is None or self.expressions.is_sequential:
+        if base is None and not self.expressions.is_sequential:  # of a new array
+            self.store_value(target, whole.new_array(self.expressions, source, value), source)
+            return
+        if self.expressions.is_sequential:
             self.source.fail(target, f"'{target.id}' is a view of an array here, and is assigned elsewhere, too: give "
                                      "it a name of its own, or write .copy()")
         self.store_value(target, whole.new_array(self.expressions, source, value), source)

@@ -8,10 +8,10 @@ import builtins
 import math
 
 from . import (complex_numbers, creation, dicts, functions, generators, lists, products, records, reductions,
-               selections, sequences, views, whole)
+               selections, sequences, sets, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
-from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Unconvertible,
-                    promote)
+from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
+                    Unconvertible, promote)
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 
@@ -47,9 +47,9 @@ def call(expressions, node):
         return _method(expressions, node)
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
-    for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, creation.create, sequences.of_call,
-                   library.of_call, reductions.of_call, products.of_call, generators.of_call, generators.primitive,
-                   _of_numpy, _of_math, _of_package, _of_user):
+    for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, sets.of_call, creation.create,
+                   sequences.of_call, library.of_call, reductions.of_call, products.of_call, generators.of_call,
+                   generators.primitive, _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -92,6 +92,8 @@ def _method(expressions, node):
         return _clip(expressions, as_call) if name == "clip" else library.of_call(expressions, as_call, _numpy("round"))
     if isinstance(base.type, List):
         return lists.method(expressions, node, base)
+    if isinstance(base.type, Set):
+        return sets.method(expressions, node, base)
     if isinstance(base.type, Dict):
         return dicts.method(expressions, node, base)
     if base.type == GENERATOR:
@@ -173,7 +175,8 @@ def _builtin(expressions, node, function):
             value = Value(f"{expressions.unit.module('math')}.abs({value.as_type(kind)})", kind)
         return value if function is builtins.abs else as_numpys(value)
     if function in (builtins.sum, builtins.min, builtins.max) and len(node.args) == 1 and not node.keywords:
-        array = lists.as_array(expressions.value(node.args[0]))
+        value = expressions.value(node.args[0])
+        array = lists.as_array(value if not isinstance(value.type, Set) else expressions.keys_of(node.args[0], value))
         if array.items:
             return _of_items(expressions, node, array.items, function)
         if isinstance(array.type, Array) and array.type.rank > 1:
@@ -181,6 +184,8 @@ def _builtin(expressions, node, function):
                                    f"np.{function.__name__}")
         return whole.reduction(expressions, node, function.__name__, array)
     if function in (builtins.min, builtins.max):
+        if "key" in [each.arg for each in node.keywords]:
+            expressions.fail(node, f"key= of {function.__name__} cannot be compiled: write a loop that keeps the best")
         values = _arguments(expressions, node, 2, 8)
         return _fold(expressions, values, function.__name__)
     if function is builtins.divmod:

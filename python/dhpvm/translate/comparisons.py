@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from . import creation, dicts, lists
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Unconvertible, promote
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Unconvertible, promote
 from .values import Value, constant
 
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -100,6 +100,11 @@ class Comparisons:
         kinds = [self.value(each).type for each in (node.left, node.comparators[0])]
         if UNKNOWN in kinds:
             return Value("false", BOOL)
+        sides = [self.value(each) for each in (node.left, node.comparators[0])]
+        for value, other in (sides, sides[::-1]):
+            if isinstance(value.type, Optional) and other.type == NONE:
+                symbol = "==" if isinstance(node.ops[0], ast.Is) else "!="
+                return Value(f"({value.text} {symbol} null)", BOOL)
         if NONE not in kinds:
             self.fail(node, "`is` compares with None here: write ==")
         return constant((kinds[0] == kinds[1]) == isinstance(node.ops[0], ast.Is))

@@ -5,9 +5,13 @@ texts that are written out."""
 from __future__ import annotations
 
 import ast
+import collections
+import re
+from dataclasses import replace
 
-from .types import BOOL, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, Scalar, Set, Text
-from .values import NOTHING, Value, quoted
+from . import list_functions, lists
+from .types import BOOL, FLOAT, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple
+from .values import NOTHING, Value, quoted, tuple_of
 
 # Python raises a KeyError where the language has a trap of its own.
 _ITEM = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) -> VALUE {
@@ -29,104 +33,135 @@ _SET_DEFAULT = """fn NAME(entries: Map<KEY, VALUE>, key: KEY, otherwise: VALUE) 
     if !entries.has(key) { entries.set(key, otherwise); }
     return ITEM(entries, key);
 }"""
-_UPDATE = """fn NAME(entries: Map<KEY, VALUE>, others: Map<OTHER_KEY, OTHER_VALUE>) {
-    for k, x in others { entries.set(GIVEN_KEY, GIVEN_VALUE); }
-}"""
+_UPDATE = """fn {0}(entries: {1}, others: {2}) {{
+    for k, x in others {{ entries.set({3}, {4}); }}
+}}"""
 _DELETE = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) {
     if !entries.remove(key) { trap(f"KeyError: {key}"); }
 }"""
 
 
 def is_new(statements, node):
-    """{}, {1: 2} and dict()."""
-    return isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and not node.args + node.keywords and
-                                          statements.means(node.func, dict))
+    """{}, {1: 2}, dict() and defaultdict(int)."""
+    return isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and not node.keywords and (
+        (not node.args and statements.means(node.func, dict)) or _missing(statements, node) is not None))
+
+
+def _missing(statements, node):
+    """The type of the values of defaultdict(int) and its kin, which is what is read where there is none; None for other
+    nodes."""
+    if not isinstance(node, ast.Call) or len(node.args) != 1 or not statements.means(
+            node.func, collections.defaultdict):
+        return None
+    kinds = {int: INT, float: FLOAT, bool: BOOL, list: List(UNKNOWN)}
+    found = next((kind for made, kind in kinds.items() if statements.means(node.args[0], made)), None)
+    if found is None:
+        statements.source.fail(node, "a defaultdict is one of int, float, bool or list here: ask with `k in d`")
+    return found
 
 
 def make(statements, target, node):
     """seen = {}, seen = {1: 2}."""
     expressions = statements.expressions
-    _check(expressions, node, "makes")
+    check(expressions, node, "makes")
     pairs = list(zip(node.keys, node.values)) if isinstance(node, ast.Dict) else []
     if any(key is None for key, _ in pairs):
         expressions.fail(node, "** in a dictionary cannot be compiled: set its entries one by one")
-    entries = [(_key(expressions, key), _value(expressions, value)) for key, value in pairs]
-    kind = statements.scope.assign(target, target.id, Dict(UNKNOWN, UNKNOWN))
-    for key, value in entries:
-        kind = statements.scope.assign(target, target.id, Dict(key.type, value.type))
+    entries = [(key(expressions, at), _value(expressions, value)) for at, value in pairs]
+    missing = _missing(statements, node)
+    kind = statements.scope.assign(target, target.id, Dict(UNKNOWN, missing or UNKNOWN, missing is not None))
+    for at, value in entries:
+        kind = statements.scope.assign(target, target.id, Dict(at.type, value.type))
     expressions.unit.module("map")
     name, kind = statements.scope.text(target.id), kind.known
     is_first = statements.scope.declare_array(target, target.id)
-    statements.emit(f"{'var ' if is_first else ''}{name} = {kind.text}();", target)
-    for key, value in entries:
-        statements.emit(f"{name}.set({_as(key, kind.key)}, {_as(value, kind.value)});", target)
+    statements.emit(f"{'var ' if is_first else ''}{name} = {expressions.unit.type_text(kind)}();", target)
+    for at, value in entries:
+        statements.emit(f"{name}.set({as_key(expressions, node, at, kind.key)}, "
+                        f"{as_key(expressions, node, value, kind.value)});", target)
 
 
-def _check(expressions, node, does):
+def check(expressions, node, does):
     if expressions.is_sequential:
         expressions.fail(node, f"a prange loop {does} no dictionaries: fill arrays that are made before")
 
 
-def _as(value, kind):
-    return quoted(value.constant) if kind == KEY_TEXT else value.as_type(kind)
+def as_key(expressions, node, value, kind):
+    """The text of a key or value of this type."""
+    return quoted(value.constant) if kind == KEY_TEXT else lists.item_text(expressions, node, value, kind)
 
 
-def _key(expressions, node):
+def key(expressions, node):
     value = expressions.value(node)
     if isinstance(value.type, Text):
         return Value(value.text, KEY_TEXT, value.constant)
-    if value.type != UNKNOWN and not isinstance(value.type, Scalar):
-        advice = ": a pair of integers can be i * n + j" if value.items else ""
-        expressions.fail(node, f"the keys of a dictionary are numbers here, and this is {value.type}{advice}")
-    if value.type != UNKNOWN and value.type.is_complex:
-        expressions.fail(node, "the keys of a dictionary are real numbers here")
+    if value.items and UNKNOWN in [item.type for item in value.items]:
+        return NOTHING
+    parts = [item.type for item in value.items] or [value.type]
+    for kind in parts if value.type != UNKNOWN else ():
+        if not isinstance(kind, Scalar) or kind.is_complex or (value.items and kind.is_float):
+            expressions.fail(node, "the keys of a dictionary or set are real numbers, or tuples of integers, here, and "
+                                   f"this is {value.type}")
+    if value.items:  # integers of one type, whatever theirs are
+        return tuple_of(Value(item.as_type(INT), INT, item.constant) for item in value.items)
     return value
 
 
 def _value(expressions, node):
     value = expressions.value(node)
-    if value.type != UNKNOWN and not isinstance(value.type, Scalar):
-        expressions.fail(node, f"the values of a dictionary are numbers here, and this is {value.type}: keep the "
-                               "places of an array in it")
+    if value.type != UNKNOWN and not isinstance(value.type, (Scalar, List)) and not (value.items and all(
+            isinstance(item.type, Scalar) for item in value.items)):
+        expressions.fail(node, f"the values of a dictionary are numbers, tuples of them or lists here, and this is "
+                               f"{value.type}: keep the places of an array in it")
     return value
 
 
 def _helper(expressions, name, text, kind):
     """The name of a function of the language for dictionaries of this type."""
-    kind = kind.known
-    own, inner = (f"_{each}_{kind.key_text}_{kind.value.name}" for each in (name, "dict_item"))
-    for word, given in (("NAME", own), ("ITEM", inner), ("KEY", kind.key_text), ("VALUE", kind.value.name)):
-        text = text.replace(word, given)
+    key, value = (expressions.unit.key_text(kind.known.key), expressions.unit.type_text(kind.known.value))
+    word = re.sub(r"\W+", "_", f"{key}_{value}")
+    own, inner = (f"_{each}_{word}" for each in (name, "dict_item"))
+    for place, given in (("NAME", own), ("ITEM", inner), ("KEY", key), ("VALUE", value)):
+        text = text.replace(place, given)
+    expressions.unit.module("map")
     return expressions.unit.function(own, text)
 
 
 def _given_key(expressions, node, dictionary):
     """The text of a key that is looked for, as one of the dictionary's; None if a type is not known yet."""
-    key = _key(expressions, node)
-    if UNKNOWN in (key.type, dictionary.type.key):
+    found = key(expressions, node)
+    if UNKNOWN in (found.type, dictionary.type.key):
         return None
-    if (key.type == KEY_TEXT) != (dictionary.type.key == KEY_TEXT):
-        expressions.fail(node, f"the dictionary has {dictionary.type.key} keys, and this is {key.type}")
-    if dictionary.type.key != KEY_TEXT and key.type.is_float and not dictionary.type.key.is_float:
+    if (found.type == KEY_TEXT) != (dictionary.type.key == KEY_TEXT) or bool(found.items) != isinstance(
+            dictionary.type.key, Tuple) or len(found.items) != len(getattr(dictionary.type.key, "items", ())):
+        expressions.fail(node, f"the dictionary has {dictionary.type.key} keys, and this is {found.type}")
+    if isinstance(found.type, Scalar) and found.type.is_float and not dictionary.type.key.is_float:
         expressions.fail(node, "the keys of the dictionary are integers: write int(..)")
-    return _as(key, dictionary.type.key)
+    return as_key(expressions, node, found, dictionary.type.key)
 
 
 def item(expressions, node, dictionary):
     """seen[k]."""
-    _check(expressions, node, "reads")
-    key = _given_key(expressions, node.slice, dictionary)
-    if key is None or dictionary.type.value == UNKNOWN:
+    check(expressions, node, "reads")
+    if dictionary.type.is_default:  # this sets it where there is none
+        expressions.scope.grow(node.value, replace(dictionary.type, key=key(expressions, node.slice).type))
+        dictionary = expressions.value(node.value)
+    text = _given_key(expressions, node.slice, dictionary)
+    if text is None or dictionary.type.value == UNKNOWN:
         return NOTHING
     name = _helper(expressions, "dict_item", _ITEM, dictionary.type)
-    return Value(f"{name}({dictionary.text}, {key})", dictionary.type.value)
+    if dictionary.type.is_default:
+        name = _helper(expressions, "dict_set_default", _SET_DEFAULT, dictionary.type)
+        otherwise = lists.item_text(expressions, node, NOTHING, dictionary.type.known.value)
+        return Value(f"{name}({dictionary.text}, {text}, {otherwise})", dictionary.type.value)
+    return Value(f"{name}({dictionary.text}, {text})", dictionary.type.value)
 
 
 def contains(expressions, node, dictionary):
     """k in seen."""
-    _check(expressions, node, "reads")
-    key = _given_key(expressions, node, dictionary)
-    return Value("false" if key is None else f"{dictionary.text}.has({key})", BOOL)
+    check(expressions, node, "reads")
+    text = _given_key(expressions, node, dictionary)
+    return Value("false" if text is None else f"{dictionary.text}.has({text})", BOOL)
 
 
 def length(dictionary):
@@ -134,8 +169,8 @@ def length(dictionary):
 
 
 def method(expressions, node, dictionary):
-    """seen.get(k, 0), seen.pop(k), seen.clear(); keys and values as arrays."""
-    _check(expressions, node, "uses")
+    """seen.get(k, 0), seen.pop(k), seen.clear(); keys and values as arrays, or as lists where they are no numbers."""
+    check(expressions, node, "uses")
     name, kind = node.func.attr, dictionary.type
     if node.keywords:
         expressions.fail(node, f".{name}() of a dictionary takes its arguments by position")
@@ -145,29 +180,42 @@ def method(expressions, node, dictionary):
             return NOTHING
         if element == KEY_TEXT:
             expressions.fail(node, "keys that are text cannot be kept: take the values")
-        return Value(f"{dictionary.text}.{name}()", Array(element.name, 1))
+        if isinstance(element, Scalar):
+            return Value(f"{dictionary.text}.{name}()", Array(element.name, 1))
+        expressions.unit.module("list")
+        return Value(f"list.of<{expressions.unit.type_text(element)}>({dictionary.text}.{name}())", List(element))
     if name == "clear" and not node.args:
         return Value(f"{dictionary.text}.clear()", NONE)
+    if name == "get" and len(node.args) == 1:
+        return _found(expressions, node, dictionary)
     if name == "get" and len(node.args) == 2:
-        key, otherwise = _given_key(expressions, node.args[0], dictionary), _value(expressions, node.args[1])
+        text, otherwise = _given_key(expressions, node.args[0], dictionary), _value(expressions, node.args[1])
         if kind.value != UNKNOWN and isinstance(node.func.value, ast.Name):
             kind = expressions.scope.assign(node, node.func.value.id, Dict(kind.key, otherwise.type))
-        if key is None or UNKNOWN in (kind.value, otherwise.type):
+        if text is None or UNKNOWN in (kind.value, otherwise.type):
             return otherwise
-        return Value(f"{dictionary.text}.get_or({key}, {otherwise.as_type(kind.value)})", kind.value)
+        other = lists.item_text(expressions, node.args[1], otherwise, kind.value)
+        return Value(f"{dictionary.text}.get_or({text}, {other})", kind.value)
     if name in ("pop", "setdefault") and len(node.args) == 2:
         return _with_default(expressions, node, dictionary)
     if name == "update" and len(node.args) == 1:
         return _update(expressions, node, dictionary)
     if name == "pop" and len(node.args) == 1:
-        key = _given_key(expressions, node.args[0], dictionary)
-        if key is None or kind.value == UNKNOWN:
+        text = _given_key(expressions, node.args[0], dictionary)
+        if text is None or kind.value == UNKNOWN:
             return NOTHING
         _helper(expressions, "dict_item", _ITEM, kind)
-        return Value(f"{_helper(expressions, 'dict_pop', _POP, kind)}({dictionary.text}, {key})", kind.value)
-    advice = "write d[k], or d.get(k, 0) for another value" if name == "get" else \
-        "get, pop, setdefault, update, keys, values, items and clear can"
-    expressions.fail(node, f".{name}({', '.join('.' * len(node.args))}) of a dictionary cannot be compiled: {advice}")
+        return Value(f"{_helper(expressions, 'dict_pop', _POP, kind)}({dictionary.text}, {text})", kind.value)
+    expressions.fail(node, f".{name}({', '.join('.' * len(node.args))}) of a dictionary cannot be compiled: get, pop, "
+                           "setdefault, update, keys, values, items and clear can")
+
+
+def _found(expressions, node, dictionary):
+    """seen.get(k): a number, or None where there is none."""
+    text = _given_key(expressions, node.args[0], dictionary)
+    if text is None or dictionary.type.value == UNKNOWN:
+        return NOTHING
+    return Value(f"{dictionary.text}.get({text})", Optional(dictionary.type.value))
 
 
 def _with_default(expressions, node, dictionary):
@@ -175,8 +223,8 @@ def _with_default(expressions, node, dictionary):
     name, target = node.func.attr, node.func.value
     if not isinstance(target, ast.Name):
         expressions.fail(node, "only entries of a dictionary that is a variable can be set")
-    key, otherwise = _key(expressions, node.args[0]), _value(expressions, node.args[1])
-    given = Dict(key.type if name == "setdefault" else dictionary.type.key, otherwise.type)
+    at, otherwise = key(expressions, node.args[0]), _value(expressions, node.args[1])
+    given = Dict(at.type if name == "setdefault" else dictionary.type.key, otherwise.type)
     kind = expressions.scope.assign(node, target.id, given)
     text = _given_key(expressions, node.args[0], Value(dictionary.text, kind))
     if text is None or UNKNOWN in (kind.value, otherwise.type):
@@ -184,7 +232,8 @@ def _with_default(expressions, node, dictionary):
     _helper(expressions, "dict_item", _ITEM, kind)
     helper = ("dict_pop_or", _POP_OR) if name == "pop" else ("dict_set_default", _SET_DEFAULT)
     own = _helper(expressions, *helper, kind)
-    return Value(f"{own}({dictionary.text}, {text}, {otherwise.as_type(kind.value)})", kind.value)
+    other = lists.item_text(expressions, node.args[1], otherwise, kind.known.value)
+    return Value(f"{own}({dictionary.text}, {text}, {other})", kind.value)
 
 
 def _update(expressions, node, dictionary):
@@ -194,32 +243,32 @@ def _update(expressions, node, dictionary):
         return NOTHING
     if not isinstance(others.type, Dict) or not isinstance(target, ast.Name):
         expressions.fail(node, "update takes another dictionary that is a variable: set entries one by one")
-    kind, given = expressions.scope.assign(node, target.id, others.type).known, others.type.known
+    unit, kind = expressions.unit, expressions.scope.assign(node, target.id, others.type).known
+    given = others.type.known
     if KEY_TEXT in (kind.key, given.key) and kind.key != given.key:
         return NOTHING
-    key = "k" if kind.key == KEY_TEXT else Value("k", given.key).as_type(kind.key)
-    own = f"_dict_update_{kind.key_text}_{kind.value.name}_{given.key_text}_{given.value.name}"
-    text = _UPDATE
-    for word, part in (("GIVEN_KEY", key), ("GIVEN_VALUE", Value("x", given.value).as_type(kind.value)),
-                       ("OTHER_KEY", given.key_text), ("OTHER_VALUE", given.value.name), ("NAME", own),
-                       ("KEY", kind.key_text), ("VALUE", kind.value.name)):
-        text = text.replace(word, part)
-    return Value(f"{expressions.unit.function(own, text)}({dictionary.text}, {others.text})", NONE)
+    parts = [part if wanted == KEY_TEXT else lists.item_text(expressions, node, Value(part, of), wanted)
+             for part, of, wanted in (("k", given.key, kind.key), ("x", given.value, kind.value))]
+    whole, other = unit.type_text(kind), unit.type_text(given)
+    own = "_dict_update_" + re.sub(r"\W+", "_", f"{whole}_{other}")
+    return Value(f"{unit.function(own, _UPDATE.format(own, whole, other, *parts))}({dictionary.text}, {others.text})",
+                 NONE)
 
 
 def store_item(statements, target, value, node):
     """seen[k] = x."""
     expressions, name = statements.expressions, target.value
-    _check(expressions, target, "changes")
+    check(expressions, target, "changes")
     if not isinstance(name, ast.Name):
         statements.source.fail(target, "only entries of a dictionary that is a variable can be set")
-    key = _key(expressions, target.slice)
+    at = key(expressions, target.slice)
     if value.type != UNKNOWN and not isinstance(value.type, Scalar):
         value = _value(expressions, node)
-    kind = statements.scope.assign(target, name.id, Dict(key.type, value.type))
-    if UNKNOWN not in (key.type, value.type, kind.key, kind.value):
+    kind = statements.scope.assign(target, name.id, Dict(at.type, value.type))
+    if UNKNOWN not in (at.type, value.type, kind.key, kind.value):
         text = expressions.value(name).text
-        statements.emit(f"{text}.set({_as(key, kind.key)}, {value.as_type(kind.value)});", target)
+        statements.emit(f"{text}.set({as_key(expressions, target, at, kind.key)}, "
+                        f"{lists.item_text(expressions, node, value, kind.known.value)});", target)
 
 
 def update_item(statements, node, dictionary):
@@ -233,17 +282,17 @@ def update_item(statements, node, dictionary):
 
 def delete_item(statements, target, dictionary):
     """del seen[k]."""
-    _check(statements.expressions, target, "changes")
-    key = _given_key(statements.expressions, target.slice, dictionary)
-    if key is not None and dictionary.type.value != UNKNOWN:
+    check(statements.expressions, target, "changes")
+    text = _given_key(statements.expressions, target.slice, dictionary)
+    if text is not None and dictionary.type.value != UNKNOWN:
         name = _helper(statements.expressions, "dict_delete", _DELETE, dictionary.type)
-        statements.emit(f"{name}({dictionary.text}, {key});", target)
+        statements.emit(f"{name}({dictionary.text}, {text});", target)
 
 
 def add_entries(items, target, iterated, dictionary, call=None):
     """for k in seen, for k, x in seen.items(): the keys are those at the beginning of the loop."""
     statements, kind = items.statements, dictionary.type
-    _check(statements.expressions, iterated, "runs over")
+    check(statements.expressions, iterated, "runs over")
     if UNKNOWN in (kind.key, kind.value):
         items.is_known = False
         return
@@ -258,13 +307,21 @@ def add_entries(items, target, iterated, dictionary, call=None):
             statements.source.fail(target, "items gives a key and a value: for k, x in d.items()")
         targets = target.elts
     if call != "values":
-        items.stores.append((targets[0], lambda turn: Value(f"{keys}[{turn}]", kind.key), iterated))
+        lists.add_items(items, targets[0], iterated, lambda turn: f"{keys}[{turn}]", kind.key)
     if call is not None:
         found = _helper(statements.expressions, "dict_item", _ITEM, kind)
-        items.stores.append((targets[-1], lambda turn: Value(
-            f"{found}({dictionary.text}, {keys}[{turn}])", kind.value), iterated))
+        lists.add_items(items, targets[-1], iterated.func.value,
+                        lambda turn: f"{found}({dictionary.text}, {keys}[{turn}])", kind.value)
 
 
-def parts(value):
+def parts(expressions, value):
     """The texts of the arrays that Python gets for a dictionary or a set: see dhpvm.results."""
-    return [f"{value.text}.{name}()" for name in ("keys", "values")[:1 + (not isinstance(value.type, Set))]]
+    kind = value.type.known
+    keys = f"{value.text}.keys()"
+    if isinstance(kind.key, Tuple):
+        expressions.unit.module("list")
+        found = list_functions.parts(expressions, Value(
+            f"list.of<{expressions.unit.type_text(kind.key)}>({keys})", List(kind.key)))
+    else:
+        found = [keys]
+    return found if isinstance(kind, Set) else [*found, f"{value.text}.values()"]

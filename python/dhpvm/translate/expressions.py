@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, complex_numbers, creation, dicts, elementwise, lists, products, records, views, whole
+from . import (calls, complex_numbers, creation, dicts, elementwise, lists, optionals, products, records, sets, views,
+               whole)
 from .comparisons import Comparisons
-from .types import (BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Tuple,
+from .types import (BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Set, Tuple,
                     literal, promote)
 from .values import NOTHING, Value, constant, tuple_of
 
@@ -43,6 +44,8 @@ class Expressions(Comparisons):
         if known is not None:
             return known
         operands = {each: self.value(each) for each in elementwise.operands(self, node)}
+        if any(isinstance(value.type, Set) for value in operands.values()) and isinstance(node, ast.BinOp):
+            return sets.combined(self, node, list(operands.values()))
         if any(isinstance(value.type, List) for value in operands.values()):
             if any(isinstance(value.type, Array) for value in operands.values()):
                 operands = {each: lists.as_array(value) for each, value in operands.items()}
@@ -95,6 +98,8 @@ class Expressions(Comparisons):
     def scalar(self, node):
         """An expression that is a number or bool."""
         value = self.value(node)
+        if optionals.is_number(value):
+            return optionals.number(self, value)
         if value.type != UNKNOWN and not isinstance(value.type, Scalar):
             if isinstance(value.type, Array):
                 self.fail(node, f"a number is needed here, and this is an {value.type}: write a loop over the elements")
@@ -120,6 +125,8 @@ class Expressions(Comparisons):
         value = self.value(node)
         if isinstance(value.type, (List, Dict)):
             return f"({value.text}.len() > 0)"
+        if optionals.is_number(value):
+            return optionals.is_true(self, value)
         value = self.scalar(node)
         if value.type in (BOOL, UNKNOWN):
             return value.as_type(BOOL)
@@ -208,6 +215,12 @@ class Expressions(Comparisons):
         self.fail(node, f"'.{node.attr}' of {base.type} cannot be compiled; .shape, .size, .ndim and .T of arrays can")
 
     def _subscript(self, node):
+        if isinstance(node.value, ast.Attribute) and node.value.attr in ("r_", "c_"):
+            from . import library  # which needs NumPy
+
+            found = library.joined_by_brackets(self, node)
+            if found is not None:
+                return found
         base = self.value(node.value)
         if base.type == UNKNOWN:
             return NOTHING
@@ -288,8 +301,12 @@ class Expressions(Comparisons):
     def _item(self, node, several):
         """An item of a tuple."""
         position = self._known(node.slice) or self.scalar(node.slice)
-        if not several.items:
-            self.fail(node, "unpack the results of a function into variables")
+        if not several.items:  # of a struct
+            kinds = several.type.items
+            if not position.is_constant or not -len(kinds) <= position.constant < len(kinds):
+                self.fail(node, f"this has {len(kinds)} items, which are named by constants: t[0]")
+            at = position.constant % len(kinds)
+            return Value(f"{several.text}.x{at}", kinds[at])
         if not position.is_constant:
             if position.type == UNKNOWN:
                 return NOTHING
@@ -312,6 +329,9 @@ class Expressions(Comparisons):
 
     def _list(self, node):
         return lists.literal(self, node)
+
+    def _set(self, node):
+        return sets.literal(self, node)
 
     def keys_of(self, node, value):
         """The keys of a dictionary, as an array; None for other values."""

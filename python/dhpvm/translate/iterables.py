@@ -190,13 +190,8 @@ class Items:
         if value.type.element == UNKNOWN:
             self.is_known = False
             return
-        if isinstance(value.type.element, Tuple):
-            self._tuples(target, iterated, value)
-            return
         name = self._list_items(iterated, value)
-        # An item that is a list has the name of the list for its type.
-        item = ast.copy_location(ast.Subscript(iterated, ast.Constant(0), ast.Load()), iterated)
-        self.stores.append((target, lambda turn: Value(f"{name}[{turn}]", value.type.element), item))
+        lists.add_items(self, target, iterated, lambda turn: f"{name}[{turn}]", value.type.element)
 
     def _list_items(self, iterated, value):
         """The name of the array that has the items, as long as the list does not grow."""
@@ -209,16 +204,6 @@ class Items:
             self.statements.emit(f"let {each} = {text};", iterated)
         self.sizes.append(size)
         return name
-
-    def _tuples(self, target, iterated, value):
-        kind, name = value.type.element, self._list_items(iterated, value)
-        if isinstance(target, ast.Name):
-            self.stores.append((target, lambda turn: lists.of_tuple(f"{name}[{turn}]", kind), iterated))
-            return
-        targets = self._targets(target, len(kind.items), f"{len(kind.items)} numbers come at a time")
-        for position, each in enumerate(targets):
-            self.stores.append((each, lambda turn, at=position: lists.of_tuple(f"{name}[{turn}]", kind).items[at],
-                                iterated))
 
     def _array(self, target, iterated):
         expressions = self.statements.expressions

@@ -134,6 +134,8 @@ def of_call(expressions, node, function):
         return _inner(expressions, node)
     if function in _JOINED:
         return _joined(expressions, node, function)
+    if function is np.expand_dims and len(node.args) + len(node.keywords) == 2:
+        return _with_axis(expressions, node)
     if function is np.reshape and len(node.args) == 2:
         return _reshaped(expressions, node, node.args[0], node.args[1:])
     if function is np.transpose and not node.keywords and len(node.args) == 1 or _is_swap(function, node):
@@ -178,6 +180,36 @@ def _with_kept_axis(expressions, node, function):
     if not axes or not axes[0].is_constant or not isinstance(result.type, Array) or result.type.rank != kind.rank - 1:
         expressions.fail(node, "keepdims is for arrays of two and three dimensions with a constant axis=..")
     return views.with_new_axis(result, axes[0].constant % kind.rank)
+
+
+def _with_axis(expressions, node):
+    """np.expand_dims(a, 0)."""
+    value, axis = expressions.value(node.args[0]), expressions.scalar((node.args[1:] or [node.keywords[0].value])[0])
+    if value.type == UNKNOWN:
+        return value
+    rank = value.type.rank if isinstance(value.type, Array) else 3
+    if rank > 2 or not axis.is_constant or not -rank - 1 <= axis.constant <= rank:
+        expressions.fail(node, "np.expand_dims takes an array of one or two dimensions, and a constant axis here")
+    return views.with_new_axis(expressions.named(node, value), axis.constant % (rank + 1))
+
+
+def joined_by_brackets(expressions, node):
+    """np.r_[0, a, b] and np.c_[a, b]; None for other nodes."""
+    try:
+        meant = expressions.source.meaning(node.value, expressions.scope.names())
+    except LookupError:
+        return None
+    if meant is not np.r_ and meant is not np.c_:
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    if any(isinstance(each, ast.Slice) or (isinstance(each, ast.Constant) and isinstance(each.value, str))
+           for each in parts):
+        expressions.fail(node, "np.r_ and np.c_ join numbers and arrays here: write np.arange for a range")
+    values = [expressions.value(each) for each in parts]
+    parts = [ast.copy_location(ast.List([each], ast.Load()), each) if isinstance(value.type, Scalar) else each
+             for each, value in zip(parts, values)]
+    call = ast.copy_location(ast.Call(node.value, [ast.Tuple(parts, ast.Load())], []), node)
+    return _joined(expressions, call, np.concatenate if meant is np.r_ else np.column_stack)
 
 
 def _lexsort(expressions, node):
@@ -290,6 +322,8 @@ def _joined(expressions, node, function):
     values = [expressions.index(each) for each in given]
     if UNKNOWN in [value.type for value in values]:
         return NOTHING
+    if function is np.append:
+        values = [expressions.array_of(node, [value]) if isinstance(value.type, Scalar) else value for value in values]
     for position, value in enumerate(values):
         if not isinstance(value.type, Array) or not ranks[0] <= value.type.rank <= ranks[1]:
             expressions.fail(node, f"np.{name} of {value.type} cannot be compiled here: make the array with np.empty, "
@@ -335,6 +369,17 @@ def _reshaped(expressions, node, array, given):
     if len(sizes) == 1 and isinstance(values[1].type, Tuple) and values[1].items:
         values[1:] = values[1].items
         sizes = [sizes[0]] * len(values[1:])
+    ones = [i for i, value in enumerate(values[1:]) if value.is_constant and value.constant == 1]
+    if ones and len(ones) < len(sizes) and _checked(expressions, node, "reshape", values[0], 3) is None:
+        # Dimensions of size 1 stretch, as those that are written as None.
+        left = [each for i, each in enumerate(sizes) if i not in ones]
+        result = call(expressions, node, reshape, [array, *left, *[node] * (3 - len(left))],
+                      [values[0], *(value for i, value in enumerate(values[1:]) if i not in ones),
+                       *[constant(None)] * (3 - len(left))])
+        result = result if result.type == UNKNOWN else expressions.statements.kept(result, node)
+        for at in ones if result.type != UNKNOWN else ():
+            result = views.with_new_axis(result, at)
+        return result
     if _checked(expressions, node, "reshape", values[0], 3) is None:
         for size, value in zip(sizes, values[1:]):
             if not isinstance(value.type, Scalar) or not value.type.is_integer:

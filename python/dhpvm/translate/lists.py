@@ -40,7 +40,7 @@ def make(statements, target, node, times=None):
     if count is not None:
         statements.emit(f"for _ in 0..{count} {{", target)
     for value, each in zip(values, node.elts):
-        statements.emit(f"{name}.push({_pushed(expressions, each, value, element)});", target)
+        statements.emit(f"{name}.push({item_text(expressions, each, value, element)});", target)
     if count is not None:
         statements.emit("}", target)
 
@@ -66,7 +66,7 @@ def literal(expressions, node):
     found = _new(expressions, element)
     add = list_functions.name(expressions, "with_item", element)
     for each, value in zip(node.elts, values):
-        found = f"{add}({found}, {_pushed(expressions, each, value, element)})"
+        found = f"{add}({found}, {item_text(expressions, each, value, element)})"
     return Value(found, kind)
 
 
@@ -102,7 +102,7 @@ def of_call(expressions, node, function):
     _check(expressions, node)
     if not node.args:
         return Value(_new(expressions, UNKNOWN), List(UNKNOWN))
-    value = _items_of(expressions, node.args[0])
+    value = items_of(expressions, node.args[0])
     if UNKNOWN in (value.type, getattr(value.type, "element", None)):
         return NOTHING
     if function is builtins.list and isinstance(value.type, List):
@@ -110,14 +110,14 @@ def of_call(expressions, node, function):
     array = as_array(value)
     if function is sorted:
         array = _sorted(expressions, node, array, options.get("reverse"))
-    return of_array(expressions, node, array, _element_of(value))
+    return of_array(expressions, node, array, element_of(value))
 
 
-def _element_of(value):
+def element_of(value):
     return value.type.element if isinstance(value.type, List) else Scalar(value.type.element)
 
 
-def _items_of(expressions, node):
+def items_of(expressions, node):
     """The items that list(x) and sorted(x) go through, as an array or a list. x may be a range or a dictionary, too."""
     if isinstance(node, ast.Call) and expressions.statements.means(node.func, range):
         begin, end, step = expressions.statements.range(node)
@@ -170,7 +170,7 @@ def _item(expressions, node, value):
     return value
 
 
-def _pushed(expressions, node, value, element):
+def item_text(expressions, node, value, element):
     """The text of a value as an element."""
     if value.type == UNKNOWN:
         return _new(expressions, element.element) if isinstance(element, List) else "0"
@@ -212,7 +212,7 @@ def method(expressions, node, value):
     if name in ("append", "insert") and count == 1 + (name == "insert") and not node.keywords:
         given = _item(expressions, node.args[-1], expressions.value(node.args[-1]))
         kind = _grown(expressions, target, given)
-        pushed = _pushed(expressions, node.args[-1], given, kind.known.element)
+        pushed = item_text(expressions, node.args[-1], given, kind.known.element)
         if name == "append":
             return Value(f"{value.text}.push({pushed})", NONE)
         place = expressions.integer(node.args[0])
@@ -239,10 +239,10 @@ def method(expressions, node, value):
 def _extend(expressions, node, value):
     if isinstance(node.args[0], ast.Tuple):
         node.args[0] = ast.copy_location(ast.List(node.args[0].elts, ast.Load()), node.args[0])
-    others = _items_of(expressions, node.args[0])
+    others = items_of(expressions, node.args[0])
     if UNKNOWN in (others.type, getattr(others.type, "element", None)):
         return NOTHING
-    element, others_node = _element_of(others), node.args[0]
+    element, others_node = element_of(others), node.args[0]
     kind = _grown(expressions, node.func.value, Value("", element))
     if not isinstance(others.type, List):
         others, others_node = of_array(expressions, node, others, element), node
@@ -272,7 +272,7 @@ def searched(expressions, node, name, item_node, value):
         if common is None or common.element != kind:
             expressions.fail(node, "the tuples of the list have other types")
         own = list_functions.name(expressions, f"{name}_tuple", kind)
-        wanted = _pushed(expressions, item_node, given, kind)
+        wanted = item_text(expressions, item_node, given, kind)
     else:
         common = BOOL if kind == given.type == BOOL else promote(kind, given.type)
         own = list_functions.name(expressions, name, kind, common)
@@ -370,7 +370,22 @@ def store_item(statements, target, value, node):
     if place.type == UNKNOWN:
         return
     to = place.items[0].text.removesuffix(".x0") if place.items else place.text
-    statements.emit(f"{to} = {_pushed(expressions, node, given, kind.known.element)};", target)
+    statements.emit(f"{to} = {item_text(expressions, node, given, kind.known.element)};", target)
+
+
+def add_items(items, target, owner, text, kind):
+    """The target of a loop takes an item of a list or dictionary: `text` gives its text for that of a turn, `owner` is
+    the node of what has it."""
+    if isinstance(kind, Tuple) and not isinstance(target, ast.Name):
+        if not isinstance(target, (ast.Tuple, ast.List)) or len(target.elts) != len(kind.items):
+            items.statements.source.fail(target, f"{len(kind.items)} numbers come at a time")
+        for position, each in enumerate(target.elts):
+            items.stores.append((each, lambda turn, at=position: of_tuple(text(turn), kind).items[at], owner))
+        return
+    # An item that is a list has the name of its owner for its type.
+    item = ast.copy_location(ast.Subscript(owner, ast.Constant(0), ast.Load()), owner)
+    items.stores.append((target, lambda turn: of_tuple(text(turn), kind) if isinstance(kind, Tuple) else Value(
+        text(turn), kind), item))
 
 
 # ---- As arrays.

@@ -87,7 +87,10 @@ class Statements(Assignments, Loops):
                  for name, kind in self.scope.scalars(key) if name not in skipped]
         for name, kind in self.scope.used_everywhere() if key == 0 else ():
             sizes = ", ".join("0" * kind.rank) if isinstance(kind, Array) else ""
-            found.append((depth, f"var {self.scope.text(name)} = {self.unit.type_text(kind)}({sizes});", node.lineno))
+            made = f"{self.unit.type_text(kind)}({sizes})"
+            if isinstance(kind, Optional):
+                made = f"Map<i64, {self.unit.type_text(kind.kind)}>().get(0)"  # null
+            found.append((depth, f"var {self.scope.text(name)} = {made};", node.lineno))
         return found
 
     # ---- Lines.
@@ -296,7 +299,8 @@ class Statements(Assignments, Loops):
         name = self.temporary()
         self.emit(f"let {name} = {value.text};", node)
         value = Value(name, value.type)
-        parts = list_functions.parts(self.expressions, value) if isinstance(kind, List) else dicts.parts(value)
+        parts = list_functions.parts(self.expressions, value) if isinstance(kind, List) else dicts.parts(
+            self.expressions, value)
         return f"{self.unit.struct(outward(kind))}({', '.join(parts)})"
 
     # ---- The rest.
@@ -311,8 +315,30 @@ class Statements(Assignments, Loops):
         if isinstance(node.value.func, ast.Name) and self.means(node.value.func, print):
             self._print(node)
             return
+        out = [each for each in node.value.keywords if each.arg == "out"]
+        if out:
+            self._store_out(node, out[0])
+            return
         value = self.expressions.value(node.value)
         self.emit(f"{value.text};" if value.type == NONE else f"let _ = {value.text};", node)
+
+    def _store_out(self, node, out):
+        """np.sqrt(a, out=b), as b[...] = np.sqrt(a)."""
+        call = ast.copy_location(ast.Call(node.value.func, node.value.args,
+                                          [each for each in node.value.keywords if each is not out]), node)
+        try:
+            self.source.meaning(call.func, self.scope.names())
+        except LookupError:
+            if not isinstance(call.func, ast.Attribute):  # a method of an array
+                self.source.fail(node, "this has no out=")
+        place, value = self.expressions.value(out.value), self.expressions.value(call)
+        if UNKNOWN in (place.type, value.type):
+            return
+        if not isinstance(place.type, Array) or base_of(out.value) is None:
+            self.source.fail(node, "out is an array that has a name, or a view of one")
+        self._check_in_place(node, place, value)
+        whole_array = ast.Subscript(out.value, ast.Constant(Ellipsis), ast.Store())
+        self._store_element(ast.fix_missing_locations(ast.copy_location(whole_array, node)), value, call)
 
     def means(self, node, thing):
         """Whether the name is that of this thing."""

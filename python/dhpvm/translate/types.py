@@ -7,7 +7,7 @@ a number of NumPy it takes that one's type, as NumPy 2 has it: `x[i] * 2.0` is a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 FLOATS = ("f32", "f64")
@@ -110,10 +110,12 @@ class List:
 
 @dataclass(frozen=True)
 class Dict:
-    """A dictionary of numbers. Types are UNKNOWN before the first entry is set."""
+    """A dictionary; its values are numbers, tuples of them or lists. Types are UNKNOWN before the first entry is set.
+    Reading sets an entry that is missing if the dictionary is a defaultdict."""
 
     key: object
     value: object
+    is_default: bool = False
 
     def __str__(self):
         return "dictionary" if self.key == UNKNOWN else f"dictionary of {self.value} by {self.key}"
@@ -121,17 +123,9 @@ class Dict:
     @property
     def known(self):
         """The type with those of keys and values; some, where nothing is ever set."""
-        return type(self)(INT if self.key == UNKNOWN else self.key,
-                          Scalar("f64") if self.value == UNKNOWN else self.value)
-
-    @property
-    def key_text(self):
-        return "str" if self.key == KEY_TEXT else self.key.name
-
-    @property
-    def text(self):
-        """As the language writes it."""
-        return f"Map<{self.key_text}, {self.value.name}>"
+        value = self.value.known if isinstance(self.value, List) else self.value
+        return replace(self, key=INT if self.key == UNKNOWN else self.key,
+                       value=Scalar("f64") if value == UNKNOWN else value)
 
 
 @dataclass(frozen=True)
@@ -205,7 +199,9 @@ def outward(kind):
         parts = item.items if isinstance(item, Tuple) else (item,)
         return Tuple(tuple(Array(part.name, 1) for part in parts))
     if isinstance(kind, Dict):
-        parts = (kind.key,) if isinstance(kind, Set) else (kind.key, kind.value)
+        known = kind.known
+        keys = known.key.items if isinstance(known.key, Tuple) else (known.key,)
+        parts = keys if isinstance(kind, Set) else (*keys, known.value)
         return Tuple(tuple(Array(part.name, 1) for part in parts))
     if type(kind) is Tuple:
         return Tuple(tuple(map(outward, kind.items)))
@@ -224,7 +220,7 @@ def text(kind):
     """
     if kind == NONE or isinstance(kind, (Given, Text)):
         return "i64"
-    return kind.text if isinstance(kind, (Array, Dict)) else kind.name
+    return kind.text if isinstance(kind, Array) else kind.name
 
 
 def numpy_name(name):
@@ -281,7 +277,11 @@ def join(a, b):
         return _join_lists(a.element, b.element)
     if isinstance(a, Dict) and isinstance(b, Dict):
         key, value = _join_keys(a.key, b.key), join(a.value, b.value)
-        return None if None in (key, value) or type(a) is not type(b) else type(a)(key, value)
+        if None in (key, value) or type(a) is not type(b):
+            return None
+        return replace(a, key=key, value=value, is_default=a.is_default or b.is_default)
+    if isinstance(a, Optional) and isinstance(b, Optional):
+        return Optional(a.kind) if a.kind == b.kind else None
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
         return None if None in items else Tuple(items)
@@ -290,8 +290,10 @@ def join(a, b):
 
 def _join_keys(a, b):
     """Numbers that are equal in Python are one key: those of one kind can be."""
-    if KEY_TEXT in (a, b) or UNKNOWN in (a, b):
+    if KEY_TEXT in (a, b) or UNKNOWN in (a, b) or a == b:
         return join(a, b) if UNKNOWN in (a, b) or a == b else None
+    if isinstance(a, Tuple) or isinstance(b, Tuple):
+        return join(a, b)
     joined = join(a, b)
     return joined if joined is None or a.is_float == b.is_float == joined.is_float else None
 

@@ -10,7 +10,7 @@ from ..errors import TranslationError
 from . import complex_numbers, helpers, parameters
 from .source import Source
 from .statements import Statements
-from .types import COMPLEXES, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
+from .types import COMPLEXES, KEY_TEXT, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
 
 
 _CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
@@ -138,6 +138,10 @@ class Unit:
         types = tuple(map(self.type_text, result.items))
         return self._structs.setdefault(types, f"Results{len(self._structs)}")
 
+    def key_text(self, kind):
+        """The type of the keys of a dictionary as the language writes it."""
+        return "str" if kind == KEY_TEXT else self.type_text(kind)
+
     def type_text(self, kind):
         """A type as the language writes it."""
         if isinstance(kind, List):
@@ -145,7 +149,8 @@ class Unit:
             return f"List<{self.type_text(kind.known.element)}>"
         if isinstance(kind, Dict):
             self.module("map")
-            return kind.known.text
+            known = kind.known
+            return f"Map<{self.key_text(known.key)}, {self.type_text(known.value)}>"
         return self.struct(kind) if isinstance(kind, Tuple) else text(kind)
 
     def text(self):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from .types import NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple, join
+from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple, join
 from .values import Value, constant, tuple_of
 
 # Words of the language, and names that translated functions use themselves.
@@ -116,12 +116,23 @@ class Variables:
 
     def grow(self, node, kind):
         """Gives the list that a node names, xs or table[i], or the dictionary this type. False if it has no name."""
-        while isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
-            node, kind = node.value, List(kind)
+        while True:
+            is_call = isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("get", "setdefault")
+            if not is_call and (not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice)):
+                break
+            node = node.func.value if is_call else node.value
+            kind = Dict(UNKNOWN, kind) if isinstance(self._kind_at(node), Dict) else List(kind)
         if not isinstance(node, ast.Name) or node.id not in self._names:
             return False
         self.assign(node, node.id, kind)
         return True
+
+    def _kind_at(self, node):
+        """The type of a variable, or of an item of a list or dictionary."""
+        if isinstance(node, ast.Subscript):
+            kind = self._kind_at(node.value)
+            return kind.value if isinstance(kind, Dict) else getattr(kind, "element", UNKNOWN)
+        return self.type_of(node.id) if isinstance(node, ast.Name) else UNKNOWN
 
     def grown(self, name, kind):
         """The type of a parameter that is a list or dictionary, with what the function puts into it; of others the one
@@ -137,7 +148,7 @@ class Variables:
         kind = self._types.get((frame.key, node.id), UNKNOWN)
         if self.is_in_parts(node.id):
             return tuple_of(Value(self.text(self.part(node.id, i)), item) for i, item in enumerate(kind.items))
-        if isinstance(kind, (Array, List, Dict, Tuple)):
+        if isinstance(kind, (Array, List, Dict, Optional, Tuple)):
             self._check_block(node, node.id)
         return self._views.get(node.id) or Value(self.text(node.id), kind)
 
@@ -207,7 +218,7 @@ class Variables:
         declared = self._declared.get(name)
         if declared is not None and tuple(self._blocks[:len(declared)]) != declared:
             if name not in self._views and not self.in_parallel and name not in self._source.parameters and \
-                    isinstance(self.type_of(name), (Array, List, Dict)):
+                    isinstance(self.type_of(name), (Array, List, Dict, Optional)):
                 self._used_everywhere.add(name)
                 self.has_changed = True
                 return

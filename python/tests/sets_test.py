@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sets, dictionaries of lists and of tuples, and numbers that may be None."""
+
+import collections
+from collections import defaultdict
+
+import numpy as np
+import support
+
+import dhpvm
+
+random = np.random.default_rng(3)
+case = support.Cases(fit=support.nearly)
+SAMPLE, LABELS, MASK = random.random(29), random.integers(0, 9, 12), random.random((6, 6)) > 0.4
+
+
+@case(LABELS)
+def distinct(a):
+    seen = set()
+    out = []
+    for x in a:
+        if x not in seen:
+            seen.add(x)
+            out.append(x)
+    return np.array(out), len(seen), sorted(seen), sum(seen)
+
+
+@case(MASK)
+def flood(m):
+    visited = set()
+    stack = [(0, 0)]
+    while stack:
+        i, j = stack.pop()
+        if (i, j) in visited or i < 0 or j < 0 or i >= m.shape[0] or j >= m.shape[1] or not m[i, j]:
+            continue
+        visited.add((i, j))
+        for di, dj in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            stack.append((i + di, j + dj))
+    total = 0
+    for i, j in visited:
+        total += i * j
+    return len(visited), total, visited
+
+
+@case(LABELS)
+def counts(a):
+    d = {}
+    for x in a:
+        if d.get(x) is None:
+            d[x] = 0
+        d[x] += 1
+    v = d.get(3)
+    w = -1 if v is None else v + 1
+    u = d.get(100)
+    if u:
+        w += u
+    return d, w
+
+
+@case(LABELS)
+def groups(a):
+    d = {}
+    for i, x in enumerate(a):
+        if x not in d:
+            d[x] = []
+        d[x].append(i)
+    e = {}
+    for i, x in enumerate(a):
+        e.setdefault(x % 3, []).append(x)
+    best = 0
+    for k, v in d.items():
+        best = max(best, len(v) * k + v[0])
+    return best, len(e[0]), sum(e[1]), sorted(e)
+
+
+@case(6)
+def ops(n):
+    a = {1, 2, 3}
+    b = set(range(2, n))
+    c = a | b
+    d = a & b
+    e = a - b
+    a.update(b)
+    b.discard(100)
+    b.remove(2)
+    f = set([1, 5, 5])
+    return sorted(c), sorted(d), e, len(a), 2 in b, f.issubset(c), sorted(f.union(b)), max(b), a, set()
+
+
+@case(6)
+def pairs(n):
+    d = {}
+    for i in range(n):
+        for j in range(i):
+            d[i, j] = i * 10 + j
+    d[(0, 0)] = -1
+    t = 0
+    for (i, j), v in d.items():
+        t += (i + 1) * (j + 2) * v
+    for i, j in d:
+        t += i
+    k = 0
+    for key in d:
+        k += key[1]
+    return t, k, (2, 1) in d, d.get((9, 9), 7), d[2, 1], d, len(d)
+
+
+@case(SAMPLE)
+def tvals(x):
+    best = {}
+    for i, v in enumerate(x):
+        k = int(v * 4)
+        if k not in best or v > best[k][1]:
+            best[k] = (i, v)
+    return sorted(best), [best[k] for k in sorted(best)]
+
+
+def fill(d, s, n):
+    for i in range(n):
+        d[i] = i * i
+        s.add(i % 3)
+
+
+@case(6)
+def passed(n):
+    d = {}
+    s = set()
+    fill(d, s, n)
+    return d, s
+
+
+@case(LABELS)
+def defaults(a):
+    d = defaultdict(int)
+    e = collections.defaultdict(list)
+    f = defaultdict(float)
+    for i, x in enumerate(a):
+        d[x] += 1
+        e[x % 3].append(i)
+        f[x] += 0.5 * i
+    n = d[77]
+    return n, len(d), len(e[1]), sum(e[0]), f[3], d[3]
+
+
+class Sets(support.Comparisons):
+    def test_all(self):
+        case.compare(self)
+
+    def test_errors(self):
+        for message, error, function in (("not in the set", KeyError, removes), ("this is None", TypeError, adds_none)):
+            with self.subTest(message), self.assertRaisesRegex(error, message):
+                dhpvm.jit(function)(3)
+
+
+def removes(n):
+    s = {1, 2}
+    s.remove(n)
+
+
+def adds_none(n):
+    d = {1: 2}
+    x = d.get(n)
+    return x + 1
+
+
+if __name__ == "__main__":
+    support.main()
