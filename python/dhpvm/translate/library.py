@@ -26,8 +26,8 @@ from .number_functions import (allclose, argsort, argsort_by, array_equal, avera
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, histogram,
                                histogram_density, histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval,
                                round_to, sinc, solve)
-from .types import NONE, UNKNOWN, Array, Scalar, Tuple, numpy_name
-from .values import NOTHING, as_numpys, constant, tuple_of
+from .types import FLOATS, INTEGERS, NONE, UNKNOWN, Array, Scalar, Tuple, numpy_name
+from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
 _FUNCTIONS = {
@@ -74,8 +74,28 @@ def is_of_elements(function):
     return callable(function) and getattr(function, "__hash__", None) is not None and function in ELEMENTS
 
 
+def _by_digits(expressions, node, own, value):
+    """np.sort and np.argsort by the language's own sorting, which is for numbers and outside of prange loops; None for
+    others. Zeros of both signs are equal for an order, as in NumPy."""
+    kind = value.type
+    if own not in (sort, argsort) or not isinstance(kind, Array) or kind.rank != 1 or expressions.is_sequential or \
+            kind.element not in (*INTEGERS, *FLOATS):
+        return None
+    text = expressions.named(node, value).text if value.view is None else whole.new_array(expressions, node, value).text
+    if own is argsort and kind.element in FLOATS:
+        zero = ast.copy_location(ast.BinOp(node, ast.Add(), ast.Constant(0.0)), node)
+        text = whole.new_array(expressions, node, expressions.given(
+            ast.fix_missing_locations(zero), node, Value(text, kind))).text
+    module = expressions.unit.module("sort")
+    return Value(f"{module}.{'sorted' if own is sort else 'argsort'}({text})",
+                 kind if own is sort else Array("i64", 1))
+
+
 def call(expressions, node, own, nodes, values):
     """Calls one of these functions. An error in it is one of the call."""
+    known = _by_digits(expressions, node, own, values[0]) if len(values) == 1 else None
+    if known is not None:
+        return known
     if own in _OF_REALS:
         for value in values:
             complex_numbers.check_real(value, own.__name__)
@@ -97,6 +117,8 @@ def of_call(expressions, node, function):
         return as_numpys(value)
     if function in _ALONG_AXIS and "keepdims" in [each.arg for each in node.keywords]:
         return _with_kept_axis(expressions, node, function)
+    if function is sort or function is argsort:  # of the functions that are written here
+        return call(expressions, node, function, node.args, [expressions.value(each) for each in node.args])
     if function is math.log and len(node.args) == 2:
         return call(expressions, node, log, node.args, [expressions.scalar(each) for each in node.args])
     if function in (np.nonzero, np.where) and len(node.args) == 1 and not node.keywords:

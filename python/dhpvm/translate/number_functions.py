@@ -347,21 +347,20 @@ def interp(x, xp, fp):
 
 
 def unique(a):
-    s = sort(ravel(a))
-    n = min(len(s), 1)
-    for i in range(1, len(s)):
-        if s[i] != s[n - 1] and (s[i] == s[i] or s[n - 1] == s[n - 1]):
-            s[n] = s[i]
-            n += 1
-    return s[:n].copy()
+    values, _ = unique_counts(a)
+    return values
 
 
 def unique_counts(a):
-    values = unique(a)
-    counts = np.zeros(len(values), np.int64)
-    for x in ravel(a):
-        counts[searchsorted(values, x)] += 1
-    return values, counts
+    s = sort(ravel(a))
+    counts = np.zeros(len(s), np.int64)
+    n = 0
+    for i in range(len(s)):
+        if n == 0 or (s[i] != s[n - 1] and (s[i] == s[i] or s[n - 1] == s[n - 1])):
+            s[n] = s[i]
+            n += 1
+        counts[n - 1] += 1
+    return s[:n].copy(), counts[:n].copy()
 
 
 def searchsorted_all(a, v, side="left"):

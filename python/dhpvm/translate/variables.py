@@ -12,7 +12,7 @@ from .values import Value, constant, tuple_of
 # Words of the language, and names that translated functions use themselves.
 RESERVED = set("as break catch class const continue else extern false fn for if import in init interface intrinsic is "
                "let match null parallel return struct this true try use var while reduce step fill print str hash "
-               "assert trap main math list map atomic bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 resource Weak "
+               "assert trap main math list map sort atomic bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 resource Weak "
                "Error".split())
 
 
