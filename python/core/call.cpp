@@ -177,6 +177,10 @@ nb::object ProgramFunction::built(nb::handle shape, const dhpvm_value* results, 
     const nb::object value = composed(nb::object(shape[1]), results, next, given);
     return is_there ? value : nb::none();
   }
+  if (nb::cast<std::string>(how) == "named") {
+    const nb::object values = composed(nb::object(shape[2]), results, next, given);
+    return nb::module_::import_("dhpvm.results").attr("named")(shape[1], values);
+  }
   nb::list arrays;
   for (std::size_t left = nb::cast<std::size_t>(shape[1]); left > 0; --left)
     arrays.append(from_program(machine_, results[next++], true));

@@ -21,8 +21,9 @@ struct ResultLayout {
   // For each result the position of the argument that it is, -1 if it is none. Empty: none is.
   std::vector<int> given;
   // Where results are composed: a list for a tuple, True for a complex number, which is two results, False for another
-  // one, the name of a function of dhpvm.results and the number of arrays that it takes, and ("optional", inner) for
-  // what may be None. None: the results are a value, or a tuple of them.
+  // one, the name of a function of dhpvm.results and the number of arrays that it takes, ("optional", inner) for what
+  // may be None, and ("named", keys, inners) for a dictionary with these texts as keys. None: the results are a value,
+  // or a tuple of them.
   nanobind::object shape;
 };
 

@@ -195,6 +195,8 @@ def _shape(kind):
     """The result as ResultLayout describes it."""
     if isinstance(kind, types.Optional):
         return "optional", _shape(kind.kind)
+    if isinstance(kind, types.Named):
+        return "named", kind.names, [_shape(item) for item in kind.items]
     if types.builder(kind):
         return types.builder(kind), len(types.outward(kind).items)
     if isinstance(kind, types.Tuple):

@@ -30,3 +30,7 @@ def entries(*columns):
 
 def _items(columns):
     return columns[0].tolist() if len(columns) == 1 else tuples(*columns)
+
+
+def named(names, values):
+    return dict(zip(names, values))

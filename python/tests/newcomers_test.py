@@ -758,6 +758,276 @@ def em_step(x, k):
     return (mu, nk)
 
 
+@case(M[:7, :9])
+def checkerboard(a):
+    out = np.zeros(a.shape)
+    n, m = a.shape
+    for i in range(n):
+        for j in range(m):
+            out[i, j] = a[i, j] if (i + j) % 2 == 0 else -a[i, j]
+    return (out.sum(-1), out.min(axis=(0, 1)), out[..., ::2].mean(), np.prod(a.shape))
+
+
+@case(I[:30])
+def memberships(a):
+    return (np.isin(a, [1, 2, 3]), np.isin(a, np.array([4])).sum())
+
+
+@case(M[:7, :9])
+def places(a):
+    idx = np.argwhere(a > 0.5)
+    i, j = np.unravel_index(np.argmax(a), a.shape)
+    return (idx, i, j, a[i, j])
+
+
+@case(X[:40])
+def inequality(x):
+    total = np.cumsum(x)[-1]
+    frac = x / total
+    ent = -(frac * np.log2(frac)).sum()
+    gini = np.abs(x[:, None] - x[None, :]).sum() / (2 * len(x) ** 2 * x.mean())
+    return (ent, gini, round(ent, 3), x.tolist()[:3])
+
+
+@case(R.random((4, 5, 6)))
+def correlations(t):
+    n = t.shape[0]
+    r = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i, n):
+            r[i, j] = r[j, i] = np.sum(t[i] * t[j])
+    return (r, t.mean(axis=(1, 2)), t[:, 1, :].T.copy(), t.transpose(2, 0, 1).copy(), t.reshape(4, -1).sum(axis=1))
+
+
+@case(X[:40], Y[:40])
+def least_squares(x, y):
+    A = np.column_stack((np.ones(len(x)), x, x ** 2))
+    coef = np.linalg.solve(A.T @ A, A.T @ y)
+    res = y - A @ coef
+    return (coef, np.sqrt((res ** 2).mean()), 1 - res.var() / y.var())
+
+
+@case(Z[:12])
+def polar(z):
+    r = np.abs(z)
+    ph = np.angle(z)
+    w = r * np.exp(1j * ph)
+    return (w, z.real.sum(), z.imag.max(), (z * z.conj()).real.copy(), np.sum(z), z.mean(), z ** 2, 1 / z, np.sqrt(z))
+
+
+@case(X[:40])
+def gaps(x):
+    mask = (x > 0.2) & ~(x > 0.8) | (x == 0)
+    y = np.where(mask, x, np.nan)
+    return (np.nanmean(y), np.nanstd(y), np.nanmax(y), np.isnan(y).sum(), y[~np.isnan(y)].size, np.nanmedian(y))
+
+
+@case(M[:7, :9])
+def upper_triangle(a):
+    iu = np.triu_indices(5, 1)
+    b = a[:5, :5]
+    return b[iu].sum()
+
+
+@case(X[:40])
+def defaults_inside(x):
+
+    def g(v, p=2, *, s=1.0):
+        return s * v ** p
+    return (g(x[0]), g(x[1], 3), g(x[2], s=2.0), 0)
+
+
+@case(X[:40])
+def extremes_by_name(x):
+    lo, hi = (x[0], x[0])
+    for v in x[1:]:
+        if v < lo:
+            lo = v
+        elif v > hi:
+            hi = v
+    return {"lo": lo, "hi": hi}
+
+
+@case(6)
+def spiral(n):
+    grid = np.full((n, n), fill_value=-1, dtype=np.int32)
+    k = 0
+    top, left, bottom, right = (0, 0, n - 1, n - 1)
+    while top <= bottom and left <= right:
+        for j in range(left, right + 1):
+            grid[top, j] = k
+            k += 1
+        top += 1
+        for i in range(top, bottom + 1):
+            grid[i, right] = k
+            k += 1
+        right -= 1
+        if top <= bottom:
+            for j in range(right, left - 1, -1):
+                grid[bottom, j] = k
+                k += 1
+            bottom -= 1
+        if left <= right:
+            for i in range(bottom, top - 1, -1):
+                grid[i, left] = k
+                k += 1
+            left += 1
+    return grid
+
+
+@case(X[:30], I[:30])
+def group_means(x, lab):
+    K = lab.max() + 1
+    sums = np.zeros(K)
+    cnt = np.zeros(K, int)
+    np.add.at(sums, lab, x)
+    np.add.at(cnt, lab, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (sums / cnt, np.bincount(lab, weights=x) / np.maximum(cnt, 1))
+
+
+@case(X[:40])
+def smoothed(x):
+    w = np.hanning(9)
+    s = np.r_[x[8:0:-1], x, x[-2:-10:-1]]
+    y = np.convolve(w / w.sum(), s, mode="valid")
+    return y
+
+
+@case(M[:7, :9])
+def edges(a):
+    p = np.pad(a, 1, mode="edge")
+    gx = p[1:-1, 2:] - p[1:-1, :-2]
+    gy = p[2:, 1:-1] - p[:-2, 1:-1]
+    mag = np.hypot(gx, gy)
+    ang = np.rad2deg(np.arctan2(gy, gx)) % 180
+    return (mag, ang, (mag > mag.mean()).astype(np.uint8) * 255)
+
+
+@case(I[:30])
+def runs(a):
+    best_len = cur = 1
+    for p, q in zip(a[:-1], a[1:]):
+        cur = cur + 1 if q >= p else 1
+        best_len = max(best_len, cur)
+    return (best_len, any(a == 3), all(a >= 0), a.any(), list(a[:3]))
+
+
+@case(np.array([[1, 2], [3, 4]]), 5)
+def matrix_power(m, n):
+    r = np.eye(2, dtype=np.int64)
+    b = m.copy()
+    while n:
+        if n & 1:
+            r = r @ b
+        b = b @ b
+        n >>= 1
+    return r
+
+
+@case(X[:40])
+def density(x):
+    kde = np.zeros(20)
+    grid = np.linspace(x.min(), x.max(), 20)
+    h = 1.06 * x.std() * len(x) ** (-1 / 5)
+    for i, g in enumerate(grid):
+        kde[i] = np.exp(-0.5 * ((g - x) / h) ** 2).sum() / (len(x) * h * np.sqrt(2 * np.pi))
+    return (grid, kde, np.trapezoid(kde, grid))
+
+
+@case(R.random((4, 5, 6)))
+def three_dimensions(t):
+    out = np.empty((t.shape[0], t.shape[2]))
+    for i, m in enumerate(t):
+        out[i] = m.max(axis=0)
+    for (i, j, k), v in np.ndenumerate(t):
+        out[i, k] += v * j
+    return out
+
+
+@case(X[:40])
+def picks(x):
+    y = x[x > 0.3][::2]
+    z = x[np.argsort(x)[-3:]]
+    x[x < 0.1] += 5
+    x[-1], x[0] = (x[0], x[-1])
+    return (y, z, x[len(x) // 2], np.ptp(x), np.flatnonzero(x > 1))
+
+
+@case(40)
+def fizz_buzz(n):
+    fizz = []
+    for i in range(1, n + 1):
+        if i % 15 == 0:
+            fizz.append(-15)
+        elif i % 5 == 0:
+            fizz.append(-5)
+        elif i % 3 == 0:
+            fizz.append(-3)
+        else:
+            fizz.append(i)
+    return (fizz, fizz.count(-3), [f for f in fizz if f > 0][-1])
+
+
+@case(M[:7, :9])
+def indices_in_tuples(a):
+    p = (2, 3)
+    k = np.unravel_index(np.argmax(a), a.shape)
+    a[p] = 5
+    a[p] += 1
+    a[k] = -1
+    il = np.tril_indices(4)
+    b = a[:4, :4].copy()
+    b[il] = 0
+    k2 = np.where(a[0] > 0.5)
+    k3 = np.nonzero(b > 0.3)
+    b[k3] = 9
+    a[0][k2] = 3
+    return (a[k], a[p], b, b[il].sum())
+
+
+@case(R.random((4, 5, 6)))
+def orders_of_axes(t):
+    u = t.transpose(2, 0, 1)
+    v = np.moveaxis(t, 0, -1)
+    w = np.swapaxes(t, 0, 1)
+    s = 0.0
+    for i in range(u.shape[0]):
+        s += u[i, 1, 2] * v[1, i, 0]
+    return (s, u.copy(), w[1].copy(), np.transpose(t, (1, 2, 0)).sum(axis=2), t[0].transpose().copy(),
+        t.transpose().copy())
+
+
+@case(6)
+def identities(n):
+    return (np.eye(3, dtype=int), np.eye(2, 3), np.eye(4, k=-1), np.identity(2), np.eye(3, 4, 1, dtype=np.float32))
+
+
+@case(M[:7, :9])
+def more_of_numpy(a):
+    return (a.max(), a[a > 0.5][::2].copy(), np.isin(np.array([[1, 2], [3, 4]]), [2, 3]), np.nanpercentile(a, 30),
+        np.argwhere(a[0] > 0.5), np.hanning(1), np.hanning(8), np.hamming(5), any(a[0] > 2), all(a[0] > 0))
+
+
+@case(X[:40])
+def named_results(x):
+    lo, hi = (x[0], x[0])
+    for v in x[1:]:
+        if v < lo:
+            lo = v
+        elif v > hi:
+            hi = v
+    return {"lo": lo, "hi": hi, "n": len(x)}
+
+
+@case(X, 0.5)
+@case(X, 2.0)
+def none_or_named(x, t):
+    if t > 1:
+        return None
+    return {"first": [v for v in x if v > t][0], "all": [v for v in x if v > t]}
+
+
 class Newcomers(support.Comparisons):
     def test_on_the_host(self):
         case.compare(self)

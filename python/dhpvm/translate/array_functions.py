@@ -354,10 +354,42 @@ def outer(a, b):
     return a[:, None] * b
 
 
-def eye(n):
-    r = np.zeros((n, n))
+def eye(n, m=None, k=0):
+    if m is None:
+        columns = n
+    else:
+        columns = m
+    r = np.zeros((n, columns))
     for i in prange(n):
-        r[i, i] = 1
+        if 0 <= i + k and i + k < columns:
+            r[i, i + k] = 1
+    return r
+
+
+def argwhere(a):
+    if a.ndim == 1:
+        return flatnonzero(a)[:, None].copy()
+    if a.ndim == 2:
+        rows, columns = nonzero_along(a, 0), nonzero_along(a, 1)
+        r = np.empty((len(rows), 2), np.int64)
+        r[:, 0] = rows
+        r[:, 1] = columns
+        return r
+
+
+def triangle(n, k, m, is_upper, axis):
+    """The rows or columns of the elements above or below a diagonal."""
+    count = 0
+    for i in range(n):
+        count += max(m - max(i + k, 0), 0) if is_upper else min(max(i + k + 1, 0), m)
+    r = np.empty(count, np.int64)
+    at = 0
+    for i in range(n):
+        first = min(max(i + k, 0), m) if is_upper else 0
+        last = m if is_upper else min(max(i + k + 1, 0), m)
+        for j in range(first, last):
+            r[at] = i if axis == 0 else j
+            at += 1
     return r
 
 

@@ -290,6 +290,7 @@ class Assignments:
         if isinstance(self.expressions.value(target.value).type, Dict):
             dicts.store_item(self, target, value, node)
             return
+        target = self.expressions.with_indices(target)
         if self._store_chosen(target, self._as_array(value, node) if self._selects(target) else value):
             return
         mask = selections.condition(self.expressions, target)
@@ -434,6 +435,7 @@ class Assignments:
             if isinstance(base.type, Dict):
                 dicts.update_item(self, node, base)
                 return
+            node.target = self.expressions.with_indices(node.target)
             updated = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
             old = self.expressions.value(node.target)
             if isinstance(old.type, Array) and self._selects(node.target):

@@ -103,6 +103,11 @@ def _method(expressions, node):
             if base.view is None and base.elements is None:
                 return Value(f"{base.text}.copy()", base.type)
             return whole.new_array(expressions, node, base)
+        if name == "tolist" and base.type.rank == 1 and not node.args + node.keywords:
+            return lists.of_array(expressions, node, base, Scalar(base.type.element, base.type.element in (
+                "i64", "f64", "Complex128")))
+        if name == "transpose":
+            return library.permuted(expressions, node, base, node.args)
         if name in ("sort", "fill") and isinstance(node.func.value, (ast.Name, ast.Subscript)):
             return library.in_place(expressions, node, base)
         if name in reductions.NAMES:
@@ -183,6 +188,8 @@ def _builtin(expressions, node, function):
             expressions.fail(node, f"{function.__name__} of an {array.type} cannot be compiled: write "
                                    f"np.{function.__name__}")
         return whole.reduction(expressions, node, function.__name__, array)
+    if function in (builtins.any, builtins.all) and len(node.args) == 1 and not node.keywords:
+        return whole.reduction(expressions, node, function.__name__, expressions.array(node.args[0]))
     if function in (builtins.min, builtins.max):
         if "key" in [each.arg for each in node.keywords]:
             expressions.fail(node, f"key= of {function.__name__} cannot be compiled: write a loop that keeps the best")

@@ -9,7 +9,8 @@ import inspect
 
 STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp)
-WRITING_METHODS = ("append", "clear", "fill", "itemset", "partition", "pop", "put", "resize", "shuffle", "sort")
+WRITING_METHODS = ("add", "append", "clear", "discard", "extend", "fill", "insert", "itemset", "partition", "pop",
+                   "popitem", "put", "remove", "resize", "reverse", "setdefault", "shuffle", "sort", "update")
 READS = (ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp)
 
 
@@ -118,10 +119,12 @@ class Spread:
                 before = is_read
                 for child in ast.iter_child_nodes(node):
                     visit(child)
-                if isinstance(node, ast.Call) and not self._is_harmless(node):
+                if isinstance(node, ast.Call) and self._may_write(node):
                     calls.append(node)
-                if _is_view(node) and isinstance(node.value, ast.Call) and not in_parallel and \
-                        all(each is node.value for each in calls) and (not before or not self._may_write(node.value)):
+                is_new = _is_view(node) and (isinstance(node.value, ast.Call) or _is_selection(node.value))
+                if is_new and not in_parallel and \
+                        all(each is node.value for each in calls) and (
+                            not before or not isinstance(node.value, ast.Call) or not self._may_write(node.value)):
                     calls.clear()
                     found.append(node)
             is_read = is_read or isinstance(node, READS)
@@ -208,6 +211,12 @@ def _has_comprehension(node):
 
 def _is_view(node):
     return isinstance(node, ast.Subscript) or getattr(node, "attr", "") == "T"
+
+
+def _is_selection(node):
+    """x[x > 2], which makes a new array."""
+    return isinstance(node, ast.Subscript) and any(isinstance(each, (ast.Compare, ast.List))
+                                                   for each in ast.walk(node.slice))
 
 
 def _root(node):

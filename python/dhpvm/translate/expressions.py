@@ -235,6 +235,7 @@ class Expressions(Comparisons):
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
         base = self.named(node, base)
+        node = self.with_indices(node)
         if isinstance(node.slice, ast.Tuple):
             return self._several_indices(node, base)
         if not isinstance(node.slice, (ast.Slice, ast.Constant)):
@@ -252,6 +253,13 @@ class Expressions(Comparisons):
             return self.array_of(node, [self.scalar(each) for each in items], shape)
         return self.array_of(node, []) if isinstance(node, ast.List) else lists.as_array(self.value(node))
 
+    def array(self, node):
+        """An argument of a function of NumPy: lists and tuples of numbers are arrays there."""
+        value = self.index(node)
+        if value.items and all(isinstance(item.type, Scalar) or item.type == UNKNOWN for item in value.items):
+            return self.array_of(node, value.items)
+        return value
+
     def array_of(self, node, values, shape=None):
         """The array that NumPy makes of these numbers."""
         if UNKNOWN in [value.type for value in values]:
@@ -261,6 +269,15 @@ class Expressions(Comparisons):
                 self.fail(node, f"a list of numbers is needed here, and this has {value.type}")
         name = creation.common_type([Scalar(value.type.name) for value in values]).name if values else "i64"
         return creation.of_numbers(self, node, values, name, shape)
+
+    def with_indices(self, node):
+        """a[p] with a tuple p, as a[p[0], p[1]]."""
+        if not isinstance(node.slice, (ast.Name, ast.Subscript)) or not self.value(node.slice).items:
+            return node
+        given = [ast.Subscript(node.slice, ast.Constant(i), ast.Load())
+                 for i in range(len(self.value(node.slice).items))]
+        made = ast.Subscript(node.value, ast.Tuple(given, ast.Load()), node.ctx)
+        return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def array_indices(self, node):
         """The positions of the arrays among several indices."""
@@ -494,8 +511,8 @@ def _constants(meant):
 
 
 _ADVICE = {
-    ast.ListComp: "write a loop that fills an array",
-    ast.GeneratorExp: "write a loop, or an expression of whole arrays: np.sum(x * x)",
+    ast.ListComp: "give it a statement of its own, t = [..], or write a loop",
+    ast.GeneratorExp: "give it a statement of its own, t = sum(..), or write a loop",
     ast.Lambda: "write a function with def, in the function or outside",
     ast.List: "make an array with np.array([a, b]), or give the list a name first",
     ast.Dict: "give the dictionary a name first, d = {}",

@@ -12,21 +12,21 @@ import numpy as np
 
 from ..errors import TranslationError
 from . import complex_numbers, functions, products, views, whole
-from .array_functions import (concatenate, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero, flip,
-                              fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place, put, put_columns,
-                              put_pairs, ravel, repeat, reshape, roll, select, select_2, take, take_2, take_along,
-                              take_pairs, tile, trace, tril, triu)
+from .array_functions import (argwhere, concatenate, count_nonzero, diag, diagflat, diff, eye, fill_diagonal,
+                              flatnonzero, flip, fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place,
+                              put, put_columns, put_pairs, ravel, repeat, reshape, roll, select, select_2, take,
+                              take_2, take_along, take_pairs, tile, trace, triangle, tril, triu)
 from .number_functions import (allclose, argsort, argsort_by, array_equal, average, bincount, cumprod, cumsum, degrees,
                                digitize, factorial, fill, gcd, heaviside, interp, interp_one, isclose, isqrt, log,
                                logical_and, logical_not, logical_or, logical_xor, math_degrees, math_isclose,
                                math_radians, maximum_accumulate, median, minimum_accumulate, nanmax, nanmean, nanmin,
-                               nansum, negative, norm, percentile, percentiles, power, ptp, quantile, quantiles,
-                               radians, searchsorted, searchsorted_all, sign, sort, sort_down, sort_in_place, std,
-                               trapezoid, unique, unique_counts, var)
-from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, histogram,
-                               histogram_density, histogram_of_edges, insert, inv, logspace, nan_to_num, pad, polyval,
-                               round_to, sinc, solve)
-from .types import FLOATS, INTEGERS, NONE, UNKNOWN, Array, Scalar, Tuple, numpy_name
+                               nanstd, nansum, nanvar, negative, norm, percentile, percentiles, power, ptp, quantile,
+                               quantiles, radians, searchsorted, searchsorted_all, sign, sort, sort_down,
+                               sort_in_place, std, trapezoid, unique, unique_counts, var)
+from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, hamming,
+                               hanning, histogram, histogram_density, histogram_of_edges, insert, inv, isin, logspace,
+                               nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc, solve)
+from .types import FLOATS, INT, INTEGERS, NONE, UNKNOWN, Array, Scalar, Tuple, numpy_name
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
@@ -51,7 +51,9 @@ _FUNCTIONS = {
     np.gradient: (gradient, 1), np.pad: (pad, 2), np.histogram: (histogram, 3), np.cov: (cov, 2),
     np.corrcoef: (corrcoef, 2), np.polyval: (polyval, 1), np.cross: (cross, 2), np.logspace: (logspace, 0),
     np.insert: (insert, 1), np.delete: (delete, 1), np.add.at: (add_at, 1), np.linalg.solve: (solve, 2),
-    np.linalg.inv: (inv, 2), np.linalg.det: (det, 2),
+    np.linalg.inv: (inv, 2), np.linalg.det: (det, 2), np.argwhere: (argwhere, 2), np.nanstd: (nanstd, 3),
+    np.nanvar: (nanvar, 3), np.nanmedian: (nanmedian, 3), np.nanpercentile: (nanpercentile, 3), np.isin: (isin, 2),
+    np.hanning: (hanning, 0), np.hamming: (hamming, 0),
 }
 _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel, "take": np.take, "trace": np.trace,
             "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
@@ -160,11 +162,19 @@ def of_call(expressions, node, function):
         return _with_axis(expressions, node)
     if function is np.reshape and len(node.args) == 2:
         return _reshaped(expressions, node, node.args[0], node.args[1:])
-    if function is np.transpose and not node.keywords and len(node.args) == 1 or _is_swap(function, node):
-        turned = ast.copy_location(ast.Attribute(node.args[0], "T", ast.Load()), node)
-        value = expressions.value(turned)
-        # .T turns all axes.
-        return function is np.swapaxes and _checked(expressions, node, "swapaxes", value, 2) or value
+    if function in (np.eye, np.identity) and "dtype" in [each.arg for each in node.keywords]:
+        return _as_dtype(expressions, node)
+    if function is np.unravel_index and len(node.args) == 2 and not node.keywords:
+        return _unravelled(expressions, node)
+    if function in (np.triu_indices, np.tril_indices) and not node.keywords and 1 <= len(node.args) <= 3:
+        n, k, m = ([expressions.scalar(each) for each in node.args] + [constant(0)] * 2)[:3]
+        given = [n, k, m if len(node.args) == 3 else n, constant(function is np.triu_indices)]
+        return tuple_of(call(expressions, node, triangle, [node] * 5, [*given, constant(axis)]) for axis in (0, 1))
+    if function is np.transpose and len(node.args) == 2 and not node.keywords or (
+            function in (np.swapaxes, np.moveaxis)):
+        return permuted(expressions, node, expressions.value(node.args[0]), node.args[1:], function)
+    if function is np.transpose and not node.keywords and len(node.args) == 1:
+        return expressions.value(ast.copy_location(ast.Attribute(node.args[0], "T", ast.Load()), node))
     if function not in _FUNCTIONS:
         return None
     own, rank = _FUNCTIONS[function]
@@ -281,10 +291,51 @@ def _check_ranks(expressions, node, own, kinds):
         expressions.fail(node, f"{own.__name__} along an axis is for arrays of 2 dimensions here: write a loop")
 
 
-def _is_swap(function, node):
-    """np.swapaxes(a, 0, 1)."""
-    return function is np.swapaxes and not node.keywords and sorted(
-        each.value for each in node.args[1:] if isinstance(each, ast.Constant)) == [0, 1]
+def permuted(expressions, node, value, given, function=np.transpose):
+    """a.transpose(2, 0, 1), np.swapaxes(a, 0, 2), np.moveaxis(a, 0, -1): a view."""
+    if value.type == UNKNOWN:
+        return NOTHING
+    rank = value.type.rank if isinstance(value.type, Array) else 0
+    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
+        given = given[0].elts
+    axes = [expressions.scalar(each) for each in given]
+    if not rank or node.keywords or not all(each.is_constant and -rank <= each.constant < rank for each in axes) or (
+            len(axes) not in (0, rank) if function is np.transpose else len(axes) != 2):
+        expressions.fail(node, "the order of the axes is written as constants here: a.transpose(2, 0, 1)")
+    axes = [each.constant % rank for each in axes]
+    order = list(range(rank))
+    if function is np.transpose:
+        order = axes or order[::-1]
+    elif function is np.swapaxes:
+        order[axes[0]], order[axes[1]] = axes[1], axes[0]
+    else:
+        order.remove(axes[0])
+        order.insert(axes[1], axes[0])
+    value = expressions.named(node, value)
+    views.check_repeatable(expressions, node, value.text)
+    return views.permuted(value, order)
+
+
+def _unravelled(expressions, node):
+    """np.unravel_index(k, a.shape)."""
+    place, shape = expressions.scalar(node.args[0]), expressions.value(node.args[1])
+    if UNKNOWN in (place.type, shape.type):
+        return NOTHING
+    if not shape.items:
+        expressions.fail(node, "np.unravel_index takes an index and a shape, which is a tuple")
+    place, found = expressions.statements.kept(place, node), []
+    for position, size in enumerate(shape.items):
+        behind = " * ".join(item.as_type(INT) for item in shape.items[position + 1:])
+        index = f"({place.as_type(INT)} / ({behind}))" if behind else place.as_type(INT)
+        found.append(Value(index if position == 0 else f"({index} % {size.as_type(INT)})", Scalar("i64")))
+    return tuple_of(found)
+
+
+def _as_dtype(expressions, node):
+    """np.eye(n, dtype=int), as np.eye(n).astype(int)."""
+    dtype = next(each.value for each in node.keywords if each.arg == "dtype")
+    call = ast.Call(ast.Attribute(_without(node, "dtype"), "astype", ast.Load()), [dtype], [])
+    return expressions.named(node, expressions.value(ast.fix_missing_locations(ast.copy_location(call, node))))
 
 
 def running_sums(expressions, node, value, axis):

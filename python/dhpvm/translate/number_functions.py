@@ -111,6 +111,17 @@ def nansum(a):
     return np.where(np.isnan(a), 0, a).sum()
 
 
+def nanvar(a, ddof=0):
+    there = ~np.isnan(a)
+    n = there.sum()
+    mean = nansum(a) / n
+    return np.where(there, (a - mean) ** 2, 0).sum() / (n - ddof)
+
+
+def nanstd(a, ddof=0):
+    return np.sqrt(nanvar(a, ddof))
+
+
 def nanmean(a):
     return nansum(a) / (~np.isnan(a)).sum()
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import lists, selections, views, whole
+from . import selections, views, whole
 from .types import INT, UNKNOWN, Array
 from .values import NOTHING
 
@@ -65,7 +65,7 @@ def of_call(expressions, node, function):
         selected = selections.reduction(expressions, node, name, node.args[0])
         if selected is not None:
             return selected
-    return _reduced(expressions, node, name, lists.as_array(expressions.value(node.args[0])), node.args[1:])
+    return _reduced(expressions, node, name, expressions.array(node.args[0]), node.args[1:])
 
 
 def _axis(expressions, node, given):

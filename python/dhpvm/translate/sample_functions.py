@@ -274,6 +274,47 @@ def add_at(a, index, value):
             a[k if k >= 0 else k + len(a)] += value
 
 
+def without_nan(a):
+    flat = ravel(a)
+    return flat[flat == flat]
+
+
+def nanmedian(a):
+    return np.median(without_nan(a))
+
+
+def nanpercentile(a, q):
+    return np.percentile(without_nan(a), q)
+
+
+def isin(a, values):
+    """By looking each up in the sorted values."""
+    s = np.sort(ravel(values))
+    flat = ravel(a)
+    r = np.zeros(len(flat), np.bool_)
+    for i in prange(len(flat)):
+        low, high = 0, len(s)
+        while low < high:
+            middle = (low + high) // 2
+            if s[middle] < flat[i]:
+                low = middle + 1
+            else:
+                high = middle
+        r[i] = low < len(s) and s[low] == flat[i]
+    if a.ndim == 1:
+        return r
+    else:
+        return r.reshape(a.shape)
+
+
+def hanning(n):
+    return 0.5 + 0.5 * np.cos(math.pi * np.arange(1 - n, n, 2) / max(n - 1, 1))
+
+
+def hamming(n):
+    return 0.54 + 0.46 * np.cos(math.pi * np.arange(1 - n, n, 2) / max(n - 1, 1))
+
+
 # ---- Elements.
 
 def nan_to_num(x, nan=0.0):

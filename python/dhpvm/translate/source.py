@@ -101,12 +101,17 @@ class Source:
                 captured[name] = list(dict.fromkeys(captured[name] + called))
         found = {}
         for node in nodes:
-            if node.decorator_list or node.args.defaults or node.args.kwonlyargs:
-                self.fail(node, "a function in a function is compiled without decorators and defaults")
+            defaults = [_default(each) for each in node.args.defaults]
+            named = {each.arg: _default(given) for each, given in zip(node.args.kwonlyargs, node.args.kw_defaults)
+                     if given is not None}
+            if node.decorator_list or ABSENT in (*defaults, *named.values()):
+                self.fail(node, "a function in a function is compiled without decorators, and its defaults are numbers")
             closure = tuple(cells.get(name) or (CellType() if name in captured[node.name] or name not in self.names
                                                 else CellType(self.names[name]))
                             for name in codes[node.name].co_freevars)
-            found[node.name] = FunctionType(codes[node.name], self.function.__globals__, node.name, None, closure)
+            found[node.name] = FunctionType(codes[node.name], self.function.__globals__, node.name, tuple(defaults),
+                                            closure)
+            found[node.name].__kwdefaults__ = named
             found[node.name].captured_variables = tuple(captured[node.name])
             found[node.name].home = self._home
             cells[node.name].cell_contents = found[node.name]
@@ -189,6 +194,14 @@ def _as_function(node, name):
     body = ast.copy_location(ast.Return(node.body), node.body)
     made = ast.FunctionDef(name, node.args, [body], [], None)
     return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def _default(node):
+    """The value of a default that is a constant; else ABSENT."""
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        return ABSENT
 
 
 def _is_named_lambda(node):

@@ -12,8 +12,8 @@ from . import dicts, list_functions, lists, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
-from .types import (BOOL, KEY_TEXT, NONE, UNKNOWN, Array, Dict, Given, List, Optional, Record, Scalar, Text, Tuple,
-                    Unconvertible, join, literal, outward, text)
+from .types import (BOOL, KEY_TEXT, NONE, UNKNOWN, Array, Dict, Given, List, Named, Optional, Record, Scalar, Text,
+                    Tuple, Unconvertible, join, literal, outward, text)
 from .values import Value, quoted, tuple_of
 from .views import PassedView, base_of
 from .variables import Variables
@@ -152,6 +152,10 @@ class Statements(Assignments, Loops):
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
             result = self._note_result(node, NONE)
             self.emit(f"return{self._absent(result)};", node)
+        elif self.version.is_entry and isinstance(node.value, ast.Dict) and node.value.keys and all(
+                isinstance(each, ast.Constant) and isinstance(each.value, str) for each in node.value.keys):
+            self._return_several(node, node.value.values, [self.expressions.value(each) for each in node.value.values],
+                                 tuple(each.value for each in node.value.keys))
         elif isinstance(node.value, ast.Tuple):
             self._return_several(node, node.value.elts, [self.expressions.value(each) for each in node.value.elts])
         else:
@@ -168,10 +172,12 @@ class Statements(Assignments, Loops):
                 self.emit(f"return {self._as_result(value, result, node)};", node)
         return True
 
-    def _return_several(self, node, parts, values):
+    def _return_several(self, node, parts, values, names=None):
         value = self._results_of(node, parts, values)
         if value is None:
             return
+        if names is not None:
+            value = replace(value, type=Named(value.type.items, names))
         result = self._note_result(node, value.type)
         self.emit(f"return {self._as_result(value, result, node)};", node)
 

@@ -92,6 +92,16 @@ class Record(Tuple):
 
 
 @dataclass(frozen=True)
+class Named(Tuple):
+    """Results that Python gets as a dictionary with these texts as its keys."""
+
+    names: tuple
+
+    def __str__(self):
+        return f"dictionary of {', '.join(self.names)}"
+
+
+@dataclass(frozen=True)
 class List:
     """A list of numbers, of tuples of them or of such lists. `element` is UNKNOWN before the first is appended."""
 
@@ -203,7 +213,7 @@ def outward(kind):
         keys = known.key.items if isinstance(known.key, Tuple) else (known.key,)
         parts = keys if isinstance(kind, Set) else (*keys, known.value)
         return Tuple(tuple(Array(part.name, 1) for part in parts))
-    if type(kind) is Tuple:
+    if type(kind) in (Tuple, Named):
         return Tuple(tuple(map(outward, kind.items)))
     return kind
 
@@ -283,8 +293,10 @@ def join(a, b):
     if isinstance(a, Optional) and isinstance(b, Optional):
         return Optional(a.kind) if a.kind == b.kind else None
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        if Named in (type(a), type(b)) and getattr(a, "names", None) != getattr(b, "names", None):
+            return None
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
-        return None if None in items else Tuple(items)
+        return None if None in items else replace(a, items=items) if isinstance(a, Named) else Tuple(items)
     return None
 
 

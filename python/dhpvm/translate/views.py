@@ -94,6 +94,12 @@ def transposed(value):
     return _made(value, tuple(reversed(view.axes)), view.fixed)
 
 
+def permuted(value, order):
+    """The view whose axes are those of the array in this order."""
+    view = of(value)
+    return _made(value, [view.axes[axis] for axis in order], view.fixed)
+
+
 def with_new_axis(value, position):
     """a[:, None], for example."""
     axes = list(of(value).axes)
@@ -158,6 +164,8 @@ def _index(expressions, node, size):
         return "0"
     if isinstance(value.type, Array):
         expressions.fail(node, "an array as an index cannot be compiled: write a loop over the elements")
+    if value.items:
+        expressions.fail(node, "give the tuple of indices a name first, k = .., and write a[k]")
     if not isinstance(value.type, Scalar) or not value.type.is_integer:
         expressions.fail(node, f"an index is an integer, and this is {value.type}: write int(...)")
     if value.is_constant and value.constant < 0:
