@@ -81,7 +81,7 @@ def descending(x):
 
 
 def swapped_of_three(c):
-    return np.swapaxes(c, 0, 1).copy()
+    return np.swapaxes(c, 0, 3)
 
 
 def no_such_axis(a):
@@ -110,7 +110,7 @@ class Functions(support.Comparisons):
         with self.assertRaisesRegex(ValueError, "singular"):
             dhpvm.jit(singular)(np.ones((3, 3)))
         for wrong, argument, reason in (
-            (swapped_of_three, C, "2 dimensions here"),
+            (swapped_of_three, C, "order of the axes"),
             (no_such_axis, A, "each of them once"),
             (largest_bool, A > 0, "write any or all"),
         ):
