@@ -9,6 +9,7 @@ import numpy as np
 import support
 
 import dhpvm
+from dhpvm import prange
 
 random = np.random.default_rng(3)
 case = support.Cases(fit=support.nearly)
@@ -141,6 +142,126 @@ def defaults(a):
         f[x] += 0.5 * i
     n = d[77]
     return n, len(d), len(e[1]), sum(e[0]), f[3], d[3]
+
+
+@case(SAMPLE, True)
+@case(SAMPLE, False)
+def parallel_behind_branches(x, up):
+    if up:
+        out = np.zeros(len(x))
+    else:
+        out = np.ones(len(x))
+    for i in prange(len(x)):
+        out[i] += x[i] * 2
+    return out
+
+
+@case(random.random((40, 50)))
+def rows_behind_a_loop(m):
+    acc = np.zeros(m.shape[1])
+    for row in m:
+        if row.sum() > 25:
+            acc += row
+            last = row.copy()
+    return (acc, last)
+
+
+def collect(n, cur, out):
+    if len(cur) == n:
+        out.append(cur[0] * 100 + cur[1] * 10 + cur[2])
+        return
+    for i in range(n):
+        if i not in cur:
+            cur.append(i)
+            collect(n, cur, out)
+            cur.pop()
+
+
+@case(3)
+def permutations(n):
+    out = []
+    collect(n, [], out)
+    return out
+
+
+@case(SAMPLE)
+def walks(x):
+    edges = {}
+    for i in range(10):
+        for j in range(i):
+            edges.setdefault(i, []).append(j)
+    seen = {0}
+    stack = [9]
+    order = []
+    while stack:
+        u = stack.pop()
+        if u in seen:
+            continue
+        seen.add(u)
+        order.append(u)
+        for v in edges[u]:
+            if v not in seen:
+                stack.append(v)
+    return (order, sorted(seen))
+
+
+@case(SAMPLE)
+def found_or_not(x):
+    found = None
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            found = i
+            break
+    if found is None:
+        return -1
+    return found
+
+
+@case(SAMPLE)
+def best_or_none(x):
+    best = None
+    for v in x:
+        if best is None or v > best:
+            best = v
+    n = None
+    k = 5
+    if k > 3:
+        n = 1
+        n += 2
+    return (0.0 if best is None else best * 1.0, n is None, n + 1 if n else 0)
+
+
+@case(SAMPLE)
+def place_or_none(x):
+    where = None
+    for i in range(len(x)):
+        if x[i] > 2:
+            where = i
+    return where
+
+
+@case(LABELS)
+def looked_up(a):
+    d = {1: 2.5}
+    v = d.get(a[0])
+    w = d.get(1)
+    w = 0.0 if w is None else w
+    return (v is None, w)
+
+
+@case(np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]]))
+def breadth_first(adj):
+    from collections import deque
+    q = deque([0])
+    dist = [-1] * len(adj)
+    dist[0] = 0
+    while q:
+        u = q.popleft()
+        for v in range(len(adj)):
+            if adj[u, v] and dist[v] < 0:
+                dist[v] = dist[u] + 1
+                q.append(v)
+    return dist
 
 
 class Sets(support.Comparisons):

@@ -142,10 +142,11 @@ class Assignments:
         if isinstance(value.type, (List, Dict)):
             self._store_list(target, value, node)
             return
-        if isinstance(value.type, Optional):
+        if value.type == NONE or isinstance(value.type, Optional) or (
+                isinstance(value.type, Scalar) and isinstance(self.scope.type_of(target.id), Optional)):
             optionals.assign(self, target, value)
             return
-        if value.type == NONE or isinstance(value.type, Text):
+        if isinstance(value.type, Text):
             advice = "use it where it is needed" if isinstance(value.type, Text) else "it has one name"
             self.source.fail(node, f"{value.type} cannot be kept in a variable: {advice}")
         if value.view is not None:
@@ -444,6 +445,11 @@ class Assignments:
                 self._store_chosen(node.target, value)
                 return
         old = self.expressions.value(node.target)
+        if optionals.is_number(old):
+            old = optionals.number(self.expressions, old)
+            self.store_value(node.target, self.expressions.operation(node, node.op, old, self.expressions.scalar(
+                node.value)), node)
+            return
         if isinstance(old.type, Array):
             self._augment_elements(node, old)
         elif isinstance(node.target, ast.Name):

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 
-from . import creation, dicts, lists
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Unconvertible, promote
+from . import creation, dicts, lists, optionals
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Unconvertible, promote
 from .values import Value, constant
 
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -102,9 +102,9 @@ class Comparisons:
             return Value("false", BOOL)
         sides = [self.value(each) for each in (node.left, node.comparators[0])]
         for value, other in (sides, sides[::-1]):
-            if isinstance(value.type, Optional) and other.type == NONE:
-                symbol = "==" if isinstance(node.ops[0], ast.Is) else "!="
-                return Value(f"({value.text} {symbol} null)", BOOL)
+            if optionals.is_number(value) and other.type == NONE:
+                found = optionals.is_none(self, value)
+                return Value(found if isinstance(node.ops[0], ast.Is) else f"(!{found})", BOOL)
         if NONE not in kinds:
             self.fail(node, "`is` compares with None here: write ==")
         return constant((kinds[0] == kinds[1]) == isinstance(node.ops[0], ast.Is))

@@ -40,18 +40,21 @@ def arguments(expressions, node, function, evaluate=None):
 
 def of_function(expressions, node, function, nodes, values):
     """A call with these values; `nodes` are what they come from."""
-    types, texts = [], []
+    types, texts, places = [], [], []
     for argument, value in zip(nodes, values):
         if UNKNOWN in (value.type, *(item.type for item in value.items)):
             return Value("0", UNKNOWN)
         kind, given = parameters.passed(expressions, argument, value)
         types.append(kind)
+        places.append(len(texts))
         texts += given
     version = expressions.unit.version(function, tuple(types), node, expressions)
-    for name, argument, kind in zip(version.source.parameters, nodes, types):
+    for name, argument, kind, place in zip(version.source.parameters, nodes, types, places):
         grown = version.scope.grown(name, kind)
-        if grown != kind and isinstance(argument, ast.expr):  # the function has put something into it
-            expressions.scope.grow(argument, grown)
+        if grown != kind and not expressions.scope.grow(argument, grown):  # the function has put something into it
+            if UNKNOWN not in (getattr(kind, "element", None), getattr(kind, "key", None)):
+                expressions.fail(argument, f"{name} becomes a {grown} in {function.__name__}: give this a name first")
+            texts[place] = f"{expressions.unit.type_text(grown)}()"
     for position in version.written_parameters():
         base = views.base_of(nodes[position])
         if base is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 
 from . import list_functions, views, whole
 from .types import BOOL, INT, NONE, UNKNOWN, Array, List, Scalar, Tuple, Unconvertible, join, promote
@@ -93,7 +94,9 @@ def combined(expressions, node, values):
 
 
 def of_call(expressions, node, function):
-    """list(x) and sorted(x); None for other functions."""
+    """list(x), sorted(x) and deque(x); None for other functions."""
+    if function is collections.deque:
+        function = builtins.list
     if function not in (builtins.list, builtins.sorted) or len(node.args) > 1:
         return None
     options = {each.arg: each.value for each in node.keywords}
@@ -208,6 +211,10 @@ def method(expressions, node, value):
     """found.append(x), found.pop() and others."""
     name, target = node.func.attr, node.func.value
     _check(expressions, node)
+    if name in ("popleft", "appendleft"):  # of a deque
+        name = {"popleft": "pop", "appendleft": "insert"}[name]
+        node = ast.copy_location(ast.Call(node.func, [ast.copy_location(ast.Constant(0), node), *node.args],
+                                          node.keywords), node)
     count = len(node.args)
     if name in ("append", "insert") and count == 1 + (name == "insert") and not node.keywords:
         given = _item(expressions, node.args[-1], expressions.value(node.args[-1]))
@@ -401,7 +408,7 @@ def rows(expressions, value):
     return list_functions.rows(expressions, value, common)
 
 
-_RESIZING = ("append", "pop", "clear", "insert", "extend", "remove")
+_RESIZING = ("append", "appendleft", "pop", "popleft", "clear", "insert", "extend", "remove")
 
 
 def as_array(value):

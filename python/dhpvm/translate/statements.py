@@ -8,7 +8,7 @@ import re
 import sys
 from dataclasses import replace
 
-from . import dicts, list_functions, lists, parameters, scopes
+from . import dicts, list_functions, lists, optionals, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
@@ -87,9 +87,12 @@ class Statements(Assignments, Loops):
                  for name, kind in self.scope.scalars(key) if name not in skipped]
         for name, kind in self.scope.used_everywhere() if key == 0 else ():
             sizes = ", ".join("0" * kind.rank) if isinstance(kind, Array) else ""
-            made = f"{self.unit.type_text(kind)}({sizes})"
             if isinstance(kind, Optional):
-                made = f"Map<i64, {self.unit.type_text(kind.kind)}>().get(0)"  # null
+                self.unit.module("map")
+                number = "f64" if kind.kind == UNKNOWN else kind.kind.name
+                made = f"Map<i64, {number}>().get(0)"  # null
+            else:
+                made = f"{self.unit.type_text(kind)}({sizes})"
             found.append((depth, f"var {self.scope.text(name)} = {made};", node.lineno))
         return found
 
@@ -161,6 +164,9 @@ class Statements(Assignments, Loops):
         else:
             value = self.expressions.value(node.value)
             value = self._given(node.value, value) or value
+            if optionals.is_number(value):
+                self._return_optional(node, value)
+                return True
             if isinstance(value.type, Tuple) and not value.items:
                 value = tuple_of(self._results(value, node))
             if value.items:
@@ -171,6 +177,19 @@ class Statements(Assignments, Loops):
                 result = self._note_result(node, value.type)
                 self.emit(f"return {self._as_result(value, result, node)};", node)
         return True
+
+    def _return_optional(self, node, value):
+        """A number that may be None."""
+        if not self.version.is_entry:
+            self.source.fail(node, "a function that compiled code calls returns no None: use -1 or float('nan')")
+        name = self.temporary()
+        self.emit(f"let {name} = {value.text};", node)
+        result = self._note_result(node, value.type)
+        there = Value(optionals.number(self.expressions, Value(name, value.type)).text, value.type.kind)
+        if isinstance(result, Optional):
+            is_none = optionals.is_none(self.expressions, Value(name, value.type))
+            self.emit(f"if {is_none} {{ return{self._absent(result)}; }}", node)
+            self.emit(f"return {self._as_result(there, result, node)};", node)
 
     def _return_several(self, node, parts, values, names=None):
         value = self._results_of(node, parts, values)
@@ -193,6 +212,9 @@ class Statements(Assignments, Loops):
                 inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) else [part] * len(value.items)
                 found.append(self._results_of(node, inner, value.items))
                 continue
+            if optionals.is_number(value):
+                self.source.fail(node, "a result that may be None stands alone: return -1 or float('nan') for it among "
+                                       "others")
             value = self._given(part, value) or self._result(part, value)
             self._check_results(node, [value])
             found.append(value)
@@ -264,8 +286,8 @@ class Statements(Assignments, Loops):
     def _joined_result(self, kind):
         """The type of all results so far. Python gets a value or None; compiled functions get one type."""
         old = self.version.result
-        if not self.version.is_entry or (NONE not in (old, kind) and not isinstance(old, Optional)) or UNKNOWN in (
-                old, kind) or old == kind:
+        if not self.version.is_entry or (NONE not in (old, kind) and Optional not in (type(old), type(kind))) or \
+                UNKNOWN in (old, kind) or old == kind:
             return join(old, kind)
         there = [each.kind if isinstance(each, Optional) else each for each in (old, kind) if each != NONE]
         joined = there[0] if len(there) == 1 else join(*there)

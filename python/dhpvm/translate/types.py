@@ -290,8 +290,10 @@ def join(a, b):
         if None in (key, value) or type(a) is not type(b):
             return None
         return replace(a, key=key, value=value, is_default=a.is_default or b.is_default)
-    if isinstance(a, Optional) and isinstance(b, Optional):
-        return Optional(a.kind) if a.kind == b.kind else None
+    if isinstance(a, Optional) or isinstance(b, Optional):
+        kinds = [each.kind if isinstance(each, Optional) else each for each in (a, b)]
+        kind = join(*kinds) if all(isinstance(each, Scalar) or each == UNKNOWN for each in kinds) else None
+        return None if kind is None else Optional(kind)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         if Named in (type(a), type(b)) and getattr(a, "names", None) != getattr(b, "names", None):
             return None

@@ -210,6 +210,12 @@ class Variables:
         """A view or a tuple, which each assignment makes anew."""
         self._declared[name] = tuple(self._blocks)
 
+    def declare_before_all(self, name):
+        """Declares the variable before all blocks."""
+        if name not in self._used_everywhere:
+            self._used_everywhere.add(name)
+            self.has_changed = True
+
     def used_everywhere(self):
         """Names and types of what is declared before all blocks."""
         return [(name, self.type_of(name)) for name in sorted(self._used_everywhere)]
@@ -217,10 +223,9 @@ class Variables:
     def _check_block(self, node, name):
         declared = self._declared.get(name)
         if declared is not None and tuple(self._blocks[:len(declared)]) != declared:
-            if name not in self._views and not self.in_parallel and name not in self._source.parameters and \
-                    isinstance(self.type_of(name), (Array, List, Dict, Optional)):
-                self._used_everywhere.add(name)
-                self.has_changed = True
+            if name not in self._views and name not in self._source.parameters and isinstance(
+                    self.type_of(name), (Array, List, Dict, Optional)):
+                self.declare_before_all(name)
                 return
             self._source.fail(node, f"'{name}' is first made in a block that has ended: make it before")
 
