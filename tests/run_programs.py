@@ -110,6 +110,14 @@ EXECUTORS = [
         for kind in DEVICE_KINDS
     ),
     Executor(
+        "device-cuda-joined",
+        "the same on an NVIDIA GPU in as few launches as possible: short loops run as one, repeated ones as graphs",
+        ["{run}", "--jit-wait", "--device=cuda:0", "{source}"],
+        takes_errors=False,
+        device="cuda:0",
+        loops_only=True,
+    ),
+    Executor(
         "device-remote",
         "parallel loops on a worker in a process of its own, in small batches",
         ["{run}", "--jit-wait", "--device=remote/{worker}/host", "--batch=1000", "{source}"],

@@ -44,8 +44,10 @@ void DeviceHistory::ran_in_chain(Number loop, const offload::ChainOutcome& outco
   story.place_in_chain = place;
   story.way = outcome.way;
   story.is_remote = outcome.is_remote;
-  if (outcome.is_remote && outcome.way == offload::ChainWay::kAsWholes) ++story.told_together;
+  if ((outcome.is_remote || outcome.takes_batches) && outcome.way == offload::ChainWay::kAsWholes)
+    ++story.told_together;
   if (outcome.is_replay) ++story.replayed;
+  if (!outcome.why_unrecorded.empty()) story.why_unrecorded = outcome.why_unrecorded;
 }
 
 void DeviceHistory::not_considered(Number loop, double seconds) {
@@ -55,6 +57,25 @@ void DeviceHistory::not_considered(Number loop, double seconds) {
 void DeviceHistory::chose(Number loop, std::string expected, std::string reason) {
   loops_[loop].expected = std::move(expected);
   loops_[loop].reason = std::move(reason);
+}
+
+// How often the loop was a part of something that was recorded, and why not more often.
+std::string DeviceHistory::recordings_of(const Story& story) {
+  std::string text;
+  if (story.told_together > 1) {
+    text += fmt::format(
+        "  {} of {} executions were in recorded {}; those of the others had other loops, arrays or sizes "
+        "than "
+        "any of the last{}\n",
+        story.replayed, story.told_together,
+        story.is_remote ? "messages, told by number and what has changed"
+                        : "graphs of launches, given to the driver as one with what has changed",
+        story.is_remote && story.replayed == 0 ? ", or the worker is of an earlier release" : "");
+  }
+  if (!story.why_unrecorded.empty())
+    text +=
+        fmt::format("  is launched by itself, as its driver refuses a recording: {}\n", story.why_unrecorded);
+  return text;
 }
 
 std::uint64_t DeviceHistory::executions() const {
@@ -83,14 +104,7 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
                                                                            : "as one with";
     text += fmt::format("  ran {} {}, for all of which these figures are\n", how, others);
   }
-  if (story.told_together > 1) {
-    text += fmt::format(
-        "  {} of {} executions were in recorded messages, told by number and what has changed; those of the "
-        "others "
-        "had other loops, arrays or sizes than any of the last{}\n",
-        story.replayed, story.told_together,
-        story.replayed == 0 ? ", or the worker is of an earlier release" : "");
-  }
+  text += recordings_of(story);
   if (!story.apart.empty()) text += fmt::format("  not together with the loop before it: {}\n", story.apart);
   if (is_deferred) text += "  is deferred: its results have not been needed yet\n";
   const auto tell_stays = [&](std::uint64_t times, std::string_view reason) {

@@ -67,10 +67,13 @@ class DeviceHistory {
     std::size_t place_in_chain = 0;
     offload::ChainWay way = offload::ChainWay::kInSlices;
     bool is_remote = false;           // that chain
-    std::uint64_t told_together = 0;  // executions that were told a worker with those of others
-    std::uint64_t replayed = 0;       // of them, by messages that were the same as one before
+    std::uint64_t told_together = 0;  // executions that a device was told with those of others
+    std::uint64_t replayed = 0;       // of them, by what was the same as something before
+    std::string why_unrecorded;       // at last, by the device's driver
     std::string apart;
   };
+  static std::string recordings_of(const Story& story);
+
   std::vector<Story> loops_;
 };
 

@@ -2,6 +2,8 @@
 // A driver's handle of one operation: an event that happens once.
 #pragma once
 
+#include <span>
+
 #include "dhpvm/result.h"
 #include "offload/devices/device.h"
 
@@ -15,9 +17,9 @@ class DriverEvent {
   virtual Result<bool> ended() = 0;
   // Blocks until the operation has ended, or until `deadline`. It may return early.
   virtual void wait(Semaphore::Clock::time_point deadline) = 0;
-  // Writes the times into `record`; asked only when the operation has succeeded and its queue has an observer. False
-  // when the driver does not tell.
-  virtual bool measure(OperationRecord& record) = 0;
+  // Writes the times into `records`: one for the operation, or for each step of a batch. Asked only when it has
+  // succeeded and its queue has an observer. False when the driver does not tell.
+  virtual bool measure(std::span<OperationRecord> records) = 0;
 };
 
 // DriverEvent::wait for drivers that can only be asked: sleeps for an eighth of the time waited so far, between 20 and

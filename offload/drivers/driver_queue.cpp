@@ -112,7 +112,12 @@ void DriverQueue::submit(Operation operation) {
   tracker_.publish(submission);
 }
 
+DriverQueue::Enqueued DriverQueue::enqueue_batch(const Operation&, const Waits&) {
+  return error(ErrorCode::kUnsupported, "device '{}' takes no batches", device().info().name);
+}
+
 DriverQueue::Enqueued DriverQueue::enqueue(const Operation& operation, const Waits& waits) {
+  if (operation.is_batch()) return enqueue_batch(operation, waits);
   switch (operation.record.kind) {
     case Kind::kLaunch: return enqueue_launch(operation, waits);
     case Kind::kHostCall: return enqueue_host_call(operation.function, operation, waits);

@@ -60,6 +60,8 @@ class DriverQueue : public CheckedQueue {
   // fails.
   virtual Enqueued enqueue_host_call(std::function<void()> function, const Operation& operation,
                                      const Waits& waits) = 0;
+  // Only where takes_as_one() says so.
+  virtual Enqueued enqueue_batch(const Operation& batch, const Waits& waits);
   // Ends when `waits` and all before it have ended.
   virtual Enqueued enqueue_nothing(const Waits& waits) = 0;
   // Whether kernels of this device can work on the memory.

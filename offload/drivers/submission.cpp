@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace dhpvm::offload {
@@ -268,10 +269,14 @@ void SubmissionTracker::conclude_ended(Lock& lock) {
     const std::shared_ptr<const Error> failure = submission->failure;
     const std::vector<SemaphoreValue> signals = std::move(operation.signals);
     lock.unlock();
-    const bool measured =
-        failure == nullptr && queue.observer && submission->event->measure(operation.record);
-    OperationRecord record = operation.record;
-    if (measured) {
+    OperationRecord single = operation.record;
+    std::vector<OperationRecord> several;
+    for (const Operation& step : operation.steps) several.push_back(step.record);
+    const std::span<OperationRecord> records =
+        several.empty() ? std::span(&single, 1) : std::span<OperationRecord>(several);
+    const bool measured = failure == nullptr && queue.observer && submission->event->measure(records);
+    for (OperationRecord& record : records) {
+      if (!measured) break;
       // Clocks are compared with an error of microseconds: what happens in order is recorded in order all the same.
       record.begin = std::max(record.begin, queue.recorded);
       record.end = std::max(record.end, record.begin);
@@ -281,8 +286,10 @@ void SubmissionTracker::conclude_ended(Lock& lock) {
     // chain would be as long as a program.
     submission->after.clear();
     operation = {};
-    if (failure == nullptr) device_.count(record);
-    if (measured) queue.observer(record);
+    for (const OperationRecord& record : records) {
+      if (failure == nullptr) device_.count(record);
+      if (measured) queue.observer(record);
+    }
     lock.lock();
     for (const SemaphoreValue& signal : signals) {
       DriverSemaphore& semaphore = own(signal);

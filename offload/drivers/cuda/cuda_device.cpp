@@ -22,6 +22,8 @@ constexpr std::string_view kPrefix = "cuda";
 constexpr int kArchitectures[] = {75, 80, 86, 87, 89, 90};
 // The cache keeps freed memory up to 1 / kKeptPart of the device's memory.
 constexpr std::uint64_t kKeptPart = 4;
+// More launches than a program defers at a time; a graph of them is soon made.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{256} << 10;
 
 // A device, as it is found without being opened.
 struct Candidate {
@@ -189,6 +191,7 @@ Result<std::unique_ptr<Device>> CudaDevice::open(std::shared_ptr<const cu::Api> 
   const cu::Code code = api->DevicePrimaryCtxRetain(&context, ordinal);
   if (code != cu::CUDA_SUCCESS) return api->error_of(code, "cuDevicePrimaryCtxRetain");
   limit_to_free(*api, context, info);
+  if (api->has_graphs()) info.batch_bytes = kBatchBytes;
   return std::unique_ptr<Device>(new CudaDevice(std::move(api), ordinal, context, std::move(info)));
 }
 
@@ -222,6 +225,28 @@ Result<std::shared_ptr<Kernel>> CudaDevice::load(const KernelImage& image) {
 
 Result<std::unique_ptr<Queue>> CudaDevice::create_queue(QueueOptions options) {
   return CudaQueue::create(*this, std::move(options));
+}
+
+DeviceStats CudaDevice::stats() const {
+  DeviceStats stats = DeviceBase::stats();
+  const std::lock_guard lock(mutex_);
+  stats.batches = batches_;
+  stats.replays = graphs_;
+  return stats;
+}
+
+BatchRecorder::Refusals CudaDevice::refusals() const {
+  const std::lock_guard lock(mutex_);
+  return refusals_;
+}
+
+void CudaDevice::count_batch(bool is_graph, const std::string& refusal) {
+  const std::lock_guard lock(mutex_);
+  ++batches_;
+  if (is_graph) ++graphs_;
+  if (refusal.empty()) return;
+  ++refusals_.count;
+  refusals_.reason = refusal;
 }
 
 Result<std::shared_ptr<Semaphore>> CudaDevice::create_semaphore(std::uint64_t initial) {

@@ -2,9 +2,13 @@
 // NVIDIA GPUs by CUDA's driver API: "cuda:0", "cuda:1", ..
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include "offload/devices/batch_recorder.h"
 #include "offload/devices/device_base.h"
 #include "offload/devices/device_registry.h"
 #include "offload/drivers/cuda/driver_api.h"
@@ -19,7 +23,7 @@ namespace dhpvm::offload {
 std::unique_ptr<DeviceFactory> cuda_factory();
 std::unique_ptr<DeviceFactory> cuda_factory(std::string library);
 
-class CudaDevice final : public DeviceBase {
+class CudaDevice final : public DeviceBase, public BatchRecorder {
  public:
   static Result<std::unique_ptr<Device>> open(std::shared_ptr<const cu::Api> api, cu::Ordinal ordinal,
                                               DeviceInfo info);
@@ -30,6 +34,8 @@ class CudaDevice final : public DeviceBase {
   Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
+  DeviceStats stats() const override;
+  Refusals refusals() const override;
 
   const cu::Api& api() const { return *api_; }
   cu::Ordinal ordinal() const { return ordinal_; }
@@ -39,6 +45,10 @@ class CudaDevice final : public DeviceBase {
   CudaMemoryCache& memory() { return parts_->memory; }
   CudaHostCalls& host_calls() { return parts_->host_calls; }
   SubmissionTracker& tracker() { return parts_->tracker; }
+  // For memories and kernels.
+  std::uint64_t next_number() { return ++numbers_; }
+  // A batch has been given to the driver: as a graph, or why not although it has come again.
+  void count_batch(bool is_graph, const std::string& refusal);
 
  private:
   // Parts that must be destroyed while the context still exists and is current.
@@ -56,7 +66,12 @@ class CudaDevice final : public DeviceBase {
   const std::shared_ptr<const cu::Api> api_;
   const cu::Ordinal ordinal_;
   cu::Context const context_;
+  std::atomic<std::uint64_t> numbers_ = 0;
   std::unique_ptr<Parts> parts_;
+  mutable std::mutex mutex_;  // guards what follows
+  std::uint64_t batches_ = 0;
+  std::uint64_t graphs_ = 0;
+  Refusals refusals_;
 };
 
 // Makes the device's context the calling thread's as long as it lives, and then restores what was there: the thread may

@@ -59,6 +59,11 @@ const char* remedy_of(Code code) {
 
 }  // namespace
 
+bool is_refused(Code code) {
+  return code == CUDA_ERROR_INVALID_VALUE || code == CUDA_ERROR_OUT_OF_MEMORY ||
+         code == CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
+
 Result<std::shared_ptr<const Api>> Api::load(const std::string& library) {
   auto opened = Library::open({library});
   if (!opened.ok())
@@ -76,6 +81,15 @@ Result<std::shared_ptr<const Api>> Api::load(const std::string& library) {
                  "the NVIDIA driver has no function " #entry ": update the driver ({})", library);
   DHPVM_CUDA_FUNCTIONS(X)
 #undef X
+#define X(member, entry, parameters) \
+  api->member = reinterpret_cast<Code(*) parameters>(api->library->symbol(#entry));
+  DHPVM_CUDA_GRAPH_FUNCTIONS(X)
+#undef X
+  bool has_all = true;
+#define X(member, entry, parameters) has_all = has_all && api->member != nullptr;
+  DHPVM_CUDA_GRAPH_FUNCTIONS(X)
+#undef X
+  if (!has_all) api->GraphLaunch = nullptr;
   const Code code = api->Init(0);
   if (code != CUDA_SUCCESS)
     return error(code == CUDA_ERROR_NO_DEVICE ? ErrorCode::kNotFound : ErrorCode::kDeviceFailed,

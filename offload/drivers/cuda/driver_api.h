@@ -19,6 +19,11 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
+struct CUgraph_st;
+struct CUgraphNode_st;
+struct CUgraphExec_st;
+struct CUkern_st;
+struct CUarray_st;
 
 namespace dhpvm::offload::cu {
 
@@ -29,6 +34,9 @@ using Module = CUmod_st*;
 using Function = CUfunc_st*;
 using Stream = CUstream_st*;
 using Event = CUevent_st*;
+using Graph = CUgraph_st*;
+using GraphNode = CUgraphNode_st*;
+using GraphExec = CUgraphExec_st*;
 using HostFunction = void (*)(void* data);
 using SharedMemoryOfBlock = std::size_t (*)(int threads);
 
@@ -110,6 +118,34 @@ inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;
 inline constexpr unsigned kHostRegisterPortable = 1;
 
+// A launch as a node of a graph.
+struct KernelNodeParams {
+  Function function = nullptr;
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1;
+  unsigned block_x = 1, block_y = 1, block_z = 1;
+  unsigned shared = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  CUkern_st* kernel = nullptr;  // in place of a function
+  Context context = nullptr;
+};
+// A copy as a node of a graph: a box of bytes, of which only one row is used here.
+enum MemoryType : unsigned { MEMORYTYPE_HOST = 1, MEMORYTYPE_DEVICE = 2 };
+struct CopyEnd {
+  std::size_t x = 0, y = 0, z = 0, level = 0;
+  MemoryType type = MEMORYTYPE_DEVICE;
+  void* host = nullptr;
+  Address device = 0;
+  CUarray_st* array = nullptr;
+  void* reserved = nullptr;
+  std::size_t pitch = 0, height = 0;
+};
+struct CopyNodeParams {
+  CopyEnd from;
+  CopyEnd to;
+  std::size_t bytes = 0, height = 1, depth = 1;
+};
+
 // X(member, symbol, parameters). Where the driver has several versions of a function, the symbol names one.
 #define DHPVM_CUDA_FUNCTIONS(X)                                                                              \
   X(GetErrorName, cuGetErrorName, (Code code, const char** name))                                            \
@@ -161,15 +197,38 @@ inline constexpr unsigned kHostRegisterPortable = 1;
   X(EventSynchronize, cuEventSynchronize, (Event event))                                                     \
   X(EventElapsedTime, cuEventElapsedTime, (float* milliseconds, Event begin, Event end))
 
+// The same for what drivers before CUDA 12 do not have, or not in this form. All of it is null where one is missing.
+#define DHPVM_CUDA_GRAPH_FUNCTIONS(X)                                                                      \
+  X(GraphCreate, cuGraphCreate, (Graph * graph, unsigned flags))                                           \
+  X(GraphDestroy, cuGraphDestroy, (Graph graph))                                                           \
+  X(GraphAddKernelNode, cuGraphAddKernelNode_v2,                                                           \
+    (GraphNode * node, Graph graph, const GraphNode* after, std::size_t count,                             \
+     const KernelNodeParams* launch))                                                                      \
+  X(GraphAddMemcpyNode, cuGraphAddMemcpyNode,                                                              \
+    (GraphNode * node, Graph graph, const GraphNode* after, std::size_t count, const CopyNodeParams* copy, \
+     Context context))                                                                                     \
+  X(GraphInstantiate, cuGraphInstantiateWithFlags,                                                         \
+    (GraphExec * exec, Graph graph, unsigned long long flags))                                             \
+  X(GraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2,                                       \
+    (GraphExec exec, GraphNode node, const KernelNodeParams* launch))                                      \
+  X(GraphExecDestroy, cuGraphExecDestroy, (GraphExec exec))                                                \
+  X(GraphLaunch, cuGraphLaunch, (GraphExec exec, Stream stream))
+
+// Of a launch: the driver has not begun it, and may begin it in another form.
+bool is_refused(Code code);
+
 struct Api {
 #define X(member, symbol, parameters) Code(*member) parameters = nullptr;
   DHPVM_CUDA_FUNCTIONS(X)
+  DHPVM_CUDA_GRAPH_FUNCTIONS(X)
 #undef X
   std::unique_ptr<Library> library;
 
   // Loads and initialises the driver. kNotFound when there is no `library`, or no device; the message says what to do.
   static Result<std::shared_ptr<const Api>> load(const std::string& library);
 
+  // Whether the driver takes several operations as one graph.
+  bool has_graphs() const { return GraphLaunch != nullptr; }
   // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered"
   std::string name_of(Code code) const;
   // The error for a failed call. `call` is its name, "cuLaunchKernel".

@@ -7,6 +7,7 @@
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 
+#include <cstddef>
 #include <type_traits>
 
 namespace dhpvm::offload::cu {
@@ -27,6 +28,15 @@ template <typename T>
 struct Plain<T*> {
   using type = typename Plain<T>::type*;
 };
+// Compared member by member below.
+template <>
+struct Plain<const CUDA_KERNEL_NODE_PARAMS_v2*> {
+  using type = const KernelNodeParams*;
+};
+template <>
+struct Plain<const CUDA_MEMCPY3D_v2*> {
+  using type = const CopyNodeParams*;
+};
 template <typename Return, typename... Arguments>
 struct Plain<Return (*)(Arguments...)> {
   using type = typename Plain<Return>::type (*)(typename Plain<Arguments>::type...);
@@ -38,7 +48,41 @@ struct Plain<Return (*)(Arguments...)> {
   static_assert(std::is_same_v<Plain<decltype(Api::member)>::type, Plain<decltype(&symbol)>::type>, \
                 #symbol " is declared differently by cuda.h");
 DHPVM_CUDA_FUNCTIONS(X)
+DHPVM_CUDA_GRAPH_FUNCTIONS(X)
 #undef X
+
+#define X(member, theirs)                                                                             \
+  static_assert(offsetof(KernelNodeParams, member) == offsetof(CUDA_KERNEL_NODE_PARAMS_v2, theirs) && \
+                sizeof(KernelNodeParams::member) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2::theirs))
+X(function, func);
+X(grid_x, gridDimX);
+X(block_z, blockDimZ);
+X(shared, sharedMemBytes);
+X(parameters, kernelParams);
+X(extra, extra);
+X(kernel, kern);
+X(context, ctx);
+#undef X
+static_assert(sizeof(KernelNodeParams) == sizeof(CUDA_KERNEL_NODE_PARAMS_v2));
+#define X(member, theirs) \
+  static_assert(offsetof(CopyNodeParams, member) == offsetof(CUDA_MEMCPY3D_v2, theirs))
+X(from.type, srcMemoryType);
+X(from.host, srcHost);
+X(from.device, srcDevice);
+X(from.array, srcArray);
+X(from.pitch, srcPitch);
+X(to.x, dstXInBytes);
+X(to.type, dstMemoryType);
+X(to.host, dstHost);
+X(to.device, dstDevice);
+X(to.height, dstHeight);
+X(bytes, WidthInBytes);
+X(height, Height);
+X(depth, Depth);
+#undef X
+static_assert(sizeof(CopyNodeParams) == sizeof(CUDA_MEMCPY3D_v2));
+static_assert(static_cast<unsigned>(MEMORYTYPE_HOST) == CU_MEMORYTYPE_HOST);
+static_assert(static_cast<unsigned>(MEMORYTYPE_DEVICE) == CU_MEMORYTYPE_DEVICE);
 
 #define X(name, number) static_assert(static_cast<int>(::CUDA_##name) == number);
 DHPVM_CUDA_CODES(X)

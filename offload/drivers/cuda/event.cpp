@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/drivers/cuda/event.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "offload/drivers/cuda/cuda_device.h"
@@ -89,6 +90,7 @@ CudaEvent::~CudaEvent() {
   const bool timed = since_ != nullptr;
   device_.events().give_back(begin_, timed);
   device_.events().give_back(end_, timed);
+  for (cu::Event const end : ends_) device_.events().give_back(end, timed);
 }
 
 Result<bool> CudaEvent::ended() {
@@ -112,9 +114,48 @@ void CudaEvent::wait(Clock::time_point deadline) {
   }
 }
 
-bool CudaEvent::measure(OperationRecord& record) {
+bool CudaEvent::measure(std::span<OperationRecord> records) {
   const CudaCurrent current(device_);
-  return since_ != nullptr && since_->locate(begin_, record.begin) && since_->locate(end_, record.end);
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds end{0};
+  if (since_ == nullptr || !since_->locate(begin_, begin) || !since_->locate(end_, end)) return false;
+  if (times_ != nullptr && ends_.empty()) {
+    times_->share_out(begin, end, records);
+    return true;
+  }
+  for (std::size_t n = 0; n < records.size(); ++n) {
+    records[n].begin = n == 0 ? begin : records[n - 1].end;
+    records[n].end = end;
+    if (n < ends_.size() && !since_->locate(ends_[n], records[n].end)) return false;
+  }
+  if (times_ != nullptr) times_->note(records);
+  return true;
+}
+
+void StepTimes::note(std::span<const OperationRecord> steps) {
+  const std::lock_guard lock(mutex_);
+  taken_.clear();
+  // The clock's steps are longer than short kernels: none takes no time at all.
+  for (const OperationRecord& step : steps)
+    taken_.push_back(std::max(static_cast<double>((step.end - step.begin).count()), 1.0));
+}
+
+void StepTimes::share_out(std::chrono::nanoseconds begin, std::chrono::nanoseconds end,
+                          std::span<OperationRecord> steps) const {
+  const std::lock_guard lock(mutex_);
+  const auto weight = [&](std::size_t n) { return n < taken_.size() ? taken_[n] : 1.0; };
+  double all = 0;
+  for (std::size_t n = 0; n < steps.size(); ++n) all += weight(n);
+  double before = 0;
+  for (std::size_t n = 0; n < steps.size(); ++n) {
+    const auto at = [&](double part) {
+      return begin + std::chrono::nanoseconds(
+                         static_cast<std::int64_t>(static_cast<double>((end - begin).count()) * part / all));
+    };
+    steps[n].begin = at(before);
+    before += weight(n);
+    steps[n].end = n + 1 == steps.size() ? end : at(before);
+  }
 }
 
 }  // namespace dhpvm::offload

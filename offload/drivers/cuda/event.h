@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "offload/drivers/cuda/driver_api.h"
@@ -78,11 +79,32 @@ class CudaClock {
   std::shared_ptr<const CudaMoment> latest_;
 };
 
+// How long each step of a batch has taken when they were launched one by one: no event lies between the nodes of a
+// graph. Thread-safe.
+class StepTimes {
+ public:
+  void note(std::span<const OperationRecord> steps);
+  // Divides the time from `begin` to `end` among the steps, equally if nothing is known.
+  void share_out(std::chrono::nanoseconds begin, std::chrono::nanoseconds end,
+                 std::span<OperationRecord> steps) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<double> taken_;
+};
+
 class CudaEvent final : public DriverEvent {
  public:
   // Takes over the events. With `since`, the operation lies between `begin` and `end`; without, `begin` is null.
   CudaEvent(CudaDevice& device, cu::Event begin, cu::Event end, std::shared_ptr<const CudaMoment> since)
       : device_(device), begin_(begin), end_(end), since_(std::move(since)) {}
+  // The operation is a batch. `ends` are those of its steps but the last, if they can be seen. Takes them over.
+  void set_steps(std::shared_ptr<StepTimes> times, std::vector<cu::Event> ends) {
+    times_ = std::move(times);
+    ends_ = std::move(ends);
+  }
+  // Kept until the operation has ended.
+  void keep(std::shared_ptr<const void> object) { kept_ = std::move(object); }
   ~CudaEvent() override;
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
@@ -91,13 +113,16 @@ class CudaEvent final : public DriverEvent {
 
   Result<bool> ended() override;
   void wait(Semaphore::Clock::time_point deadline) override;
-  bool measure(OperationRecord& record) override;
+  bool measure(std::span<OperationRecord> records) override;
 
  private:
   CudaDevice& device_;
   cu::Event const begin_;
   cu::Event const end_;
   const std::shared_ptr<const CudaMoment> since_;
+  std::shared_ptr<StepTimes> times_;  // null: no batch
+  std::vector<cu::Event> ends_;
+  std::shared_ptr<const void> kept_;
 };
 
 }  // namespace dhpvm::offload

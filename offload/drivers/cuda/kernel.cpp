@@ -26,12 +26,6 @@ constexpr std::uint32_t kSmallestBlock = 32;
 static_assert(kSmallestBlock == bytecode::kReductionLanes);
 constexpr std::size_t kLogSize = std::size_t{16} << 10;
 
-// A launch that the driver has not begun, and may begin with fewer threads.
-bool is_refused(cu::Code code) {
-  return code == cu::CUDA_ERROR_INVALID_VALUE || code == cu::CUDA_ERROR_OUT_OF_MEMORY ||
-         code == cu::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-}
-
 const char* remedy_of(cu::Code code) {
   switch (code) {
     case cu::CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
@@ -155,11 +149,10 @@ Status CudaKernel::check(const Operation& launch) const {
   return {};
 }
 
-cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
-  // All parameters have 64 bits. The driver copies them before it returns.
-  std::vector<std::uint64_t> values;
-  values.reserve(parameters().size());
-  for (const codegen::KernelParameter& parameter : parameters()) {
+// The driver copies them before it returns. All parameters have 64 bits.
+CudaKernel::Arguments::Arguments(const CudaKernel& kernel, const Operation& launch) {
+  values.reserve(kernel.parameters().size());
+  for (const codegen::KernelParameter& parameter : kernel.parameters()) {
     const MemorySpan* const span = span_of(parameter, launch);
     if (span == nullptr) {
       values.push_back(value_of(parameter, launch));
@@ -171,18 +164,35 @@ cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
                            : static_cast<const CudaMemory&>(*span->memory).address() + span->offset);
     }
   }
-  std::vector<void*> pointers;
   pointers.reserve(values.size());
   for (std::uint64_t& value : values) pointers.push_back(&value);
+}
+
+cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
+  Arguments arguments(*this, launch);
   // Smaller blocks need less at a time, and every thread does more.
   for (GridLimits limits = limits_;;) {
     const LaunchGrid grid = grid_for(launch.space, limits);
-    const cu::Code code =
-        device_.api().LaunchKernel(function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0],
-                                   grid.group[1], grid.group[2], 0, stream, pointers.data(), nullptr);
-    if (!is_refused(code) || (!limits.squares && limits.group <= kSmallestBlock)) return code;
+    const cu::Code code = device_.api().LaunchKernel(
+        function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0], grid.group[1],
+        grid.group[2], 0, stream, arguments.pointers.data(), nullptr);
+    if (!cu::is_refused(code) || (!limits.squares && limits.group <= kSmallestBlock)) return code;
     if (!std::exchange(limits.squares, false)) limits.group /= 2;
   }
+}
+
+cu::KernelNodeParams CudaKernel::node(const Operation& launch, Arguments& arguments) const {
+  const LaunchGrid grid = grid_for(launch.space, limits_);
+  cu::KernelNodeParams params;
+  params.function = function_;
+  params.grid_x = grid.groups[0];
+  params.grid_y = grid.groups[1];
+  params.grid_z = grid.groups[2];
+  params.block_x = grid.group[0];
+  params.block_y = grid.group[1];
+  params.block_z = grid.group[2];
+  params.parameters = arguments.pointers.data();
+  return params;
 }
 
 }  // namespace dhpvm::offload

@@ -2,6 +2,7 @@
 // Memory of CUDA devices.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -20,12 +21,15 @@ class CudaMemory final : public OwnedMemory {
   cu::Address address() const { return address_; }
   // Whether the device's engines may copy from and to this host memory.
   bool is_pinned() const { return registered_; }
+  // Never that of another memory of this device, which may have the same address later.
+  std::uint64_t number() const { return number_; }
 
  private:
   CudaMemory(CudaDevice& device, Kind kind, std::size_t size, std::byte* host)
-      : OwnedMemory(device, kind, size, host), device_(device) {}
+      : OwnedMemory(device, kind, size, host), device_(device), number_(device.next_number()) {}
 
   CudaDevice& device_;
+  const std::uint64_t number_;
   cu::Address address_ = 0;
   bool registered_ = false;
 };

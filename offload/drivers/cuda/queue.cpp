@@ -45,8 +45,14 @@ bool CudaQueue::is_usable(const DeviceMemory& memory) const {
   return static_cast<const CudaMemory&>(memory).address() != 0;
 }
 
+bool CudaQueue::takes_as_one(const std::vector<Operation>& steps) const {
+  return device_.api().has_graphs() && steps.size() > 1 &&
+         std::ranges::all_of(steps, CudaRecordings::is_recordable);
+}
+
 template <typename Enqueue>
-DriverQueue::Enqueued CudaQueue::submit(const char* call, const Waits& waits, Enqueue&& enqueue) {
+Result<std::unique_ptr<CudaEvent>> CudaQueue::submit_one(const char* call, const Waits& waits,
+                                                         Enqueue&& enqueue) {
   const CudaCurrent current(device_);
   const cu::Api& api = device_.api();
   const bool timed = observed();
@@ -84,27 +90,41 @@ DriverQueue::Enqueued CudaQueue::submit(const char* call, const Waits& waits, En
     api.StreamSynchronize(stream_);
     return api.error_of(code, failing);
   }
+  return event;
+}
+
+template <typename Enqueue>
+DriverQueue::Enqueued CudaQueue::submit(const char* call, const Waits& waits, Enqueue&& enqueue) {
+  DHPVM_ASSIGN(std::unique_ptr<CudaEvent> event, submit_one(call, waits, std::forward<Enqueue>(enqueue)));
   return std::unique_ptr<DriverEvent>(std::move(event));
 }
 
-DriverQueue::Enqueued CudaQueue::enqueue_copy(const Operation& copy, const Waits& waits) {
+// Between memories that the device's engines reach.
+cu::Code CudaQueue::copy_whole(const Operation& copy) {
   const cu::Api& api = device_.api();
   const cu::Address to = address_of(copy.to);
   const cu::Address from = address_of(copy.from);
-  std::byte* const to_host = host_of(copy.to);
-  const std::byte* const from_host = host_of(copy.from);
   const std::size_t bytes = copy.to.bytes;
-  if (to != 0 && from != 0)
-    return submit("cuMemcpyDtoDAsync", waits, [&] { return api.MemcpyDtoDAsync(to, from, bytes, stream_); });
-  if (to == 0 && from == 0)
-    return enqueue_host_call([=] { std::memcpy(to_host, from_host, bytes); }, copy, waits);
-  if (!static_cast<const CudaMemory&>(to == 0 ? *copy.to.memory : *copy.from.memory).is_pinned())
+  if (to == 0) return api.MemcpyDtoHAsync(host_of(copy.to), from, bytes, stream_);
+  if (from == 0) return api.MemcpyHtoDAsync(to, host_of(copy.from), bytes, stream_);
+  return api.MemcpyDtoDAsync(to, from, bytes, stream_);
+}
+
+DriverQueue::Enqueued CudaQueue::enqueue_copy(const Operation& copy, const Waits& waits) {
+  const bool is_to_host = address_of(copy.to) == 0;
+  const bool is_from_host = address_of(copy.from) == 0;
+  if (is_to_host && is_from_host) {
+    return enqueue_host_call([to = host_of(copy.to), from = host_of(copy.from),
+                              bytes = copy.to.bytes] { std::memcpy(to, from, bytes); },
+                             copy, waits);
+  }
+  const MemorySpan& host = is_to_host ? copy.to : copy.from;
+  if ((is_to_host || is_from_host) && !static_cast<const CudaMemory&>(*host.memory).is_pinned())
     return submit("a copy from or to pageable memory", waits, [&] { return copy_staged(copy); });
-  if (to != 0)
-    return submit("cuMemcpyHtoDAsync", waits,
-                  [&] { return api.MemcpyHtoDAsync(to, from_host, bytes, stream_); });
-  return submit("cuMemcpyDtoHAsync", waits,
-                [&] { return api.MemcpyDtoHAsync(to_host, from, bytes, stream_); });
+  const char* const call = is_to_host     ? "cuMemcpyDtoHAsync"
+                           : is_from_host ? "cuMemcpyHtoDAsync"
+                                          : "cuMemcpyDtoDAsync";
+  return submit(call, waits, [&] { return copy_whole(copy); });
 }
 
 // The driver would read pageable memory before the copy's waits have ended, or block until the copy has. So the bytes
@@ -158,6 +178,69 @@ DriverQueue::Enqueued CudaQueue::enqueue_host_call(std::function<void()> functio
   return submit("cuLaunchHostFunc", waits, [&] {
     return device_.host_calls().enqueue(stream_, std::move(function), operation.waits, latest());
   });
+}
+
+DriverQueue::Enqueued CudaQueue::enqueue_batch(const Operation& batch, const Waits& waits) {
+  const CudaCurrent current(device_);
+  for (const Operation& step : batch.steps) {
+    if (step.kernel != nullptr) DHPVM_TRY(static_cast<const CudaKernel&>(*step.kernel).check(step));
+  }
+  CudaRecordings::Recording& recording = recordings_.find(batch.steps);
+  if (recording.graph != nullptr) {
+    cu::Code code = cu::CUDA_SUCCESS;
+    Enqueued event = launch_graph(recording, waits, code);
+    if (!cu::is_refused(code)) {
+      device_.count_batch(true, "");
+      return event;
+    }
+    recording.graph = nullptr;
+    recording.failure = event.error().message();
+  }
+  device_.count_batch(false, recording.failure);
+  return launch_steps(recording, batch.steps, waits);
+}
+
+// `code` is the driver's answer to the launch.
+DriverQueue::Enqueued CudaQueue::launch_graph(const CudaRecordings::Recording& recording, const Waits& waits,
+                                              cu::Code& code) {
+  DHPVM_ASSIGN(std::unique_ptr<CudaEvent> event,
+               submit_one("cuGraphLaunch", waits, [&] { return code = recording.graph->launch(stream_); }));
+  event->set_steps(recording.times, {});
+  event->keep(recording.graph);
+  return std::unique_ptr<DriverEvent>(std::move(event));
+}
+
+DriverQueue::Enqueued CudaQueue::launch_steps(const CudaRecordings::Recording& recording,
+                                              const std::vector<Operation>& steps, const Waits& waits) {
+  const cu::Api& api = device_.api();
+  std::vector<cu::Event> ends;
+  cu::Code failure = cu::CUDA_SUCCESS;
+  while (observed() && ends.size() + 1 < steps.size()) {
+    Result<cu::Event> end = device_.events().take(true);
+    if (!end.ok()) break;
+    ends.push_back(*end);
+  }
+  const bool can_be_seen = ends.size() + 1 == steps.size();
+  const auto enqueue = [&] {
+    for (std::size_t n = 0; n < steps.size() && failure == cu::CUDA_SUCCESS; ++n) {
+      failure = enqueue_step(steps[n]);
+      if (failure == cu::CUDA_SUCCESS && can_be_seen && n < ends.size())
+        failure = api.EventRecord(ends[n], stream_);
+    }
+    return failure;
+  };
+  Result<std::unique_ptr<CudaEvent>> event = submit_one("launching a batch step by step", waits, enqueue);
+  if (!event.ok() || !can_be_seen) {
+    for (cu::Event const end : std::exchange(ends, {})) device_.events().give_back(end, true);
+  }
+  if (!event.ok()) return std::move(event).error();
+  if (observed()) (*event)->set_steps(recording.times, std::move(ends));
+  return std::unique_ptr<DriverEvent>(std::move(event).value());
+}
+
+cu::Code CudaQueue::enqueue_step(const Operation& step) {
+  if (step.record.kind != OperationRecord::Kind::kLaunch) return copy_whole(step);
+  return static_cast<const CudaKernel&>(*step.kernel).enqueue(stream_, step);
 }
 
 DriverQueue::Enqueued CudaQueue::enqueue_nothing(const Waits& waits) {

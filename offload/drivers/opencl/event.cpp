@@ -58,7 +58,7 @@ void OpenClEvent::wait(Semaphore::Clock::time_point deadline) {
   callbacks.wait(calls, std::min(deadline, Semaphore::Clock::now() + kLookAnyway));
 }
 
-bool OpenClEvent::measure(OperationRecord& record) {
+bool OpenClEvent::measure(std::span<OperationRecord> records) {
   const auto read = [this](cl_event event, cl_profiling_info name, cl_ulong& value) {
     return api().GetEventProfilingInfo(event, name, sizeof(value), &value, nullptr) == CL_SUCCESS;
   };
@@ -71,18 +71,18 @@ bool OpenClEvent::measure(OperationRecord& record) {
     return false;
   DeviceClock& clock = queue_->device.clock();
   clock.compare(before_, after_, queued);
-  record.begin = clock.convert(begin);
-  record.end = clock.convert(end);
+  records[0].begin = clock.convert(begin);
+  records[0].end = clock.convert(end);
   return true;
 }
 
 HostCallEvent::HostCallEvent(std::shared_ptr<CommandQueue> queue, cl_event event)
     : OpenClEvent(std::move(queue), event) {}
 
-bool HostCallEvent::measure(OperationRecord& record) {
+bool HostCallEvent::measure(std::span<OperationRecord> records) {
   if (!times_->called) return false;
-  record.begin = times_->begin;
-  record.end = times_->end;
+  records[0].begin = times_->begin;
+  records[0].end = times_->end;
   return true;
 }
 

@@ -42,7 +42,7 @@ class OpenClEvent : public DriverEvent {
 
   Result<bool> ended() override;
   void wait(Semaphore::Clock::time_point deadline) override;
-  bool measure(OperationRecord& record) override;
+  bool measure(std::span<OperationRecord> records) override;
 
  private:
   const OpenClApi& api() const { return queue_->device.api(); }
@@ -62,7 +62,7 @@ class HostCallEvent final : public OpenClEvent {
   HostCallEvent(std::shared_ptr<CommandQueue> queue, cl_event event);
 
   const std::shared_ptr<HostCallTimes>& times() const { return times_; }
-  bool measure(OperationRecord& record) override;
+  bool measure(std::span<OperationRecord> records) override;
 
  private:
   const std::shared_ptr<HostCallTimes> times_ = std::make_shared<HostCallTimes>();

@@ -65,6 +65,16 @@ struct LoopChain::Link {
   }
 };
 
+namespace {
+
+// None of a device that keeps no recordings, or says nothing about them.
+BatchRecorder::Refusals refusals_of(const Device& device) {
+  const auto* const recorder = dynamic_cast<const BatchRecorder*>(&device);
+  return recorder == nullptr ? BatchRecorder::Refusals() : recorder->refusals();
+}
+
+}  // namespace
+
 LoopChain::LoopChain(PipelineDevice& device, std::uint64_t rows, Way way)
     : device_(device), wanted_rows_(rows), way_(way) {}
 
@@ -169,6 +179,9 @@ Status LoopChain::settle() {
     const DeviceStats stats = device_.device().stats();
     const std::uint64_t batches = stats.batches - stats_before_.batches;
     outcome_.is_replay = batches != 0 && batches == stats.replays - stats_before_.replays;
+    outcome_.takes_batches = device_.info().batch_bytes != 0;
+    const BatchRecorder::Refusals refusals = refusals_of(device_.device());
+    if (refusals.count != refusals_before_.count) outcome_.why_unrecorded = refusals.reason;
     if (on_end) on_end(outcome_);
   } else {
     // The reason for stopping this call will have passed when the results are needed.
@@ -188,6 +201,7 @@ Status LoopChain::settle() {
 
 Status LoopChain::begin() {
   stats_before_ = device_.device().stats();
+  refusals_before_ = refusals_of(device_.device());
   const std::vector<Loop> all = loops();
   // Arrays may have been closed since the loops were added: their results are no longer needed.
   DHPVM_ASSIGN(RunPlan plan, plan_run(device_, all));

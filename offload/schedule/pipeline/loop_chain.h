@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dhpvm/result.h"
+#include "offload/devices/batch_recorder.h"
 #include "offload/schedule/pipeline/array_copies.h"
 #include "offload/schedule/pipeline/chain_rules.h"
 #include "offload/schedule/pipeline/device_run.h"
@@ -33,8 +34,12 @@ struct ChainOutcome {
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
   bool is_remote = false;
-  // All of it was the same as something before, and the worker was told so.
+  // The device takes several operations as one.
+  bool takes_batches = false;
+  // All of it was the same as something before, and the worker or the driver was told so.
   bool is_replay = false;
+  // Why the driver has refused a recording of it; empty if it has not.
+  std::string why_unrecorded;
   // Why the device has not run all of it; the host has done the rest.
   std::optional<Error> failure;
 };
@@ -119,6 +124,7 @@ class LoopChain final : public DeferredLoops {
   std::uint64_t next_row_ = 0;
   ChainOutcome outcome_;
   DeviceStats stats_before_;
+  BatchRecorder::Refusals refusals_before_;
 };
 
 }  // namespace dhpvm::offload

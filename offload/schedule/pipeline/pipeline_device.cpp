@@ -286,20 +286,19 @@ Status PipelineDevice::submit_batch() {
 }
 
 Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after, const Loop& loop) {
-  if (is_batching_) return add_to_batch(operation_of(launch, loop.label & kLabelMask), after);
-  const double expected = pace_->expected_seconds(loop);
+  const std::uint64_t label = loop.label & kLabelMask;
+  const double expected = is_paced() ? pace_->expected_seconds(loop) : 0;
   const auto begin = Tracer::Clock::now();
-  auto position = submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
-    return queue.launch(launch, order, chunk_label_ | (loop.label & kLabelMask));
-  });
+  auto position = is_batching_ ? add_to_batch(operation_of(launch, label), after)
+                               : submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
+                                   return queue.launch(launch, order, chunk_label_ | label);
+                                 });
   if (!position.ok()) return position;
-  if (info().stops_kernels || is_paced()) pace_->launched(loop);
-  if (info().stops_kernels) {
-    // It is done. The device may have a clock of its own.
-    pace_->record(loop.label & kLabelMask, *loop.space.count(), in_seconds(Tracer::Clock::now() - begin));
-  } else if (is_paced()) {
-    pace_->add_under_way(*position, expected);
-  }
+  const bool is_done = info().stops_kernels && !is_batching_;
+  if (is_done || is_paced()) pace_->launched(loop);
+  // The device may have a clock of its own.
+  if (is_done) pace_->record(label, *loop.space.count(), in_seconds(Tracer::Clock::now() - begin));
+  if (is_paced()) pace_->add_under_way(*position, expected);
   return position;
 }
 

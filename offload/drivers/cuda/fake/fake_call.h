@@ -10,6 +10,7 @@
 namespace dhpvm::offload::cu {
 #define X(member, symbol, parameters) FAKE Code symbol parameters;
 DHPVM_CUDA_FUNCTIONS(X)
+DHPVM_CUDA_GRAPH_FUNCTIONS(X)
 #undef X
 }  // namespace dhpvm::offload::cu
 
@@ -18,6 +19,7 @@ namespace dhpvm::offload::cu::fake {
 // With the mutex. The code that a call of `symbol` returns before it looks at its arguments.
 inline Code begin_call(const char* symbol, bool needs_context) {
   State& all = state();
+  ++all.counts.calls;
   if (in_host_function()) {
     ++all.counts.misuses;
     return CUDA_ERROR_NOT_PERMITTED;
@@ -29,6 +31,7 @@ inline Code begin_call(const char* symbol, bool needs_context) {
     all.faults.erase(fault);
     return code;
   }
+  if (symbol == all.refused) return CUDA_ERROR_NOT_SUPPORTED;
   if (!needs_context) return CUDA_SUCCESS;
   if (current().empty()) {
     ++all.counts.misuses;
@@ -41,6 +44,9 @@ inline Code misuse(Code code) {
   ++state().counts.misuses;
   return code;
 }
+
+// Whether the module of the function is still loaded.
+inline bool is_loaded(CUfunc_st* function) { return state().functions.contains(function); }
 
 // Whether a call that gives something back does nothing at all. Otherwise it does so even if the device is
 // lost, for which the real driver needs the end of the context.

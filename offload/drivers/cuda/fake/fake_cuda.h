@@ -28,7 +28,11 @@ struct FakeCudaCounts {
   int registrations = 0;
   int events_created = 0;
   int allocations_made = 0;
+  int graphs = 0;  // and those made of them to be launched
   int launches = 0;
+  int graph_launches = 0;
+  int graphs_made = 0;
+  int calls = 0;
   int misuses = 0;  // calls that a real driver need not survive
 };
 

@@ -15,23 +15,6 @@ namespace {
 
 void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
-// A kernel that is a function of the test's; all its parameters have 64 bits.
-int run_hook(FakeCudaKernel kernel, void* data, const ptx::KernelLaunch& launch) {
-  std::vector<std::uint64_t> arguments(launch.parameters.size() / sizeof(std::uint64_t));
-  std::memcpy(arguments.data(), launch.parameters.data(), arguments.size() * sizeof(std::uint64_t));
-  const FakeCudaLaunch told = {launch.entry->name.c_str(), launch.grid.x, launch.block.x, arguments.data(),
-                               static_cast<unsigned>(arguments.size())};
-  return kernel(&told, data);
-}
-
-int run_interpreter(ptx::KernelLaunch& launch) {
-  {
-    const std::lock_guard lock(state().mutex);
-    for (const auto& [address, memory] : state().allocations) launch.memory.push_back(memory);
-  }
-  return interpret(launch);
-}
-
 }  // namespace
 }  // namespace dhpvm::offload::cu::fake
 
@@ -285,12 +268,14 @@ FAKE Code cuModuleGetFunction(Function* function, Module module, const char* nam
   if (entry == nullptr) return CUDA_ERROR_NOT_FOUND;
   module->functions.push_back(std::make_unique<CUfunc_st>(CUfunc_st{module->program, entry}));
   *function = module->functions.back().get();
+  all.functions.insert(*function);
   return CUDA_SUCCESS;
 }
 
 FAKE Code cuModuleUnload(Module module) {
   FAKE_RELEASE(cuModuleUnload);
   --all.counts.modules;
+  for (const std::unique_ptr<CUfunc_st>& function : module->functions) all.functions.erase(function.get());
   delete module;
   return answer;
 }
@@ -324,35 +309,12 @@ FAKE Code cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, un
                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, Stream stream,
                          void** parameters, void** extra) {
   FAKE_CALL(cuLaunchKernel, true);
-  if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 || block_x == 0 ||
-      block_y == 0 || block_z == 0 || block_z > 64 || block_x * block_y * block_z > 1024 || extra != nullptr)
-    return misuse(CUDA_ERROR_INVALID_VALUE);
-  const dhpvm::ptx::Extent required = function->entry->required_block;
-  if (required.count() != 0 && (required.x != block_x || required.y != block_y || required.z != block_z))
-    return misuse(CUDA_ERROR_INVALID_VALUE);
-  const dhpvm::ptx::Extent most = function->entry->largest_block;
-  if (most.count() != 0 && most.count() < std::uint64_t{block_x} * block_y * block_z)
-    return misuse(CUDA_ERROR_INVALID_VALUE);
+  const KernelNodeParams params = {function, grid_x,  grid_y, grid_z,     block_x,
+                                   block_y,  block_z, shared, parameters, extra};
+  if (!is_loaded(function) || !is_possible(*function, params)) return misuse(CUDA_ERROR_INVALID_VALUE);
   ++all.counts.launches;
-  dhpvm::ptx::KernelLaunch launch;
-  launch.entry = function->entry;
-  launch.grid = {grid_x, grid_y, grid_z};
-  launch.block = {block_x, block_y, block_z};
-  launch.dynamic_shared = shared;
-  launch.parameters.resize(dhpvm::ptx::parameter_bytes(*function->entry));
-  for (std::size_t i = 0; i < function->entry->parameters.size(); ++i) {
-    const dhpvm::ptx::Variable& parameter = function->entry->parameters[i];
-    std::memcpy(launch.parameters.data() + parameter.offset, parameters[i], parameter.bytes);
-  }
-  FakeCudaKernel const kernel = all.kernel;
-  void* const data = all.kernel_data;
-  push(*stream, [=, program = function->program, launch = std::move(launch)]() mutable {
-    launch.program = program.get();
-    const int code = kernel != nullptr ? run_hook(kernel, data, launch) : run_interpreter(launch);
-    if (code == 0) return;
-    const std::lock_guard inner(state().mutex);
-    stream->context->lost = static_cast<Code>(code);
-    state().changed.notify_all();
+  push(*stream, [=, function = *function, launch = launch_of(*function, params)] {
+    run(function, launch, *stream->context);
   });
   return CUDA_SUCCESS;
 }
@@ -369,6 +331,7 @@ FAKE void fake_cuda_configure(const FakeCudaConfig* config) {
   all.counts.modules = before.modules;
   all.counts.allocations = before.allocations;
   all.counts.registrations = before.registrations;
+  all.counts.graphs = before.graphs;
   all.kernel = nullptr;
   all.faults.clear();
   all.fault.clear();

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -48,6 +49,27 @@ struct CUevent_st {
   bool timed = false;
   std::shared_ptr<dhpvm::offload::cu::fake::Record> latest;  // null: never recorded
 };
+struct CUgraphNode_st {
+  CUgraph_st* graph = nullptr;
+  std::vector<CUgraphNode_st*> after;
+  // A launch, or a copy.
+  CUfunc_st* function = nullptr;
+  dhpvm::ptx::KernelLaunch launch;
+  dhpvm::offload::cu::CopyNodeParams copy;
+  // The memories that the arguments pointed to when they were given.
+  std::vector<std::weak_ptr<dhpvm::ptx::Allocation>> memories;
+};
+struct CUgraph_st {
+  CUctx_st* context = nullptr;
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;
+};
+struct CUgraphExec_st {
+  CUctx_st* context = nullptr;
+  CUgraph_st* graph = nullptr;  // as it was
+  std::map<CUgraphNode_st*, CUgraphNode_st> nodes;
+  std::vector<CUgraphNode_st*> order;
+  int under_way = 0;
+};
 struct CUstream_st {
   CUctx_st* context = nullptr;
   std::deque<std::function<void()>> work;  // each called without the mutex
@@ -64,6 +86,9 @@ struct Fault {
   int skip;
 };
 
+// What DHPVM_CUDA_REFUSES names, for programs that run on the driver.
+std::string refused_call();
+
 // Guarded by its mutex.
 struct State {
   std::mutex mutex;
@@ -74,10 +99,15 @@ struct State {
   FakeCudaKernel kernel = nullptr;
   void* kernel_data = nullptr;
   std::vector<Fault> faults;
+  std::string refused = refused_call();  // by name: never does anything
   bool initialised = false;
   std::map<Ordinal, std::unique_ptr<CUctx_st>> contexts;
   std::map<Address, std::shared_ptr<ptx::Allocation>> allocations;
   std::size_t allocated = 0;
+  std::set<CUfunc_st*> functions;  // of modules that are loaded
+  std::set<CUgraph_st*> graphs;
+  std::set<CUgraphExec_st*> execs;
+  std::vector<std::unique_ptr<CUgraphExec_st>> ended_early;  // that were still under way
   std::map<std::uintptr_t, std::size_t> registrations;
   std::string fault;  // of the last launch that failed
 };
@@ -96,7 +126,11 @@ void run_stream(CUstream_st& stream);
 void push(CUstream_st& stream, std::function<void()> work);
 void wait_until_idle(CUstream_st& stream, std::unique_lock<std::mutex>& lock);
 
-// Runs a kernel in the interpreter; a fault is kept in the state. Without the mutex. The driver's code for the launch.
-Code interpret(ptx::KernelLaunch& launch);
+// Whether a device can run the function with such a grid; and the launch without its program.
+bool is_possible(const CUfunc_st& function, const KernelNodeParams& params);
+ptx::KernelLaunch launch_of(const CUfunc_st& function, const KernelNodeParams& params);
+// Runs the launch, by the test's function if there is one. A failure loses the context; a fault of the interpreter is
+// kept in the state. Without the mutex.
+void run(const CUfunc_st& function, ptx::KernelLaunch launch, CUctx_st& context);
 
 }  // namespace dhpvm::offload::cu::fake
