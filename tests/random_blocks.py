@@ -144,16 +144,17 @@ def bits(kind, value):
 
 
 class Program:
-    """A random program; the same one for the same seed."""
+    """A random program; the same one for the same seed. A brief one launches its loops once or twice."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, brief=False):
         self.random = random.Random(seed)
+        self.launches = (1, 2) if brief else (2, 4)
         self.loops = [Loop(self.random, number) for number in range(3)]
 
     def source(self):
         lines = []
         for loop in self.loops:
-            for launch in range(self.random.randint(2, 4)):
+            for launch in range(self.random.randint(*self.launches)):
                 lines += self.launch(loop, f"{loop.name}_{launch}")
         body = "\n".join("    " + line for line in lines)
         functions = [loop.function() for loop in self.loops]

@@ -30,6 +30,7 @@ from finished_run import Run
 
 EXIT_TRAP = 3
 MOST_TURNS = 120_000  # of innermost loops in one launch, for the interpreter's sake
+MOST_TURNS_IF_BRIEF = 4_000
 
 # One below and one above vectors and tiles; rows also around bands of 128.
 ROWS = (1, 2, 7, 8, 9, 15, 16, 17, 33, 127, 128, 129, 137)
@@ -248,16 +249,17 @@ def digit(kind, value, is_fast):
 
 
 class Program:
-    """A random program; the same one for the same seed."""
+    """A random program; the same one for the same seed. A brief one launches its loops once or twice, over less."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, brief=False):
         self.random = random.Random(seed)
+        self.most_turns = MOST_TURNS_IF_BRIEF if brief else MOST_TURNS
         traps = self.random.random() < 0.3
         self.nests = [Nest(self.random, f"nest{n}", traps and n == 1) for n in range(2)]
         self.arrays = {}  # name to type
         self.lines = []
         for nest in self.nests:
-            for _ in range(self.random.randint(3, 6)):
+            for _ in range(self.random.randint(*((1, 2) if brief else (3, 6)))):
                 self.launch(nest, fails=False)
         if traps:
             self.launch(self.nests[-1], fails=True)
@@ -273,17 +275,19 @@ class Program:
     def sizes(self, nest):
         """The sizes of a launch, by the name of the index."""
         if nest.dimensions > 1 and self.random.random() < 0.1:
-            return {
+            found = {
                 "h": 1,
                 "i": self.random.choice((1, 8, 9)),
                 "j": self.random.choice((1, 3, 33)),
                 "k": self.random.choice(LONG_INNER),
             }
+            if self.most_turns == MOST_TURNS or found["i"] * found["j"] * found["k"] <= 10 * self.most_turns:
+                return found
         found = {"h": self.random.choice((1, 2, 3)) if nest.dimensions == 3 else 1,
                  "i": self.random.choice(ROWS) if nest.dimensions > 1 else 1,
                  "j": self.random.choice(COLUMNS),
                  "k": self.random.choice(INNER)}
-        while found["h"] * found["i"] * found["j"] * found["k"] > MOST_TURNS:
+        while found["h"] * found["i"] * found["j"] * found["k"] > self.most_turns:
             largest = max(("i", "j", "k"), key=found.get)
             found[largest] //= 2
         return found

@@ -86,17 +86,18 @@ class Record:
 
 
 class Program:
-    """A random program; the same one for the same seed."""
+    """A random program; the same one for the same seed. A brief one launches its loops once or twice."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, brief=False):
         self.random = random.Random(seed)
+        self.launches = (1, 2) if brief else (4, 7)
         self.records = [Record(self.random, number) for number in range(2)]
 
     def source(self):
         helpers = [text for record in self.records for text in record.helpers()]
         lines = []
         for record in self.records:
-            for launch in range(self.random.randint(4, 7)):
+            for launch in range(self.random.randint(*self.launches)):
                 length = self.random.choice(LENGTHS)
                 name = f"{record.name}_{launch}"
                 lines += [f"let {name} = [{record.struct}]({length});", f"let {name}_out = [i64]({length});",
