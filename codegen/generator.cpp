@@ -124,7 +124,12 @@ class HostGenerator final : public CodeGenerator {
     IrModule ir = compiler_->new_module("functions");
     std::vector<FunctionFacts> facts;
     for (const std::uint32_t cost : request.stack_costs) facts.push_back({cost});
-    Unit unit(*request.module, request.layout, facts, *ir.module, options_.mutation);
+    std::set<std::uint32_t> lowered(request.functions.begin(), request.functions.end());
+    lowered.insert(request.continued.begin(), request.continued.end());
+    const std::optional<ExpandedModule> expanded = see_through_calls(*request.module, lowered);
+    const std::map<std::uint32_t, SeenCalls> none;
+    Unit unit(expanded ? expanded->module : *request.module, request.layout, facts, *ir.module,
+              expanded ? expanded->calls : none, options_.mutation);
     for (const std::uint32_t function : request.functions) unit.declare(function);
     for (const std::uint32_t function : request.functions) lower_function(unit, function);
     for (const std::uint32_t function : request.continued) lower_continuations(unit, function);

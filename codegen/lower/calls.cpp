@@ -275,7 +275,8 @@ llvm::FunctionType* Unit::body_type(std::uint32_t function) {
 
 std::uint32_t Unit::usual_words(std::uint32_t function) {
   const auto [place, is_new] = usual_words_.try_emplace(function);
-  if (is_new) place->second = codegen::usual_words(bytecode, bytecode.functions[function]);
+  if (is_new)
+    place->second = codegen::usual_words(bytecode, bytecode.functions[function], seen_calls(function));
   return place->second;
 }
 

@@ -32,7 +32,7 @@ void FunctionLowering::run_continuation() {
   std::set<std::pair<std::uint32_t, SlotType>> registers;
   for (const std::uint32_t header : loops_->headers()) {
     const std::vector<SlotType>& types = flow_.blocks()[header].entry_types;
-    for (std::uint32_t reg = 0; reg < types.size(); ++reg) {
+    for (std::uint32_t reg = 0; reg < seen_.registers_of(source_); ++reg) {
       if (types[reg] != SlotType::kUnset) registers.emplace(reg, types[reg]);
     }
   }
@@ -40,7 +40,7 @@ void FunctionLowering::run_continuation() {
     Value* const address = b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), window_p_, reg);
     registers_.set(reg, ir_.from_bits(ir_.load(b_.getInt64Ty(), address, {Access::kWindow}), type));
   }
-  for (std::uint32_t reg = 0; reg < source_.reference_registers; ++reg) {
+  for (std::uint32_t reg = 0; reg < seen_.references_of(source_); ++reg) {
     registers_.set_reference(
         reg, ir_.load(b_.getPtrTy(), frame_.reference_place(frame_.r, reg), {Access::kMirror}));
   }

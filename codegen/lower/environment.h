@@ -43,6 +43,8 @@ class LoweringEnvironment {
   // Takes `count` of them away, or gives them back.
   virtual void take_ticks(Value* count) = 0;
   virtual void give_ticks(Value* count) = 0;
+  // Whether the stack has room for a call of the function: a value of type i1. Kernels see through no calls.
+  virtual Value* has_room_for(std::uint32_t) { return nullptr; }
   // Ends the block: return, return.p, return.r.
   virtual void lower_return(const Instruction& i) = 0;
   // The families that only functions have, and calls.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lower/flow.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dhpvm::codegen {
@@ -9,12 +10,13 @@ using bytecode::Family;
 using bytecode::kNoIndex;
 using bytecode::Op;
 
-Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops)
-    : module_(module), function_(function) {
+Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops,
+           const SeenCalls& seen)
+    : module_(module), function_(function), seen_(seen) {
   std::vector<bytecode::CodeBlock> blocks = bytecode::find_blocks(module, function);
   liveness_.emplace(module, function, blocks);
   facts_.emplace(module, function, blocks);
-  rare_.emplace(module, function, blocks, *facts_);
+  rare_.emplace(module, function, blocks, *facts_, seen);
   block_of_.assign(function.code_size, kNoIndex);
   for (bytecode::CodeBlock& block : blocks) {
     block_of_[block.begin] = static_cast<std::uint32_t>(blocks_.size());
@@ -30,6 +32,20 @@ std::optional<std::uint32_t> Flow::straight_before(std::uint32_t block) const {
   const Block& candidate = blocks_[before];
   if (candidate.successors.size() != 1 || candidate.successors.front() != block) return std::nullopt;
   return before;
+}
+
+std::optional<std::uint32_t> Flow::usually_before(std::uint32_t block) const {
+  std::optional<std::uint32_t> before;
+  for (const std::uint32_t predecessor : blocks_[block].predecessors) {
+    if (rare_->contains(predecessor) || rare_->is_rare_edge(predecessor, block)) continue;
+    if (before) return std::nullopt;
+    before = predecessor;
+  }
+  if (!before) return std::nullopt;
+  const bool goes_elsewhere = std::ranges::any_of(blocks_[*before].successors, [&](std::uint32_t successor) {
+    return successor != block && !rare_->is_rare_edge(*before, successor);
+  });
+  return goes_elsewhere ? std::nullopt : before;
 }
 
 Instruction Flow::last_of(const Block& block) const {

@@ -47,7 +47,7 @@ struct SteppedAccess {
   bool grows = false;
 };
 
-// An innermost loop that calls nothing; in kernels, nothing that has a loop.
+// An innermost loop that calls nothing, or only what it sees through; in kernels, nothing that has a loop.
 struct InnerLoop {
   std::uint32_t header = 0;    // block number
   std::vector<bool> contains;  // by block
@@ -58,6 +58,8 @@ struct InnerLoop {
   std::uint16_t counter = 0;  // registers
   std::uint16_t bound = 0;
   bool wide = false;  // 64 bits
+  // The words where the calls begin that it sees through (seen_calls.h).
+  std::vector<std::uint32_t> seen_calls;
   // The loop is a function's and contains rare blocks. All fields below describe its other blocks.
   bool has_rare_blocks = false;
   // Nothing in it changes the handle of an array, not even by a collection.
@@ -71,12 +73,14 @@ struct InnerLoop {
   std::vector<SteppedAccess> stepped;
 };
 
-// The loops that a Flow looks for: none; counted ones, of kernels; inner ones, of functions.
-enum class LoopSearch : std::uint8_t { kNone, kCounted, kInner };
+// The loops that a Flow looks for: none; counted ones, of kernels; inner ones, of functions; those that would be inner
+// ones if they saw through their calls.
+enum class LoopSearch : std::uint8_t { kNone, kCounted, kInner, kSeeingThrough };
 
 class Flow {
  public:
-  Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops);
+  Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops,
+       const SeenCalls& seen = kNoSeenCalls);
 
   // In the order of bytecode::find_blocks().
   const std::vector<Block>& blocks() const { return blocks_; }
@@ -94,7 +98,9 @@ class Flow {
   // The block that leads to this one alone, if no other leads here: of one that only a protect has cut off from what
   // comes before.
   std::optional<std::uint32_t> straight_before(std::uint32_t block) const;
-  // The last instruction before `pc` of `block`, or of what comes straight before that block, that writes this
+  // The same where control does not go through rare blocks.
+  std::optional<std::uint32_t> usually_before(std::uint32_t block) const;
+  // The last instruction before `pc` of `block`, or of what usually comes before that block, that writes this
   // primitive register, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
@@ -106,6 +112,7 @@ class Flow {
   void find_loops(LoopSearch search);
   Instruction last_of(const Block& block) const;
   bool find_body(InnerLoop& loop, LoopSearch search) const;
+  bool may_call(const Instruction& i, LoopSearch search, std::uint32_t& words) const;
   bool is_counted(InnerLoop& loop) const;
   void find_references(InnerLoop& loop) const;
   void find_stepped(InnerLoop& loop) const;
@@ -115,6 +122,7 @@ class Flow {
 
   const bytecode::Module& module_;
   const bytecode::Function& function_;
+  const SeenCalls& seen_;
   std::vector<Block> blocks_;
   std::optional<bytecode::ReferenceLiveness> liveness_;
   std::optional<ReferenceFacts> facts_;

@@ -26,7 +26,9 @@ class FunctionFrame {
   // The ticks that are left at this instruction, for the account of a program that traps here.
   llvm::Value* exact_ticks();
   // The number by which the runtime knows the instruction.
-  llvm::Value* site(const Instruction& i) { return ir_.constant(std::uint64_t{function_} << 32 | i.pc); }
+  llvm::Value* site(const Instruction& i) {
+    return ir_.constant(std::uint64_t{function_} << 32 | unit_.seen_calls(function_).original(i.pc));
+  }
   llvm::Value* state_field(std::uint32_t offset, Access::Family family);
   // Whether the machine's stack has room for one more compiled function.
   llvm::Value* stack_has_room();

@@ -16,7 +16,7 @@ constexpr unsigned kFixedParameters = 4;  // state, r, ticks, left
 
 FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder,
                                    llvm::Function& function, Form form)
-    : Lowering(unit.bytecode, index, builder, LoopSearch::kInner),
+    : Lowering(unit.bytecode, index, builder, LoopSearch::kInner, unit.seen_calls(index)),
       unit_(unit),
       function_(function),
       form_(form),
@@ -131,6 +131,10 @@ void FunctionLowering::tick(const Instruction& i, BasicBlock* begin) {
   ir_.branch_cold(b_.CreateICmpSLT(refilled, ir_.constant(0)), frame_.trapped,
                   begin == nullptr ? go_on : begin);
   b_.SetInsertPoint(go_on);
+}
+
+FunctionLowering::Value* FunctionLowering::has_room_for(std::uint32_t callee) {
+  return b_.CreateICmpSGE(frame_.left, ir_.constant(unit_.facts[callee].stack_cost));
 }
 
 void FunctionLowering::leave_with_trap(const Instruction& i, TrapKind kind) {

@@ -54,6 +54,7 @@ class FunctionLowering final : public Lowering {
   void give_ticks(Value* count) override {
     b_.CreateStore(b_.CreateAdd(frame_.ticks(), count), frame_.ticks_slot);
   }
+  Value* has_room_for(std::uint32_t callee) override;
   bool is_proven(const Instruction&) const override { return false; }
   void element_stored(const Instruction& i) override;
   void lower_return(const Instruction& i) override;

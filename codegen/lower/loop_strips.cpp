@@ -4,6 +4,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/lower/lowering.h"
 
@@ -111,7 +112,7 @@ void LoopStrips::begin(std::size_t number) {
     llvm::Value* const distance = b_.CreateSub(b_.CreateSub(bound, counter), one);
     llvm::Value* const remaining = b_.CreateSelect(b_.CreateICmpSLT(counter, bound),
                                                    b_.CreateZExt(distance, b_.getInt64Ty()), ir_.constant(0));
-    llvm::Value* most = lowering_.ticks_at_hand();
+    llvm::Value* most = ticks_for_back_edges(number);
     if (steps != nullptr) most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most, steps);
     llvm::Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, most);
     lowering_.take_ticks(count);
@@ -215,12 +216,33 @@ bool LoopStrips::take_reference(const Instruction& i) {
 // ---- Checks for many iterations at once
 // -------------------------------------------------------------------------------------------------
 
+BasicBlock* LoopStrips::careful_header(std::size_t loop) {
+  BasicBlock*& careful = strips_[loop].carefully[flow_.blocks()[flow_.loops()[loop].header].begin];
+  if (careful == nullptr) careful = ir_.new_block("carefully");
+  return careful;
+}
+
+// The back-edges that there are ticks for, beside those for the calls that the loop sees through: one for each in each
+// iteration, and there is one iteration more than back-edges. Goes on carefully where it is too few for that.
+llvm::Value* LoopStrips::ticks_for_back_edges(std::size_t number) {
+  llvm::Value* const ticks = lowering_.ticks_at_hand();
+  const std::vector<std::uint32_t>& calls = flow_.loops()[number].seen_calls;
+  if (calls.empty()) return ticks;
+  llvm::Value* ready = b_.CreateICmpUGE(ticks, ir_.constant(calls.size()));
+  std::set<std::uint32_t> callees;
+  for (const std::uint32_t begin : calls) callees.insert(lowering_.seen_calls().begins_at(begin)->callee);
+  for (const std::uint32_t callee : callees) ready = b_.CreateAnd(ready, lowering_.has_room_for(callee));
+  BasicBlock* const go_on = ir_.new_block("ready");
+  ir_.branch_cold(b_.CreateNot(ready), careful_header(number), go_on);
+  b_.SetInsertPoint(go_on);
+  return b_.CreateUDiv(b_.CreateSub(ticks, ir_.constant(calls.size())), ir_.constant(calls.size() + 1));
+}
+
 // The back-edges that may be taken before an index leaves its array. Goes on carefully where one does so at once.
 llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   const std::vector<KeptReference>& references = strips_[number].references;
-  BasicBlock*& careful = strips_[number].carefully[flow_.blocks()[loop.header].begin];
-  if (careful == nullptr) careful = ir_.new_block("carefully");
+  BasicBlock* const careful = careful_header(number);
   llvm::Value* steps = nullptr;
   // The index is below the limit; the last one of a number of indices goes on growing if `grows`.
   const auto stay_below = [&](llvm::Value* index, llvm::AllocaInst* field, bool grows) {
@@ -372,9 +394,23 @@ void LoopStrips::lower_latch(const Instruction& i, std::size_t number) {
 BasicBlock* LoopStrips::careful_entry(const Instruction& i) {
   const std::optional<std::size_t> loop = loop_of(lowering_.block());
   if (!loop || careful_ || !flow_.loops()[*loop].keeps_handles) return nullptr;
-  BasicBlock*& entry = strips_[*loop].carefully[i.pc];
+  BasicBlock*& entry = strips_[*loop].carefully[lowering_.seen_calls().call_around(i.pc).value_or(i.pc)];
   if (entry == nullptr) entry = ir_.new_block("carefully");
   return entry;
+}
+
+bool LoopStrips::in_stretch() const { return !careful_ && loop_of(lowering_.block()).has_value(); }
+
+BasicBlock* LoopStrips::call_to_make(const Instruction& i) {
+  if (!in_stretch() || !lowering_.seen_calls().call_around(i.pc)) return nullptr;
+  return careful_entry(i);
+}
+
+// Counted loops have asked where the stretch begins.
+llvm::Value* LoopStrips::ready_for(const SeenCalls::Call& call) {
+  if (flow_.loops()[*loop_of(lowering_.block())].counted) return nullptr;
+  return b_.CreateAnd(b_.CreateICmpUGE(lowering_.ticks_at_hand(), ir_.constant(1)),
+                      lowering_.has_room_for(call.callee));
 }
 
 void LoopStrips::lower_carefully(std::size_t number) {

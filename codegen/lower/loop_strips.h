@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Innermost loops that call nothing.
+// Innermost loops that call nothing, or only what they see through (seen_calls.h).
 //
 // A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a
 // stretch begins, so that the loop itself has only its own condition and LLVM can unroll and vectorise
@@ -61,8 +61,16 @@ class LoopStrips {
   // Whether the code being lowered is a copy for rare cases of what has been lowered before.
   bool is_careful() const { return careful_; }
   void enter_carefully(std::uint32_t pc);
-  // In a loop that has a careful copy: where to go on there with an instruction whose check failed. Otherwise null.
+  // In a loop that has a careful copy: where to go on there with an instruction whose check failed; for one of a
+  // function that the loop sees through, that is the call. Otherwise null.
   llvm::BasicBlock* careful_entry(const Instruction& i);
+
+  // Whether an inner loop is being lowered, and not its careful copy.
+  bool in_stretch() const;
+  // Where the call is made that the loop sees through, for an instruction of what it calls; otherwise null.
+  llvm::BasicBlock* call_to_make(const Instruction& i);
+  // Whether there are a tick and room on the stack for such a call: a value of type i1, or null where that is known.
+  llvm::Value* ready_for(const SeenCalls::Call& call);
 
   // The handle of the array that the instruction accesses, as the loop around it keeps it, or null.
   const KeptReference* kept_array(const Instruction& i) const;
@@ -94,6 +102,8 @@ class LoopStrips {
   llvm::Value* take(const Strip& strip, const InvariantReference& reference, const KeptReference& kept);
   void keep_handle(const InvariantReference& reference, const KeptReference& kept, llvm::Value* value);
   llvm::Value* steps_in_range(std::size_t loop);
+  llvm::Value* ticks_for_back_edges(std::size_t loop);
+  llvm::BasicBlock* careful_header(std::size_t loop);
   llvm::Value* at_strip(std::uint32_t block, std::uint32_t pc, std::uint32_t reg);
   llvm::Value* element_at_strip(std::uint32_t block, const Instruction& i);
   void end_strip(const Instruction& i, std::size_t loop);

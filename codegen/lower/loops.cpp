@@ -71,13 +71,21 @@ bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
   bool ok = true;
   std::uint32_t words = kMaximumCalledWords;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
-    const bool is_rare = search == LoopSearch::kInner && rare_->contains(number);
+    const bool is_rare = search != LoopSearch::kCounted && rare_->contains(number);
     if (i.row->family == Family::kParallelFor || (i.has(bytecode::kCall) && !is_rare))
-      ok = ok && search == LoopSearch::kCounted && calls_straight_code(module_, i, words);
+      ok = ok && may_call(i, search, words);
+    if (seen_.begins_at(i.pc) != nullptr && !is_rare) loop.seen_calls.push_back(i.pc);
     ok = ok && (is_rare || i.row->family != Family::kCaught) &&
          (number == loop.header || !blocks_[number].is_loop_header);
   });
   return ok;
+}
+
+// `words`: of code that counted loops of kernels may still call.
+bool Flow::may_call(const Instruction& i, LoopSearch search, std::uint32_t& words) const {
+  if (search == LoopSearch::kCounted) return calls_straight_code(module_, i, words);
+  return search == LoopSearch::kSeeingThrough && i.row->family == Family::kCall &&
+         can_be_seen_through(module_, module_.functions[i.c]);
 }
 
 // Fills in InnerLoop's facts about counted loops.
@@ -136,7 +144,7 @@ void Flow::find_references(InnerLoop& loop) const {
 
 std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
   std::optional<Instruction> found;
-  for (std::optional<std::uint32_t> here = block; here && !found; here = straight_before(*here)) {
+  for (std::optional<std::uint32_t> here = block; here && !found; here = usually_before(*here)) {
     for (std::uint32_t at = blocks_[*here].begin; at < std::min(pc, blocks_[*here].end);) {
       const Instruction i = decode(module_, function_, at);
       if (i.row->writes != 0 && i.a == reg) found = i;
@@ -254,6 +262,10 @@ void Flow::find_loops(LoopSearch search) {
     InnerLoop loop;
     loop.header = number;
     if (!find_body(loop, search)) continue;
+    if (search == LoopSearch::kSeeingThrough) {
+      loops_.push_back(std::move(loop));
+      continue;
+    }
     loop.counted = is_counted(loop);
     if (search == LoopSearch::kInner) {
       find_references(loop);

@@ -12,11 +12,12 @@ using bytecode::Family;
 using llvm::BasicBlock;
 
 Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
-                   LoopSearch loops)
+                   LoopSearch loops, const SeenCalls& seen)
     : module_(module),
       index_(index),
       source_(module.functions[index]),
-      flow_(module, source_, loops),
+      seen_(seen),
+      flow_(module, source_, loops, seen),
       b_(builder),
       ir_(builder),
       registers_(ir_, source_),
@@ -33,7 +34,11 @@ void Lowering::guard(Value* ok, const Instruction& i, TrapKind kind) {
   BasicBlock* go_on = nullptr;
   BasicBlock* const cold = ir_.likely(ok, go_on);
   b_.SetInsertPoint(cold);
-  leave_with_trap(i, kind);
+  if (BasicBlock* const call = strips_.call_to_make(i)) {
+    b_.CreateBr(call);
+  } else {
+    leave_with_trap(i, kind);
+  }
   b_.SetInsertPoint(go_on);
 }
 
@@ -113,12 +118,34 @@ void Lowering::lower_block(std::uint32_t number) {
   while (pc < block.end) {
     const Instruction i = decode(module_, source_, pc);
     if (strips_.is_careful()) strips_.enter_carefully(pc);
-    lower(i);
+    if (!lower_seen_call(i)) lower(i);
     stated_.step(i);
     lowered(i);
     pc = i.next();
   }
   if (b_.GetInsertBlock()->getTerminator() == nullptr) go_to(block.successors.front());
+}
+
+// Where a call that a loop sees through begins, and where its callee returns.
+bool Lowering::lower_seen_call(const Instruction& i) {
+  if (const SeenCalls::Call* const call = seen_.begins_at(i.pc)) {
+    const std::vector<std::uint32_t>& successors = flow_.blocks()[block_].successors;
+    if (!strips_.in_stretch()) {
+      go_to(successors.back());
+      return true;
+    }
+    if (Value* const ready = strips_.ready_for(*call)) {
+      BasicBlock* const made = edge_to(successors.back());
+      ir_.branch_cold(b_.CreateNot(ready), made, edge_to(successors.front()));
+    } else {
+      go_to(successors.front());
+    }
+    return true;
+  }
+  if (!seen_.ends_at(i.pc)) return false;
+  take_ticks(ir_.constant(1));
+  go_to(flow_.blocks()[block_].successors.front());
+  return true;
 }
 
 // Every family is here: what a new one needs is decided before anything compiles.

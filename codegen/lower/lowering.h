@@ -25,12 +25,14 @@ class Lowering : public LoweringEnvironment {
  public:
   // `loops`: those that are made faster. kNone where loops do not tick; kInner where a check that fails may
   // be tried again.
-  Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder, LoopSearch loops);
+  Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder, LoopSearch loops,
+           const SeenCalls& seen = kNoSeenCalls);
 
   // ---- For the inner loops.
   // kPaid: out of a counted loop by its end, where every back-edge that was paid for has been taken.
   enum class EdgeKind : std::uint8_t { kUsual, kPaid };
   const Flow& flow() const { return flow_; }
+  const SeenCalls& seen_calls() const { return seen_; }
   IrEmitter& emitter() { return ir_; }
   RegisterFile& registers() { return registers_; }
   std::uint32_t block() const { return block_; }
@@ -68,6 +70,7 @@ class Lowering : public LoweringEnvironment {
   const bytecode::Module& module_;
   const std::uint32_t index_;
   const bytecode::Function& source_;
+  const SeenCalls& seen_;
   Flow flow_;
   llvm::IRBuilder<>& b_;
   IrEmitter ir_;
@@ -80,6 +83,7 @@ class Lowering : public LoweringEnvironment {
 
  private:
   void lower(const Instruction& i);
+  bool lower_seen_call(const Instruction& i);
   void lower_constant(const Instruction& i);
   void lower_divide(const Instruction& i);
   void lower_jump(const Instruction& i);

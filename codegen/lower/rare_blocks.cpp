@@ -10,18 +10,21 @@ using bytecode::Family;
 using bytecode::kNoIndex;
 
 RareBlocks::RareBlocks(const bytecode::Module& module, const bytecode::Function& function,
-                       const std::vector<CodeBlock>& blocks, const ReferenceFacts& facts)
+                       const std::vector<CodeBlock>& blocks, const ReferenceFacts& facts,
+                       const SeenCalls& seen)
     : rare_(blocks.size(), false), error_edge_(blocks.size(), kNoIndex) {
-  find_origins(module, function, blocks, facts);
+  find_origins(module, function, blocks, facts, seen);
   spread(blocks);
   // All of a function that always fails is as usual as its calls.
   if (rare_.front()) rare_.assign(blocks.size(), false);
 }
 
 void RareBlocks::find_origins(const bytecode::Module& module, const bytecode::Function& function,
-                              const std::vector<CodeBlock>& blocks, const ReferenceFacts& facts) {
+                              const std::vector<CodeBlock>& blocks, const ReferenceFacts& facts,
+                              const SeenCalls& seen) {
   for (std::uint32_t number = 0; number < blocks.size(); ++number) {
     const CodeBlock& block = blocks[number];
+    if (seen.is_call(block.begin)) rare_[number] = true;
     if (block.handler != kNoIndex) rare_[block.handler] = true;
     ReferenceFacts::Facts known = facts.on_entry(number);
     for (std::uint32_t pc = block.begin; pc < block.end;) {
@@ -66,9 +69,10 @@ void RareBlocks::spread(const std::vector<CodeBlock>& blocks) {
   for (std::size_t block = 1; block < blocks.size(); ++block) rare_[block] = !usual[block];
 }
 
-std::uint32_t usual_words(const bytecode::Module& module, const bytecode::Function& function) {
+std::uint32_t usual_words(const bytecode::Module& module, const bytecode::Function& function,
+                          const SeenCalls& seen) {
   const std::vector<CodeBlock> blocks = find_blocks(module, function);
-  const RareBlocks rare(module, function, blocks, ReferenceFacts(module, function, blocks));
+  const RareBlocks rare(module, function, blocks, ReferenceFacts(module, function, blocks), seen);
   std::uint32_t words = 0;
   for (std::uint32_t block = 0; block < blocks.size(); ++block) {
     if (!rare.contains(block)) words += blocks[block].end - blocks[block].begin;

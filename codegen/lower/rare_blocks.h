@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of a function that a program seldom comes to: those that trap, make an error, pass one on, or handle one.
-// They are laid out apart, nothing is inlined into them, and they do not count for the size of a function.
+// The blocks of a function that a program seldom comes to: those that trap, make an error, pass one on, or handle one,
+// and calls that a loop sees through. They are laid out apart, nothing is inlined into them, and they do not count for
+// the size of a function.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,15 @@
 
 #include "bytecode/control_flow.h"
 #include "codegen/lower/reference_facts.h"
+#include "codegen/lower/seen_calls.h"
 
 namespace dhpvm::codegen {
 
 class RareBlocks {
  public:
   RareBlocks(const bytecode::Module& module, const bytecode::Function& function,
-             const std::vector<bytecode::CodeBlock>& blocks, const ReferenceFacts& facts);
+             const std::vector<bytecode::CodeBlock>& blocks, const ReferenceFacts& facts,
+             const SeenCalls& seen);
 
   bool contains(std::uint32_t block) const { return rare_[block]; }
   // Whether control seldom goes from a block to this successor of it.
@@ -24,7 +27,8 @@ class RareBlocks {
 
  private:
   void find_origins(const bytecode::Module& module, const bytecode::Function& function,
-                    const std::vector<bytecode::CodeBlock>& blocks, const ReferenceFacts& facts);
+                    const std::vector<bytecode::CodeBlock>& blocks, const ReferenceFacts& facts,
+                    const SeenCalls& seen);
   void spread(const std::vector<bytecode::CodeBlock>& blocks);
 
   std::vector<bool> rare_;                 // by block
@@ -32,6 +36,7 @@ class RareBlocks {
 };
 
 // The words of the function's code outside of its rare blocks.
-std::uint32_t usual_words(const bytecode::Module& module, const bytecode::Function& function);
+std::uint32_t usual_words(const bytecode::Module& module, const bytecode::Function& function,
+                          const SeenCalls& seen);
 
 }  // namespace dhpvm::codegen

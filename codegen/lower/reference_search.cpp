@@ -18,6 +18,7 @@ void ReferenceSearch::visit(const bytecode::Module& module, const Instruction& i
       if (i.row->family == Family::kLoad) given = element(i);
       break;
     case Family::kGetField: given = field(i); break;
+    case Family::kMoveR: given = held_by(i.b); break;
     case Family::kAtomic:
       if (InvariantReference* const array = accessed(i, i.b)) array->written = true;
       break;

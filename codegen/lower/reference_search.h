@@ -28,8 +28,8 @@ class ReferenceSearch {
       : flow_(flow), loop_(loop), writes_(std::move(writes)) {}
 
   void begin_block(std::uint32_t number) {
+    if (flow_.usually_before(number) != block_) held_.clear();
     block_ = number;
-    held_.clear();
   }
   void visit(const bytecode::Module& module, const Instruction& i);
   // Behind the last instruction: decides which of them are wanted.
@@ -54,9 +54,9 @@ class ReferenceSearch {
   const Flow& flow_;
   InnerLoop& loop_;
   const Writes writes_;
-  std::uint32_t block_ = 0;
+  std::uint32_t block_ = bytecode::kNoIndex;
   std::map<std::tuple<Origin, Place, std::uint32_t>, std::uint32_t> numbers_;
-  std::map<std::uint32_t, std::uint32_t> held_;  // by register: what it holds in the rest of the block
+  std::map<std::uint32_t, std::uint32_t> held_;  // by register: what it holds until other control comes in
 };
 
 }  // namespace dhpvm::codegen

@@ -185,7 +185,8 @@ void lower_function(Unit& unit, std::uint32_t function) {
 }
 
 void lower_continuations(Unit& unit, std::uint32_t function) {
-  const Flow flow(unit.bytecode, unit.bytecode.functions[function], LoopSearch::kNone);
+  const Flow flow(unit.bytecode, unit.bytecode.functions[function], LoopSearch::kNone,
+                  unit.seen_calls(function));
   const std::vector<std::uint32_t> headers = LoopTree(flow.blocks()).headers();
   if (headers.empty()) return;
   llvm::LLVMContext& context = unit.module.getContext();
@@ -197,7 +198,8 @@ void lower_continuations(Unit& unit, std::uint32_t function) {
   // All entries share one copy.
   if (headers.size() > 1) code->addFnAttr(llvm::Attribute::NoInline);
   for (const std::uint32_t header : headers) {
-    llvm::Function* const entry = make_entry(unit, name + "." + std::to_string(flow.blocks()[header].begin));
+    llvm::Function* const entry = make_entry(
+        unit, name + "." + std::to_string(unit.seen_calls(function).original(flow.blocks()[header].begin)));
     llvm::IRBuilder<> b(BasicBlock::Create(context, "entry", entry));
     llvm::SmallVector<Value*> arguments;
     for (llvm::Argument& argument : entry->args()) arguments.push_back(&argument);

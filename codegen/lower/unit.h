@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "codegen/lower/seen_calls.h"
 #include "codegen/runtime_table.h"
 
 namespace dhpvm::codegen {
@@ -27,9 +28,14 @@ struct FunctionFacts {
 class Unit {
  public:
   Unit(const bytecode::Module& bytecode, const RuntimeLayout& layout, const std::vector<FunctionFacts>& facts,
-       llvm::Module& module, Mutation* mutation = nullptr)
-      : bytecode(bytecode), layout(layout), facts(facts), module(module), mutation(mutation) {}
+       llvm::Module& module, const std::map<std::uint32_t, SeenCalls>& seen, Mutation* mutation = nullptr)
+      : bytecode(bytecode), layout(layout), facts(facts), module(module), mutation(mutation), seen_(seen) {}
 
+  // The calls of the function that its loops see through.
+  const SeenCalls& seen_calls(std::uint32_t function) const {
+    const auto found = seen_.find(function);
+    return found == seen_.end() ? kNoSeenCalls : found->second;
+  }
   // Declares the body of a function that will be lowered into this module.
   void declare(std::uint32_t function);
   // The callee of a call: its body if it is in this module, and otherwise a stub that looks for
@@ -57,6 +63,7 @@ class Unit {
   std::uint32_t usual_words(std::uint32_t function);
   std::uint64_t stack_use(std::uint32_t function, unsigned levels);
 
+  const std::map<std::uint32_t, SeenCalls>& seen_;  // by function
   std::map<std::uint32_t, llvm::Function*> bodies_;
   std::map<std::uint32_t, llvm::Function*> stubs_;
   std::map<std::uint32_t, llvm::Function*> interpreted_;
