@@ -7,6 +7,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/specialise.h"
 #include "compiler/hir/hir_walk.h"
+#include "compiler/parse/imports.h"
 
 namespace dhpvm::compiler {
 
@@ -39,6 +40,7 @@ void Analysis::run(HostReach reach) {
     symbols.name = module->path;
     modules_by_ast_[module.get()] = &symbols;
     if (module->is_stdlib && module->path == "errors") errors_.set_module(symbols);
+    if (module->is_stdlib && is_known_module(module->path)) known_modules_.push_back(&symbols);
     if (module->is_stdlib && (module->path == "str" || module->path == "array"))
       method_modules_.push_back(&symbols);
   }

@@ -58,6 +58,8 @@ class Analysis {
   // --- types (resolve.cpp, nominal.cpp)
   // The type that `syntax` means, or the error type after a diagnostic. A null `syntax` means void.
   const Type* resolve(const ast::Type* syntax, const TypeContext& context);
+  // The module that is called so in `from`: imported, or known everywhere. Null if there is none.
+  ModuleSymbols* find_module(std::string_view name, const ModuleSymbols& from) const;
   NominalSymbol* find_type(std::string_view qualifier, std::string_view name, SourceRange range,
                            const TypeContext& context, bool report_missing);
   const Type* instantiate(NominalSymbol& symbol, std::vector<const Type*> arguments, SourceRange range);
@@ -190,6 +192,7 @@ class Analysis {
   std::set<const hir::Function*> makers_;  // of constants
   std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
   std::vector<ModuleSymbols*> method_modules_;
+  std::vector<ModuleSymbols*> known_modules_;
 
   std::uint32_t generic_instances_ = 0;
   std::deque<Nominal> nominals_;

@@ -76,12 +76,6 @@ hir::Expr* CallChecker::call_member(const ast::Expr& expr, const Type* expected)
     error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text);
     return wrong(expr.range);
   }
-  if (object_expr.kind == ast::ExprKind::kName && object_expr.name.text == "str" &&
-      parts_.scopes.find_variable("str") == nullptr && !parts_.names.this_has_field("str")) {
-    parts_.argument_matching.check_all(expr);
-    error(object_expr.range, "module 'str' is not imported").help("add `import str;`");
-    return wrong(expr.range);
-  }
   if (NominalSymbol* symbol = parts_.enums.named(object_expr); symbol != nullptr)
     return parts_.enums.call(*symbol, callee, expr, expected);
   if (object_expr.kind == ast::ExprKind::kName &&

@@ -177,19 +177,19 @@ TEST(Checker, SuggestsModules) {
               {"no variable 'math' here", "add `import math;` at the top of the file"});
   refuse_body("print(min(1, 2));",
               {"no function 'min' here", "write `math.min`, with `import math;` at the top of the file"});
-  refuse_body("let b = Builder();",
-              {"no function 'Builder' here", "add `import str;` at the top of the file"});
-  refuse_body("let m: Map<str, i64>? = null;",
-              {"no type 'Map' here", "add `import map;` at the top of the file"});
-  refuse_body("let v: Vec<i64>? = null;", {"no type 'Vec' here", "add `import list;`", "write `List`"});
+  refuse_body("let d = Deque<i64>();",
+              {"no function 'Deque' here", "add `import queue;` at the top of the file"});
+  refuse_body("let h: Heap<i64>? = null;",
+              {"no type 'Heap' here", "add `import queue;` at the top of the file"});
+  refuse_body("let v: Vec<i64>? = null;", {"no type 'Vec' here", "write `List`"});
 }
 
 TEST(Checker, SuggestsWhatArraysCan) {
   refuse_body("let a = [1]; print(a.length);", {"'[i64]' has no field 'length'", "write `.len`"});
   refuse_body("let a = [1]; a.push(2);",
               {"'[i64]' has no method 'push'", "a `List` grows: `let xs: List<i64> = [...];`"});
-  refuse_body("let a = [(1, 2)]; print(a.map(fn(x) => x.0));",
-              {"has no method 'map'", "write `list.of(xs).map(...)`, with `import list;`"});
+  refuse_body("let a = [(1, 2)]; print(a.zip(a));",
+              {"has no method 'zip'", "lists have it: write `list.of(xs).zip(...)`"});
   refuse_body("let a = [i64, 2](3, 3); a[1][2] = 5;",
               {"takes 2 indices, not 1", "in one pair of brackets: `a[i, j]`"});
   refuse("struct P { x: i64; } fn f(a: [P]) { for p in a { p.x = 1; } }",

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kRead = "at";
 constexpr std::string_view kWrite = "set";
 constexpr std::string_view kReadOr = "get_or";
+constexpr std::string_view kPosition = "nth";
 
 }  // namespace
 
@@ -54,7 +55,7 @@ const ElementMethods::Parameters* ElementMethods::writing(E object, const ast::E
 // The first `count` parameters are those of the indices.
 ElementMethods::Element ElementMethods::checked(E object, const ast::Expr& expr, const Parameters& parameters,
                                                 std::size_t count) {
-  Element element{object, {}, &expr};
+  Element element{object, {}, &expr, false};
   const std::size_t given = expr.operands.size() - 1;
   if (given != count) {
     error(expr.range, "a '{}' takes {} ind{}, not {}", object->type->name, count, count == 1 ? "ex" : "ices",
@@ -75,7 +76,28 @@ ElementMethods::Element ElementMethods::checked(E object, const ast::Expr& expr,
 
 ElementMethods::Element ElementMethods::to_read(E object, const ast::Expr& expr) {
   const Parameters* parameters = reading(object, expr);
-  return parameters == nullptr ? Element{} : checked(object, expr, *parameters, parameters->size());
+  if (parameters == nullptr) return {};
+  const bool by_text =
+      parameters->size() == 1 && expr.operands.size() == 2 && (*parameters)[0]->is(TypeKind::kStr);
+  if (by_text && has_positions(object, expr)) return text_or_position(object, expr);
+  return checked(object, expr, *parameters, parameters->size());
+}
+
+bool ElementMethods::has_positions(E object, const ast::Expr& expr) {
+  const Parameters* positions = parts_.calls.parameters_of(object->type, kPosition, expr.range);
+  return positions != nullptr && positions->size() == 1 && (*positions)[0]->is(TypeKind::kI64);
+}
+
+// Where `at` takes a text, and `nth` a number, an integer is a position: fields and elements of JSON.
+ElementMethods::Element ElementMethods::text_or_position(E object, const ast::Expr& expr) {
+  const ast::Expr& syntax = *expr.operands[1];
+  E index = parts_.conversions.value(syntax, basic(TypeKind::kStr));
+  const bool is_position = index->type->is_integer();
+  const Type* wanted = basic(is_position ? TypeKind::kI64 : TypeKind::kStr);
+  if (!is_position) index = parts_.conversions.coerce(index, wanted, syntax.range);
+  if (index->type->is(TypeKind::kError)) return {};
+  if (index->type != wanted) index = make(ExprKind::kConvert, wanted, syntax.range, {index});
+  return {object, {index}, &expr, is_position};
 }
 
 ElementMethods::Element ElementMethods::to_assign(E object, const ast::Expr& expr) {
@@ -100,7 +122,8 @@ bool ElementMethods::to_update(Element& element, Body& before) {
 }
 
 hir::Expr* ElementMethods::read(const Element& element) {
-  E call = parts_.calls.invoke(element.object, kRead, element.indices, element.syntax->range);
+  const std::string_view method = element.by_position ? kPosition : kRead;
+  E call = parts_.calls.invoke(element.object, method, element.indices, element.syntax->range);
   return call != nullptr ? call : wrong(element.syntax->range);
 }
 

@@ -20,6 +20,7 @@ class ElementMethods : public BodyPart {
     E object = nullptr;
     std::vector<E> indices;
     const ast::Expr* syntax = nullptr;
+    bool by_position = false;  // read by `nth`
   };
 
   bool may_define(const Type* type) { return analysis_.nominal(type) != nullptr; }
@@ -37,6 +38,8 @@ class ElementMethods : public BodyPart {
   using Parameters = std::vector<const Type*>;
   Element checked(E object, const ast::Expr& expr, const Parameters& parameters, std::size_t count);
   const Parameters* reading(E object, const ast::Expr& expr);
+  bool has_positions(E object, const ast::Expr& expr);
+  Element text_or_position(E object, const ast::Expr& expr);
   const Parameters* writing(E object, const ast::Expr& expr);
   void report_unreadable(E object, const ast::Expr& expr);
 };

@@ -88,6 +88,9 @@ hir::Expr* EnumChecker::member(NominalSymbol& symbol, const ast::Expr& member, c
   const ast::EnumCase* option = declared_case(symbol, member.name.text);
   ast::Expr call;  // without arguments
   call.range = member.range;
+  const auto has_default = [](const ast::Field& value) { return value.fallback != nullptr; };
+  if (option != nullptr && !option->values.empty() && std::ranges::all_of(option->values, has_default))
+    return this->call(symbol, member, call, expected);
   if (option != nullptr && !option->values.empty()) {
     std::string values;
     for (const ast::Field& value : option->values) {

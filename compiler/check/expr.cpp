@@ -15,7 +15,9 @@ hir::Expr* ExpressionChecker::expr(const ast::Expr& expr, const Type* expected) 
   }
   ++analysis_.nesting;
   if (expected != nullptr && expected->is(TypeKind::kError)) expected = nullptr;
-  if (expected != nullptr) {
+  const bool has_branches = expr.kind == ast::ExprKind::kIf || expr.kind == ast::ExprKind::kMatch ||
+                            expr.kind == ast::ExprKind::kBlock;
+  if (expected != nullptr && !has_branches) {
     // The value of the result stands here, or an error.
     if (const Type* value = analysis_.errors().value_in(expected); value != nullptr)
       expected = value->is(TypeKind::kVoid) ? nullptr : value;

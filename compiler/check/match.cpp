@@ -64,6 +64,17 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
   std::vector<CheckedPattern> alternatives;
   for (const ast::Pattern& pattern : arm.patterns) {
     CheckedPattern checked = parts_.patterns.check(pattern, subject.type);
+    if (pattern.whole && checked.binding != nullptr && checked.kind == CheckedPattern::Kind::kAny) {
+      // A name for the whole value that is a variable already was hardly meant to be another one.
+      const std::string_view name = checked.binding->text;
+      const Variable* const hidden = parts_.scopes.find_variable(name);
+      if (hidden != nullptr && hidden != subject.variable) {
+        error(pattern.range, "a pattern must be constant, and '{}' is a variable", name)
+            .note(hidden->range, "'{}' is declared here", name)
+            .help("use `else` and an `if`, or choose another name for the value");
+        checked.kind = CheckedPattern::Kind::kWrong;
+      }
+    }
     whole.good = whole.good && checked.kind != CheckedPattern::Kind::kWrong;
     // In generic code two patterns can come to mean the same.
     const bool certain =
@@ -165,27 +176,40 @@ bool MatchChecker::must_cover(const Type* type) {
 }
 
 void MatchChecker::match_stmt(const ast::Stmt& stmt, Body& out) {
-  if (too_many_arms(stmt.arms, stmt.value->range)) return;
-  hir::Stmt* whole = analysis_.make(StmtKind::kBlock, stmt.range);
-  Subject subject = subject_of(*stmt.value, stmt.arms, whole->body);
+  statement(*stmt.value, stmt.arms, stmt.range, out);
+}
+
+void MatchChecker::match_effect(const ast::Expr& expr, Body& out) {
+  statement(*expr.operands[0], expr.arms, expr.range, out);
+}
+
+void MatchChecker::statement(const ast::Expr& value, const std::vector<ast::Arm>& arms, Range range,
+                             Body& out) {
+  if (too_many_arms(arms, value.range)) return;
+  hir::Stmt* whole = analysis_.make(StmtKind::kBlock, range);
+  Subject subject = subject_of(value, arms, whole->body);
   Coverage coverage(analysis_.enums(), analysis_.tuples(), subject.type);
   Flow after;
   after.reachable = false;
   Body* next = &whole->body;
   bool good = !subject.type->is(TypeKind::kError);
-  for (const ast::Arm& arm : stmt.arms) {
+  for (const ast::Arm& arm : arms) {
     const Flow before = state_.flow;
     const Test test = test_arm(arm, subject, coverage);
     parts_.scopes.open_scope();
     Body body;
     bind_pattern(arm, test, subject, body);
-    parts_.statements.block(*arm.body, body);
+    if (arm.body != nullptr) {
+      parts_.statements.block(*arm.body, body);
+    } else {
+      parts_.statements.effect(*arm.value, body);
+    }
     parts_.scopes.close_scope();
     after = Narrowing::merge(after, state_.flow);
     state_.flow = before;
     exclude_null(arm, subject);
     good = good && test.good;
-    const bool last = &arm == &stmt.arms.back() && arm.guard == nullptr && good && coverage.is_complete();
+    const bool last = &arm == &arms.back() && arm.guard == nullptr && good && coverage.is_complete();
     if (test.condition == nullptr || last) {
       next->insert(next->end(), body.begin(), body.end());
       continue;
@@ -196,7 +220,7 @@ void MatchChecker::match_stmt(const ast::Stmt& stmt, Body& out) {
     next->push_back(made);
     next = &made->otherwise;
   }
-  if (good && must_cover(subject.type)) good = check_coverage(coverage, subject, stmt.value->range);
+  if (good && must_cover(subject.type)) good = check_coverage(coverage, subject, value.range);
   const bool complete = must_cover(subject.type) || coverage.is_complete();
   state_.flow = complete ? after : Narrowing::merge(after, state_.flow);
   if (good) out.push_back(whole);

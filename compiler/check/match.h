@@ -14,6 +14,8 @@ class MatchChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   void match_stmt(const ast::Stmt& stmt, Body& out);
+  // A match written as an expression, where nothing is to be given.
+  void match_effect(const ast::Expr& expr, Body& out);
   E match_expr(const ast::Expr& expr, const Type* expected);
 
  private:
@@ -28,6 +30,7 @@ class MatchChecker : public BodyPart {
     std::vector<Fact> facts;
     CheckedPattern pattern;
   };
+  void statement(const ast::Expr& value, const std::vector<ast::Arm>& arms, Range range, Body& out);
   Subject subject_of(const ast::Expr& expr, const std::vector<ast::Arm>& arms, Body& out);
   Test test_arm(const ast::Arm& arm, const Subject& subject, Coverage& coverage);
   void add_guard(const ast::Arm& arm, const Subject& subject, Test& test);

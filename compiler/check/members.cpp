@@ -76,7 +76,9 @@ void MemberChecker::report_missing_in_module(ModuleSymbols& module, std::string_
   for (const auto& [known, symbol] : module.constants) names.push_back(known);
   for (const auto& [known, symbol] : module.types) names.push_back(known);
   Diagnostic& diagnostic = error(name.range, "module '{}' has no '{}'", as, name.text);
-  if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
+  if (const std::string_view other = library_module_of(name.text); !other.empty() && other != name.text) {
+    diagnostic.help("write `{}.{}`, with `import {};` at the top of the file", other, name.text, other);
+  } else if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
     diagnostic.help("write `{}.{}`", as, near);
   }
 }
@@ -284,19 +286,16 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
   if (!near.empty()) {
     diagnostic.help("write `.{}`", near);
   } else if (is_of_lists) {
-    diagnostic.help("lists have it: write `list.of(xs).{}(...)`, with `import list;` at the top", name.text);
+    diagnostic.help("lists have it: write `list.of(xs).{}(...)`", name.text);
   } else if (type->is(TypeKind::kArray)) {
     if (!member_for_foreign(name.text, kGrowing).empty() || name.text == "push") {
-      diagnostic.help(
-          "arrays keep their size, a `List` grows: `let xs: List<{}> = [...];`, with `import list;` at the "
-          "top, and "
-          "`xs.push(x)`",
-          type->element->name);
+      diagnostic.help("arrays keep their size, a `List` grows: `let xs: List<{}> = [...];`, and `xs.push(x)`",
+                      type->element->name);
+    } else if (type->rank != 1) {
+      diagnostic.help("the methods of module `array` are for arrays of rank 1");
     } else {
-      diagnostic.help(
-          "arrays keep their size, a `List<{}>` of module `list` grows; functions on arrays are in module "
-          "`array`",
-          type->element->name);
+      diagnostic.help("arrays keep their size, a `List<{}>` grows; functions on arrays are in module `array`",
+                      type->element->name);
     }
   } else if (type->is(TypeKind::kStr)) {
     if (const std::string_view function = text_function_for(name.text); function == "join") {
@@ -304,6 +303,9 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
     } else if (!function.empty()) {
       diagnostic.help("write `.{}(...)`", function);
     }
+  } else if (type->is(TypeKind::kU8) &&
+             analysis_.library_method(basic(TypeKind::kStr), name.text) != nullptr) {
+    diagnostic.help("a byte is a number; the text of one is `s[i..=i]`");
   } else if (type->is_primitive() &&
              (name.text == "to_string" || name.text == "toString" || name.text == "to_str")) {
     diagnostic.help("write `str(x)`");
@@ -313,6 +315,8 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
     diagnostic.help("a `match` takes it apart: its cases are {}", parts_.enums.list_of_cases(type));
   } else if (analysis_.tuples().is_tuple(type)) {
     diagnostic.help("its values are `.0` to `.{}`", type->fields.size() - 1);
+  } else if (type->is(TypeKind::kInterface)) {
+    diagnostic.help("its classes may have it: `match x {{ Name c => c.{}, ... }}`", name.text);
   } else if (nominal != nullptr) {
     diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here",
                     nominal->symbol->name());

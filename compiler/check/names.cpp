@@ -6,6 +6,7 @@
 
 #include "base/spelling.h"
 #include "compiler/check/body_parts.h"
+#include "compiler/parse/imports.h"
 #include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
@@ -188,10 +189,10 @@ hir::Expr* NameChecker::shared_constant(E value) {
 ModuleSymbols* NameChecker::module_named(const ast::Expr& expr) {
   if (expr.kind != ast::ExprKind::kName) return nullptr;
   const std::string_view name = expr.name.text;
-  auto module = state_.context.module->imports.find(name);
-  if (module == state_.context.module->imports.end()) return nullptr;
-  if (parts_.scopes.find_variable(name) != nullptr || this_has_field(name)) return nullptr;
-  return module->second;
+  ModuleSymbols* module = analysis_.find_module(name, *state_.context.module);
+  if (module == nullptr || parts_.scopes.find_variable(name) != nullptr || this_has_field(name))
+    return nullptr;
+  return module;
 }
 
 std::vector<std::string> NameChecker::visible_names() {
@@ -241,7 +242,7 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
     return;
   }
   const std::string_view module = near.empty() ? library_module_of(name) : std::string_view();
-  if (!module.empty() && !state_.context.module->imports.contains(module)) {
+  if (!module.empty() && !is_known_module(module) && !state_.context.module->imports.contains(module)) {
     // Types need no qualifier, and begin with a capital letter.
     if (module == name || (name[0] >= 'A' && name[0] <= 'Z')) {
       diagnostic.help("add `import {};` at the top of the file", module);

@@ -14,6 +14,8 @@ using Kind = CheckedPattern::Kind;
 
 namespace {
 
+constexpr const char* kHandleResult = "`catch` handles a result: `let x = f() catch err { ... };`";
+
 CheckedPattern pattern_of(Kind kind, const ast::Pattern& pattern, const Type* type) {
   CheckedPattern made;
   made.kind = kind;
@@ -54,6 +56,7 @@ CheckedPattern PatternChecker::check(const ast::Pattern& pattern, const Type* ty
     return made;
   }
   if (pattern.kind == ast::PatternKind::kError || type->is(TypeKind::kError)) return made;
+  if (pattern.present && !type->is(TypeKind::kNullable)) return check_let(pattern, type);
   if (pattern.kind == ast::PatternKind::kEither) {
     std::vector<CheckedPattern> alternatives;
     for (const ast::Pattern& part : pattern.parts) alternatives.push_back(check(part, type));
@@ -70,7 +73,8 @@ CheckedPattern PatternChecker::check(const ast::Pattern& pattern, const Type* ty
   if (!type->is(TypeKind::kNullable)) return check_present(pattern, type);
   CheckedPattern present = check_present(pattern, type->element);
   if (present.kind == Kind::kWrong) return made;
-  if (present.kind == Kind::kAny && pattern.kind == ast::PatternKind::kName && present.binding != nullptr) {
+  const bool may_be_null = pattern.kind == ast::PatternKind::kName && !pattern.present;
+  if (present.kind == Kind::kAny && may_be_null && present.binding != nullptr) {
     // A variable takes null, too.
     present.type = present.bound = type;
     return present;
@@ -140,10 +144,33 @@ CheckedPattern PatternChecker::check_present(const ast::Pattern& pattern, const 
   return check_value(pattern, type);
 }
 
-// A name alone: a case, a constant or a type. Inside of another pattern it is a new variable otherwise.
+// The pattern of `if let`, for a value that is never null.
+CheckedPattern PatternChecker::check_let(const ast::Pattern& pattern, const Type* type) {
+  CheckedPattern made = check_present(pattern, type);
+  if (made.kind == Kind::kWrong || !takes_all(made)) return made;
+  Diagnostic& diagnostic =
+      error(pattern.range, "this `let` takes every '{}': there is nothing to test", type->name);
+  if (analysis_.errors().is_result(type)) {
+    diagnostic.help("{}", kHandleResult);
+  } else {
+    diagnostic.help("declare the variable before: `let x = ...;`");
+  }
+  made.kind = Kind::kWrong;
+  return made;
+}
+
+bool PatternChecker::takes_all(const CheckedPattern& pattern) {
+  return pattern.kind == Kind::kAny ||
+         (pattern.kind == Kind::kTuple && std::ranges::all_of(pattern.parts, takes_all));
+}
+
+// A name alone: a case, a constant or a type. Otherwise it is a new variable, but not at the outermost level of an arm
+// for enums and objects: there it is a misspelt case or type.
 CheckedPattern PatternChecker::check_name(const ast::Pattern& pattern, const Type* type) {
   const ast::Name& name = pattern.type->name;
-  const bool may_declare = pattern.part && pattern.type->qualifier.empty();
+  const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
+  const bool may_declare =
+      pattern.part && pattern.type->qualifier.empty() && !(pattern.whole && (type->is_enum || is_object));
   const auto declares = [&] {
     CheckedPattern made = pattern_of(Kind::kAny, pattern, type);
     made.binding = &name;
@@ -155,7 +182,6 @@ CheckedPattern PatternChecker::check_name(const ast::Pattern& pattern, const Typ
     if (may_declare && analysis_.enums().find_case(type, name.text, index) == nullptr) return declares();
     return check_case(pattern, type);
   }
-  const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
   if (may_declare && (is_object || !state_.context.module->constants.contains(name.text)) &&
       (!is_object || type_named(pattern) == nullptr)) {
     return declares();
@@ -174,9 +200,8 @@ const Type* PatternChecker::type_named(const ast::Pattern& pattern) {
     if (qualifier.empty() && parts_.scopes.find_variable(name.text) != nullptr) return nullptr;
     const ModuleSymbols* module = state_.context.module;
     if (!qualifier.empty()) {
-      auto import = module->imports.find(qualifier);
-      if (import == module->imports.end()) return nullptr;
-      module = import->second;
+      module = analysis_.find_module(qualifier, *module);
+      if (module == nullptr) return nullptr;
     }
     if (module->constants.contains(name.text)) return nullptr;
     if (find_binding(state_.context.bindings, name.text) == nullptr &&
@@ -196,6 +221,7 @@ CheckedPattern PatternChecker::check_object(const ast::Pattern& pattern, const T
   if (!parts_.conversions.may_be(type, tested) && state_.context.bindings.empty()) {
     Diagnostic& diagnostic = error(pattern.range, "a '{}' is never a '{}'", type->name, tested->name);
     if (type->is_enum) diagnostic.help("its cases are {}", parts_.enums.list_of_cases(type));
+    if (analysis_.errors().is_result(type)) diagnostic.help("{}", kHandleResult);
     return pattern_of(Kind::kWrong, pattern, type);
   }
   made.kind = Kind::kObject;
@@ -210,8 +236,9 @@ CheckedPattern PatternChecker::check_case(const ast::Pattern& pattern, const Typ
     Diagnostic& diagnostic =
         error(pattern.range, "a '{}' is no enum, and has no case '{}'", type->name, path.name.text);
     const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
-    diagnostic.help("{}", is_object ? "write `Type name => ...` and use the name's members"
-                                    : "write a constant, or `else` and an `if`");
+    diagnostic.help("{}", analysis_.errors().is_result(type) ? kHandleResult
+                          : is_object ? "write `Type name => ...` and use the name's members"
+                                      : "write a constant, or `else` and an `if`");
     return made;
   }
   if (path.name.empty()) return made;
@@ -301,6 +328,8 @@ CheckedPattern PatternChecker::check_value(const ast::Pattern& pattern, const Ty
     Diagnostic& diagnostic = error(pattern.range, "a '{}' cannot be matched with a value", type->name);
     if (type->is_enum) {
       diagnostic.help("its cases are {}", parts_.enums.list_of_cases(type));
+    } else if (type->is(TypeKind::kArray)) {
+      diagnostic.help("match its length, `match a.len {{ 2 => ..., else => ... }}`, and index it");
     } else {
       diagnostic.help("match its class: `Name x => ...`");
     }

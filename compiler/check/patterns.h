@@ -28,6 +28,8 @@ class PatternChecker : public BodyPart {
 
  private:
   CheckedPattern check_present(const ast::Pattern& pattern, const Type* type);
+  CheckedPattern check_let(const ast::Pattern& pattern, const Type* type);
+  static bool takes_all(const CheckedPattern& pattern);
   CheckedPattern check_name(const ast::Pattern& pattern, const Type* type);
   CheckedPattern check_case(const ast::Pattern& pattern, const Type* type);
   CheckedPattern check_tuple(const ast::Pattern& pattern, const Type* type);

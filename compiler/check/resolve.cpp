@@ -4,6 +4,7 @@
 
 #include "base/spelling.h"
 #include "compiler/check/analysis.h"
+#include "compiler/parse/imports.h"
 #include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
@@ -29,22 +30,30 @@ std::vector<std::string> Analysis::names_of_types(const TypeContext& context) {
   return names;
 }
 
+ModuleSymbols* Analysis::find_module(std::string_view name, const ModuleSymbols& from) const {
+  if (const auto import = from.imports.find(name); import != from.imports.end()) return import->second;
+  for (ModuleSymbols* known : known_modules_) {
+    if (known->name == name && known != errors_.module()) return known;
+  }
+  return nullptr;
+}
+
 NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view name, SourceRange range,
                                    const TypeContext& context, bool report_missing) {
   if (!qualifier.empty()) {
-    auto module = context.module->imports.find(qualifier);
-    if (module == context.module->imports.end()) {
+    const ModuleSymbols* module = find_module(qualifier, *context.module);
+    if (module == nullptr) {
       if (report_missing) {
         error(range, "no module '{}' is imported here", qualifier).help("add `import {};`", qualifier);
       }
       return nullptr;
     }
-    auto type = module->second->types.find(name);
-    if (type != module->second->types.end()) return type->second;
+    auto type = module->types.find(name);
+    if (type != module->types.end()) return type->second;
     if (report_missing) {
       Diagnostic& diagnostic = error(range, "module '{}' has no type '{}'", qualifier, name);
       std::vector<std::string_view> names;
-      for (const auto& [known, symbol] : module->second->types) names.push_back(known);
+      for (const auto& [known, symbol] : module->types) names.push_back(known);
       if (std::string_view near = nearest_name(name, names); !near.empty()) {
         diagnostic.help("write `{}.{}`", qualifier, near);
       }
@@ -66,7 +75,8 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
     found = type->second;
     found_in = module_name;
   }
-  if (const ModuleSymbols* everywhere = errors_.module(); found == nullptr && everywhere != nullptr) {
+  for (const ModuleSymbols* everywhere : known_modules_) {
+    if (found != nullptr) break;
     if (auto type = everywhere->types.find(name); type != everywhere->types.end()) return type->second;
   }
   if (found == nullptr && report_missing) {
@@ -74,7 +84,7 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
     const std::vector<std::string> names = names_of_types(context);
     std::string_view near = type_for_foreign(name);
     const std::string_view library = library_module_of(near.empty() ? name : near);
-    if (!library.empty() && !context.module->imports.contains(library)) {
+    if (!library.empty() && !is_known_module(library) && !context.module->imports.contains(library)) {
       diagnostic.help("add `import {};` at the top of the file", library);
       if (!near.empty()) diagnostic.help("write `{}`", near);
       return nullptr;

@@ -61,6 +61,12 @@ hir::Expr* StatementChecker::last_value(const ast::Expr& value, const Type* expe
     return make(ExprKind::kBlock, given->type, value.range);
   }
   if (expected == nullptr || !expected->is(TypeKind::kVoid)) return parts_.conversions.value(value, expected);
+  if (value.kind == ast::ExprKind::kMatch) {
+    // Its arms end in commas, and may be statements all the same.
+    parts_.matching.match_effect(value, out);
+    return make(ExprKind::kBlock, basic(state_.flow.reachable ? TypeKind::kVoid : TypeKind::kNever),
+                value.range);
+  }
   E effect = parts_.expressions.expr(value);
   if (analysis_.errors().is_result(effect->type)) {
     parts_.results.explain(error(value.range, "this may fail, and its error would be lost"), effect->type,
@@ -70,6 +76,18 @@ hir::Expr* StatementChecker::last_value(const ast::Expr& value, const Type* expe
   if (effect->type->is(TypeKind::kError) || effect->type->is(TypeKind::kNever)) return effect;
   out.push_back(evaluate(effect));
   return make(ExprKind::kBlock, expected, value.range);
+}
+
+void StatementChecker::effect(const ast::Expr& value, Body& out) {
+  const ast::Stmt* const inner = value.kind == ast::ExprKind::kBlock  ? value.statement
+                                 : value.kind == ast::ExprKind::kJump ? value.statement
+                                                                      : nullptr;
+  if (inner != nullptr) return block(*inner, out);
+  E last = last_value(value, basic(TypeKind::kVoid), out, LastValue::kNeeded);
+  if (last->type->is(TypeKind::kNever)) {
+    state_.flow.reachable = false;
+    out.push_back(evaluate(last));
+  }
 }
 
 void StatementChecker::block(const ast::Stmt& stmt, Body& out) {

@@ -22,6 +22,8 @@ class StatementChecker : public BodyPart {
   enum class LastValue : std::uint8_t { kNeeded, kOptional };
   // The statements of a block that gives a value; then the value, void if it has none and never if it leaves.
   E block_value(const ast::Stmt& block, const Type* expected, Body& out, LastValue last = LastValue::kNeeded);
+  // An expression where nothing is to be given, such as an arm of a `match` that is a statement.
+  void effect(const ast::Expr& value, Body& out);
 
  private:
   using List = std::span<ast::Stmt* const>;

@@ -8,6 +8,7 @@
 #include "compiler/lsp/features.h"
 #include "compiler/lsp/positions.h"
 #include "compiler/lsp/uri.h"
+#include "compiler/parse/imports.h"
 #include "compiler/parse/token.h"
 
 namespace dhpvm::compiler::lsp {
@@ -139,7 +140,11 @@ void Completion::names(const View& view) {
     if (import.module == nullptr) continue;
     for (const ast::TypeDecl* type : import.module->types) add(shown, declaration_of(*type));
   }
-  if (const ast::Module* errors = shown.scope().library("errors"); errors != nullptr) add_all(shown, *errors);
+  for (const std::string_view name : kKnownModules) {
+    const ast::Module* const known = shown.scope().library(name);
+    if (known == nullptr) continue;
+    for (const ast::TypeDecl* type : known->types) add(shown, declaration_of(*type));
+  }
   for (const std::string_view name : kBuiltins) add(name, kBuiltinFunction, "built in");
   for (const std::string_view name : kTypes) add(name, kTypeName, "built in");
   for (const std::string_view name : kKeywords) add(name, kKeyword, "");

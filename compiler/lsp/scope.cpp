@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "compiler/parse/imports.h"
+
 namespace dhpvm::compiler::lsp {
 
 namespace {
@@ -50,8 +52,8 @@ const ast::EnumCase* find_case(const ast::TypeDecl& type, std::string_view name)
 }
 
 const ast::Module* ModuleScope::import(std::string_view name) const {
-  const ast::Import* found = named(module_.imports, name);
-  return found == nullptr ? nullptr : found->module;
+  if (const ast::Import* found = named(module_.imports, name); found != nullptr) return found->module;
+  return is_known_module(name) && name != kKnownModules[0] ? library(name) : nullptr;
 }
 
 const ast::Module* ModuleScope::library(std::string_view name) const {
@@ -71,8 +73,12 @@ const ast::TypeDecl* ModuleScope::type(std::string_view qualifier, std::string_v
     if (imported.module == nullptr) continue;
     if (const ast::TypeDecl* found = find_type(*imported.module, name); found != nullptr) return found;
   }
-  const ast::Module* const everywhere = library("errors");
-  return everywhere == nullptr ? nullptr : find_type(*everywhere, name);
+  for (const std::string_view known : kKnownModules) {
+    const ast::Module* const everywhere = library(known);
+    const ast::TypeDecl* const found = everywhere == nullptr ? nullptr : find_type(*everywhere, name);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
 }
 
 const ast::EnumCase* ModuleScope::some_case(std::string_view name) const {

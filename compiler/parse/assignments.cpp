@@ -40,7 +40,8 @@ ast::Stmt* AssignmentParser::expression_statement() {
   }
   ast::BinaryOp op = ast::BinaryOp::kAdd;
   if (at(TokenKind::kEqual) || update_operator(op)) return assignment(expr);
-  if (at(TokenKind::kComma) && (expr->kind == ExprKind::kName || expr->kind == ExprKind::kIndex)) {
+  if (at(TokenKind::kComma) && !state_.in_arm &&
+      (expr->kind == ExprKind::kName || expr->kind == ExprKind::kIndex)) {
     error(range(), "an assignment has one place")
         .help("to swap two: `let t = a; a = b; b = t;`; otherwise write a statement for each");
     return error_stmt();
@@ -65,7 +66,7 @@ ast::Stmt* AssignmentParser::expression_statement() {
   // that its error is lost.
   const bool ends_in_block = expr->kind == ExprKind::kCatch || expr->kind == ExprKind::kTryBlock;
   if (ends_in_block && !at(TokenKind::kSemicolon)) return finish(node);
-  if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall) {
+  if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall && !state_.in_arm) {
     slip(cursor_.gap(), "expected `;` after the statement")
         .help("write `return {};` if this is the result of the function", cursor_.text_of(expr->range));
     return finish(node);

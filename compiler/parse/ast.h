@@ -172,14 +172,17 @@ enum class PatternKind : std::uint8_t {
   kEither,  // parts[0] | parts[1] | ..., inside of another pattern; an Arm has alternatives of its own
   kCase,    // value(parts...): a case of an enum, by its name or `Enum.name`, and patterns for its values
   kNull,
-  kElse,  // `else`, and `_` inside of others
+  kElse,  // `else` and `_`
 };
 
 struct Pattern {
   PatternKind kind = PatternKind::kError;
   SourceRange range;
   Name label;         // of a part: `name: pattern`; empty where the position says which value it is for
-  bool part = false;  // stands inside of another: a kName that is nothing known becomes a variable
+  bool part = false;  // a kName that is nothing known becomes a variable
+  // The outermost pattern of an arm: where cases and types stand, a name that is nothing known is a misspelt one.
+  bool whole = false;
+  bool present = false;  // `if let pattern = value`: takes no null
   Expr* value = nullptr;
   Expr* high = nullptr;
   bool inclusive = false;
@@ -374,6 +377,7 @@ struct Module {
   // False when syntax errors have swallowed declarations or parts of them, so that checking what is left
   // would find faults that are none. Errors inside function bodies leave it true.
   bool is_complete = true;
+  bool has_map_literals = false;
   std::vector<Import> imports;
   std::vector<Constant*> constants;
   std::vector<Function*> functions;

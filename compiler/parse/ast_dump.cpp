@@ -81,6 +81,11 @@ std::string format(const std::vector<ast::FormatPart>& parts) {
 }
 
 std::string pattern(const ast::Pattern& p) {
+  if (p.present) {
+    ast::Pattern inner = p;
+    inner.present = false;
+    return Form("present").add(pattern(inner)).end();
+  }
   switch (p.kind) {
     case PatternKind::kError: return "error";
     case PatternKind::kValue: return dump(*p.value);

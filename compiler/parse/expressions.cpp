@@ -21,6 +21,16 @@ ast::Expr* ExpressionParser::operand_of_pattern() {
   return level.ok ? binary(tighter_than(Precedence::kBitOr)) : error_expr();
 }
 
+ast::Expr* ExpressionParser::operand_of_conjunction() {
+  const Level level(*this);
+  return level.ok ? binary(tighter_than(Precedence::kConjunction)) : error_expr();
+}
+
+ast::Expr* ExpressionParser::operand_of_disjunction() {
+  const Level level(*this);
+  return level.ok ? binary(tighter_than(Precedence::kDisjunction)) : error_expr();
+}
+
 ast::Expr* ExpressionParser::inner_expression() {
   const bool outer = std::exchange(state_.arrow_closures, true);
   ast::Expr* expr = expression();
@@ -30,9 +40,8 @@ ast::Expr* ExpressionParser::inner_expression() {
 
 ast::Expr* ExpressionParser::condition(std::string_view after) {
   if (at(TokenKind::kLet) || at(TokenKind::kVar)) {
-    error(range(), "a condition declares no variables")
-        .help("declare it before; `{} x != null {{ ... }}` then knows in the block that x is not null",
-              after);
+    error(range(), "a condition declares variables at its beginning only, by `let`")
+        .help("write `{} let x = value {{ ... }}`, where the value may be null", after);
     return error_expr();
   }
   ast::Expr* expr = expression();

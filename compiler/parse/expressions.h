@@ -16,6 +16,8 @@ class ExpressionParser : public GrammarPart {
   ast::Expr* expression();
   ast::Expr* operand_of_pattern();               // ends before `|` and what binds no tighter
   ast::Expr* inner_expression();                 // inside brackets, where `x =>` cannot be a pattern
+  ast::Expr* operand_of_conjunction();           // ends before `&&` and `||`
+  ast::Expr* operand_of_disjunction();           // ends before `||`
   ast::Expr* condition(std::string_view after);  // also says that `=` is not `==`
 
  private:

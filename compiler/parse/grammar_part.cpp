@@ -31,6 +31,7 @@ bool GrammarPart::expect(TokenKind k, std::string_view after) {
 
 void GrammarPart::expect_semicolon(std::string_view after) {
   if (in_panic() || accept(TokenKind::kSemicolon)) return;  // in a panic it is where reading goes on
+  if (state_.in_arm && (at(TokenKind::kRightBrace) || accept(TokenKind::kComma))) return;
   const bool simply_missing = token().first_on_line || at(TokenKind::kRightBrace) || at(TokenKind::kEnd);
   if (simply_missing) {
     auto& problem = slip(cursor_.gap(), "expected `;` after {}", after);
@@ -58,9 +59,7 @@ void GrammarPart::expect_semicolon(std::string_view after) {
     case TokenKind::kFormatBegin:
       problem.help("join strings with `+`, or write `f\"... {{value}} ...\"`");
       break;
-    case TokenKind::kComma:
-      problem.help("write each on its own, ending in `;`, as the statements of a `match` do, too");
-      break;
+    case TokenKind::kComma: problem.help("write each on its own, ending in `;`"); break;
     case TokenKind::kIf: problem.help("a choice is written `if condition {{ a }} else {{ b }}`"); break;
     case TokenKind::kFatArrow: problem.help("a closure is written `fn(x) => x + 1`"); break;
     default: break;

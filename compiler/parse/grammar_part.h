@@ -36,6 +36,7 @@ struct ParserState {
   SyntaxErrors errors;
   Recovery recovery;
   TreeBuilder tree;
+  bool in_arm = false;         // of a `match` statement: a comma ends it as a semicolon does
   bool arrow_closures = true;  // `x => e` can only be a closure from elsewhere; false in patterns
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -20,8 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".dhp";
-// Their functions are methods of text and arrays, everywhere.
-constexpr std::string_view kMethodModules[] = {"str", "array"};
+// A fifth of the time in which a small program is compiled: read where it is used.
+constexpr std::string_view kMaps = "map";
+constexpr std::string_view kTypesOfMaps[] = {"Map", "Set"};
 // Beyond it, something other than a person has written the imports.
 constexpr std::size_t kMaxModules = 4096;
 // Files of a folder that are considered as suggestions for a misspelt module.
@@ -54,11 +56,13 @@ class Loader {
 
   ast::Program run(std::string file_name, std::string text) {
     add("", std::move(file_name), std::move(text), {}, false);
-    builtin("errors");  // its types are known everywhere
-    for (const std::string_view name : kMethodModules) builtin(std::string(name));
+    for (const std::string_view name : kKnownModules) {
+      if (name != kMaps) builtin(std::string(name));
+    }
     while (!waiting_.empty()) {
       const Waiting next = waiting_.front();
       waiting_.pop_front();
+      if (uses_maps(*next.module)) builtin(std::string(kMaps));
       for (ast::Import& import : next.module->imports) {
         import.module = next.module->is_stdlib ? builtin(dotted(import)) : find(import, next.folder);
         if (import.module == nullptr && next.module->is_stdlib) not_found(import, {});
@@ -92,6 +96,12 @@ class Loader {
       module = add(name, "stdlib/" + name + std::string(kSuffix), std::string(found->text), {}, true);
     }
     return module;
+  }
+
+  bool uses_maps(const ast::Module& module) const {
+    const std::string_view text = sources_.file(module.file).text();
+    const auto is_there = [&](std::string_view name) { return text.find(name) != std::string_view::npos; };
+    return !module.is_stdlib && (module.has_map_literals || std::ranges::any_of(kTypesOfMaps, is_there));
   }
 
   ast::Module* find(const ast::Import& import, const std::string& folder) {
@@ -187,6 +197,10 @@ class Loader {
 };
 
 }  // namespace
+
+bool is_known_module(std::string_view name) {
+  return std::ranges::find(kKnownModules, name) != std::end(kKnownModules);
+}
 
 ast::Program load_program(SourceManager& sources, std::string file_name, std::string text,
                           const ImportOptions& options, Diagnostics& diagnostics) {

@@ -16,6 +16,11 @@
 
 namespace dhpvm::compiler {
 
+// The modules whose types are known everywhere without import; `map` is read where a file names its types or has a
+// literal of a map. The functions of all but the first are known, too, by the module's name.
+inline constexpr std::string_view kKnownModules[] = {"errors", "array", "list", "map", "str"};
+bool is_known_module(std::string_view name);
+
 struct ImportOptions {
   // The modules of the standard library. They are found first: a file list.dhp that happens to lie next to a
   // program must not change what `import list;` means to it, nor to the library's own modules.

@@ -47,13 +47,30 @@ class ImportsTest : public ::testing::Test {
 };
 
 TEST_F(ImportsTest, RootAlone) {
+  options_.builtin_modules = {};
   load("fn main() { }");
   ASSERT_EQ(program_.modules.size(), 1u);
   EXPECT_EQ(program_.modules[0]->path, "");
   EXPECT_FALSE(program_.modules[0]->is_stdlib);
 }
 
+// `list` is known without import; `map` is read for files that use it. Neither imports the other here.
+TEST_F(ImportsTest, ReadsMapsOnDemand) {
+  constexpr BuiltinModule kApart[] = {{"list", "class List<T> { }"}, {"map", "class Map<K, V> { }"}};
+  options_.builtin_modules = kApart;
+  const auto modules = [&](const std::string& root) {
+    load(root);
+    return program_.modules.size();
+  };
+  EXPECT_EQ(modules("fn main() { }"), 2u);
+  EXPECT_EQ(modules("fn f(m: Map<str, i64>) { }"), 3u);
+  EXPECT_EQ(modules("fn f() { let m = [1: 2]; }"), 3u);
+  EXPECT_EQ(modules("fn f() { g([:]); }"), 3u);
+  EXPECT_EQ(modules("import list;"), 2u);
+}
+
 TEST_F(ImportsTest, FollowsImportsAndParsesEachModuleOnce) {
+  options_.builtin_modules = std::span(kBuiltin).last(1);  // without those that are read anyway
   files_["app/shapes.dhp"] = "import util.text; import math;";
   files_["app/util/text.dhp"] = "import shapes; import sibling;";
   files_["app/util/sibling.dhp"] = "";

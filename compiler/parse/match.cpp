@@ -36,14 +36,100 @@ ast::Stmt* MatchParser::match_statement() {
   node->value = parts_.expressions.expression();
   if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
   node->arms = arms([this](ast::Arm& arm) {
-    const bool braces = at(TokenKind::kLeftBrace);
+    const bool outer = std::exchange(state_.in_arm, true);
     arm.body = parts_.statements.statement();
-    if (braces && at(TokenKind::kComma) && !in_panic()) {
-      slip(range(), "there is no `,` after a block").help("remove it");
-      advance();
-    }
+    state_.in_arm = outer;
+    if (!in_panic() && cursor_.text_of(cursor_.previous()) == "}") accept(TokenKind::kComma);
   });
   return finish(node);
+}
+
+// `let pattern = value && condition`, of which the condition may be missing: an arm without its body.
+ast::Arm MatchParser::let_head(std::string_view word, ast::Expr*& value) {
+  ast::Arm arm;
+  advance();
+  advance();
+  arm.range = range();
+  const bool outer = std::exchange(state_.arrow_closures, false);
+  arm.patterns.push_back(pattern());
+  arm.patterns[0].part = arm.patterns[0].present = true;
+  state_.arrow_closures = outer;
+  if (!in_panic() && !accept(TokenKind::kEqual)) {
+    error(range(), "expected `=` after the pattern of `let`, found {}", found())
+        .help("write `{} let x = value {{ ... }}`, where the value may be null", word);
+  }
+  value = in_panic() ? error_expr() : parts_.expressions.operand_of_conjunction();
+  if (!in_panic() && accept(TokenKind::kAmpersandAmpersand)) {
+    if (at(TokenKind::kLet)) {
+      error(range(), "a condition has one `let`, at its beginning").help("write another `if` in the body");
+    } else {
+      arm.guard = parts_.expressions.operand_of_disjunction();
+    }
+  }
+  if (!in_panic() && (at(TokenKind::kPipePipe) || at(TokenKind::kComma))) {
+    error(range(), "a condition with `let` goes on with `&&` alone")
+        .help("put parentheses around what stands on either side of `||`");
+  }
+  return arm;
+}
+
+ast::Arm MatchParser::else_arm() {
+  ast::Arm arm;
+  arm.range = cursor_.gap();
+  arm.patterns.emplace_back();
+  arm.patterns[0].kind = PatternKind::kElse;
+  arm.patterns[0].range = arm.range;
+  return arm;
+}
+
+ast::Stmt* MatchParser::if_let_statement() {
+  ast::Stmt* node = make(ast::StmtKind::kMatch, range());
+  ast::Arm arm = let_head("if", node->value);
+  if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
+  arm.body = parts_.statements.body("if");
+  arm.range = cursor_.since(arm.range);
+  ast::Arm other = else_arm();
+  other.body = parts_.statements.otherwise();
+  if (other.body == nullptr) other.body = make(ast::StmtKind::kBlock, other.range);
+  node->arms = {std::move(arm), std::move(other)};
+  return finish(node);
+}
+
+ast::Expr* MatchParser::if_let_expression() {
+  ast::Expr* node = make(ExprKind::kMatch, range());
+  ast::Expr* value = nullptr;
+  ast::Arm arm = let_head("if", value);
+  if (in_panic()) return error_expr();
+  arm.value = parts_.value_blocks.expression("after the condition");
+  arm.range = cursor_.since(arm.range);
+  ast::Arm other = else_arm();
+  if (!in_panic() && !accept(TokenKind::kElse))
+    error(cursor_.gap(), "this `if` gives no value when its condition is false").help("add `else {{ ... }}`");
+  if (in_panic()) return error_expr();
+  other.value =
+      at(TokenKind::kIf) ? parts_.primary.if_expression() : parts_.value_blocks.expression("after `else`");
+  node->operands = {value};
+  node->arms = {std::move(arm), std::move(other)};
+  return in_panic() ? error_expr() : finish(node);
+}
+
+ast::Stmt* MatchParser::while_let_statement() {
+  ast::Stmt* loop = make(ast::StmtKind::kWhile, range());
+  ast::Stmt* choice = make(ast::StmtKind::kMatch, range());
+  ast::Arm arm = let_head("while", choice->value);
+  if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
+  arm.body = parts_.statements.body("while");
+  arm.range = cursor_.since(arm.range);
+  ast::Arm other = else_arm();
+  other.body = finish(make(ast::StmtKind::kBreak, other.range));
+  choice->arms = {std::move(arm), std::move(other)};
+  ast::Stmt* body = make(ast::StmtKind::kBlock, choice->range);
+  body->body = {finish(choice)};
+  loop->value = make(ExprKind::kBool, cursor_.gap());
+  loop->value->integer = 1;
+  loop->value = finish(loop->value);
+  loop->body = {finish(body)};
+  return finish(loop);
 }
 
 template <typename ParseBody>
@@ -107,6 +193,8 @@ std::vector<ast::Pattern> MatchParser::patterns() {
   std::vector<ast::Pattern> list;
   do {
     list.push_back(pattern());
+    ast::Pattern& last = list.back();
+    last.part = last.whole = last.kind == PatternKind::kName && last.type->qualifier.empty();
   } while (!in_panic() && (accept(TokenKind::kPipe) || accept(TokenKind::kComma)));
   state_.arrow_closures = outer;
   return list;
@@ -227,7 +315,7 @@ ast::Pattern MatchParser::pattern() {
                          kind(1) == TokenKind::kIf || kind(1) == TokenKind::kPipe;
   const bool foreign_else = (at_word("_") || at_word("default")) && ends_next;
   if (at(TokenKind::kElse) || foreign_else) {
-    if (foreign_else) slip(range(), "the arm for everything else is `else`").help("write `else`");
+    if (at_word("default")) slip(range(), "the arm for everything else is `else`").help("write `else`");
     advance();
     result.kind = PatternKind::kElse;
     return result;

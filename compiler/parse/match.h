@@ -12,6 +12,11 @@ class MatchParser : public GrammarPart {
 
   ast::Expr* match_expression();
   ast::Stmt* match_statement();
+  // At the word before `let`: `if let pattern = value { }` is a `match` with an `else`, and the body of
+  // `while let pattern = value { }` one whose `else` leaves the loop.
+  ast::Stmt* if_let_statement();
+  ast::Expr* if_let_expression();
+  ast::Stmt* while_let_statement();
   // At the `(` of `(a, b)`.
   ast::Pattern tuple_pattern();
 
@@ -25,6 +30,8 @@ class MatchParser : public GrammarPart {
   ast::Pattern case_pattern(std::uint32_t tokens);
   std::uint32_t tokens_of_case_name() const;
   void parts_in_parentheses(ast::Pattern& whole);
+  ast::Arm let_head(std::string_view word, ast::Expr*& value);
+  ast::Arm else_arm();
   ast::Expr* guard();
   void arm_arrow();
 };

@@ -99,7 +99,7 @@ TEST(RecoveryTest, StatementsOfOtherLanguages) {
             "there is no operator `...` | write `..=` to include the end, `..` to leave it out");
   EXPECT_EQ(advice("switch (x) { case 1: f(); }"),
             "there is no `switch` | write `match value { 1, 2 => f(); else => g(); }`");
-  EXPECT_EQ(advice("match x { 1 => f(); _ => g(); }"),
+  EXPECT_EQ(advice("match x { 1 => f(); default => g(); }"),
             "the arm for everything else is `else` | write `else`");
   EXPECT_EQ(advice("loop { f(); }"), "there is no `loop` | write `while true { ... }`");
   EXPECT_EQ(advice("do { f(); } while (x);"),

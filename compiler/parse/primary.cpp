@@ -247,6 +247,7 @@ ast::Expr* PrimaryParser::bracketed() {
     error(range(), "expected `,` or `]` after the element, found {}", found())
         .note(open, "the array is opened here");
   }
+  module_.has_map_literals = module_.has_map_literals || node->kind == ExprKind::kMapLiteral;
   return finish(node);
 }
 
@@ -281,6 +282,7 @@ ast::Expr* PrimaryParser::closure() {
 ast::Expr* PrimaryParser::if_expression() {
   const Level level(*this);
   if (!level.ok) return error_expr();
+  if (kind(1) == TokenKind::kLet) return parts_.matches.if_let_expression();
   ast::Expr* node = make(ExprKind::kIf, range());
   advance();
   ast::Expr* test = parts_.expressions.condition("if");

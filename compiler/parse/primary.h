@@ -12,6 +12,8 @@ class PrimaryParser : public GrammarPart {
 
   ast::Expr* primary();
 
+  ast::Expr* if_expression();
+
  private:
   ast::Expr* not_an_expression();
   ast::Expr* literal();
@@ -20,7 +22,6 @@ class PrimaryParser : public GrammarPart {
   ast::Expr* foreign_cast(ast::Expr* expr);
   ast::Expr* bracketed();
   ast::Expr* closure();
-  ast::Expr* if_expression();
 };
 
 }  // namespace dhpvm::compiler

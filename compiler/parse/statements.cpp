@@ -14,7 +14,9 @@ ast::Stmt* StatementParser::block() {
   if (!expect(TokenKind::kLeftBrace, "here")) return node;
   const bool outer_arrows = std::exchange(state_.arrow_closures, true);
   const bool outer_body = errors_.set_in_body(true);
+  const bool outer_arm = std::exchange(state_.in_arm, false);
   block_contents(node, open);
+  state_.in_arm = outer_arm;
   state_.arrow_closures = outer_arrows;
   errors_.set_in_body(outer_body);
   return finish(node);
@@ -89,25 +91,35 @@ template <>
 ast::Stmt* StatementParser::parse<StmtKind::kIf>() {
   const Level level(*this);
   if (!level.ok) return error_stmt();
+  if (kind(1) == TokenKind::kLet) return parts_.matches.if_let_statement();
   ast::Stmt* node = make(StmtKind::kIf, range());
   advance();
   node->value = parts_.expressions.condition("if");
   if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
   node->body = {body("if")};
+  node->otherwise = otherwise();
+  return finish(node);
+}
+
+// The `else` of an `if`, or null.
+ast::Stmt* StatementParser::otherwise() {
+  if (in_panic()) return nullptr;
   const bool elif = (at_word("elif") || at_word("elsif") || at_word("elseif")) && starts_expression(1);
-  if (elif && !in_panic()) {
+  if (elif) {
     slip(range(), "there is no `{}`", text()).help("write `else if`");
-    node->otherwise = parse<StmtKind::kIf>();
-  } else if (!in_panic() && at(TokenKind::kElse) && kind(1) != TokenKind::kFatArrow) {
+  } else if (at(TokenKind::kElse) && kind(1) != TokenKind::kFatArrow) {
     // `else =>` is the last arm of the match around this `if`.
     advance();
-    node->otherwise = at(TokenKind::kIf) ? parse<StmtKind::kIf>() : body("else");
+    if (!at(TokenKind::kIf)) return body("else");
+  } else {
+    return nullptr;
   }
-  return finish(node);
+  return parse<StmtKind::kIf>();
 }
 
 template <>
 ast::Stmt* StatementParser::parse<StmtKind::kWhile>() {
+  if (kind(1) == TokenKind::kLet) return parts_.matches.while_let_statement();
   ast::Stmt* node = make(StmtKind::kWhile, range());
   advance();
   node->value = parts_.expressions.condition("while");
@@ -121,9 +133,10 @@ ast::Stmt* StatementParser::parse<StmtKind::kReturn>() {
   ast::Stmt* node = make(StmtKind::kReturn, range());
   advance();
   const bool bare = at(TokenKind::kSemicolon) || at(TokenKind::kRightBrace) || at(TokenKind::kEnd) ||
+                    (state_.in_arm && at(TokenKind::kComma)) ||
                     (token().first_on_line && !starts_expression());
   if (!bare) node->value = parts_.expressions.expression();
-  if (at(TokenKind::kComma) && !in_panic())
+  if (at(TokenKind::kComma) && !in_panic() && !state_.in_arm)
     error(range(), "a `return` gives one value").help("give a tuple: `return (a, b);`");
   expect_semicolon(bare ? "`return`" : "the value");
   return finish(node);

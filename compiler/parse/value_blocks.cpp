@@ -17,6 +17,7 @@ ast::Stmt* ValueBlockParser::block(std::string_view what) {
   if (!expect(TokenKind::kLeftBrace, what)) return node;
   const bool outer_arrows = std::exchange(state_.arrow_closures, true);
   const bool outer_body = errors_.set_in_body(true);
+  const bool outer_arm = std::exchange(state_.in_arm, false);
   while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !recovery_.at_margin_declaration()) {
     const std::uint32_t before = cursor_.position();
     if (has_value_at(before)) {
@@ -33,6 +34,7 @@ ast::Stmt* ValueBlockParser::block(std::string_view what) {
       advance();
   }
   state_.arrow_closures = outer_arrows;
+  state_.in_arm = outer_arm;
   errors_.set_in_body(outer_body);
   if (!accept(TokenKind::kRightBrace))
     error(range(), "expected `}}` at the end of the block, found {}", found()).note(open, "it begins here");

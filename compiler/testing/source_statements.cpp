@@ -263,7 +263,8 @@ void SourceStatements::match_tuple() {
   std::string arms = Phrase{"(0 | 3, true) => {}\n", block()}.text;
   const std::string body = block_with({name, &first, VariableRole::kFixed, "", 0, place_.closures});
   arms += Phrase{"({}, false) if {} < 9 => {}\n", name, name, body}.text;
-  write(Phrase{"match {} {{\n{}(_, _) => {}\n}}", subject, arms, block()});
+  const char* rest = decisions_.pick({"(_, _)", "_", "else"});
+  write(Phrase{"match {} {{\n{}{} => {}\n}}", subject, arms, rest, block()});
 }
 
 void SourceStatements::match_object() {
@@ -285,12 +286,29 @@ void SourceStatements::narrow() {
   const SourceType& nullable = world_.types.nullable(type);
   write(Phrase{"let {} = pick<{}>(true, {}, null);", name, nullable.name, expressions_.value(nullable, 2)});
   const std::string body = block_with({name, &type, VariableRole::kFixed, "", 0, place_.closures});
-  switch (decisions_.below(3)) {
+  switch (decisions_.below(4)) {
     case 0: return write(Phrase{"if {} == null {} else {}", name, block(), body});
+    case 2: return let_condition(nullable, type);
     case 1:
       return write(
           Phrase{"if {} != null && {} {}", name, expressions_.value(world_.types.boolean(), 1), body});
     default: return write(Phrase{"if {} != null {}", name, body});
+  }
+}
+
+// `if let`, with a condition or an `else`, or with a pattern for both parts of a tuple.
+void SourceStatements::let_condition(const SourceType& nullable, const SourceType& type) {
+  const std::string name = world_.fresh("q");
+  const std::string subject =
+      Phrase{"pick<{}>(true, {}, null)", nullable.name, expressions_.value(nullable, 2)}.text;
+  const std::string body = block_with({name, &type, VariableRole::kFixed, "", 0, place_.closures});
+  const std::string condition = expressions_.value(world_.types.boolean(), 1);
+  switch (decisions_.below(3)) {
+    case 0: return write(Phrase{"if let {} = {} {} else {}", name, subject, body, block()});
+    case 1: return write(Phrase{"if let {} = {} && {} {}", name, subject, condition, body});
+    default:
+      return write(Phrase{"if let ({}, true) = ({}, {}) {} else {}", name, expressions_.value(type, 2),
+                          condition, body, block()});
   }
 }
 

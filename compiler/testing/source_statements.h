@@ -38,6 +38,7 @@ class SourceStatements {
   void match_tuple();
   void match_object();
   void narrow();
+  void let_condition(const SourceType& nullable, const SourceType& type);
   void attempt();
   void leave_loop();
   void leave_function();

@@ -32,9 +32,8 @@ constexpr Translation kValues[] = {
     {"raise", "trap"},   {"not", "!"},
 };
 
-constexpr std::string_view kList =
-    "write `let xs: List<i64> = [1, 2];` or `List<T>()`, with `import list;` at the top";
-constexpr std::string_view kMap = "write `[\"a\": 1]` or `Map<K, V>()`, with `import map;` at the top";
+constexpr std::string_view kList = "write `let xs: List<i64> = [1, 2];` or `List<T>()`";
+constexpr std::string_view kMap = "write `[\"a\": 1]` or `Map<K, V>()`";
 constexpr std::string_view kClosure = "a closure is written `fn(x) => x + 1`";
 constexpr std::string_view kPrint = "write `print(x, y)`";
 constexpr std::string_view kFormat = "write a formatted string: `f\"{x:.3f}\"`";
@@ -44,17 +43,19 @@ constexpr Translation kAdvice[] = {
     {"len", "write `x.len`, or `x.len()` of a list or map"},
     {"enumerate", "write `for i, x in xs`"},
     {"zip", "write `for x, y in xs.zip(ys)` of lists, `for i in 0..a.len` of arrays"},
-    {"sorted", "`a.sort()` sorts an array in place"},
+    {"sorted", "`a.sorted()` is a sorted copy, and `a.sort()` sorts in place"},
+    {"unreachable", "write `trap(\"...\")`, which fits every type"},
+    {"todo", "write `trap(\"...\")`, which fits every type"},
     {"reversed", "`a.reverse()` reverses an array or a list in place"},
     {"input", "write `io.read_line()`, with `import io;` at the top"},
     {"int", "write `x as i64` for a number, `text.parse_int()` for text"},
     {"float", "write `x as f64` for a number, `text.parse_float()` for text"},
     {"string", "write `str(x)`"},
     {"String", "write `str(x)`"},
-    {"chr", "write `str.from_code_point(n)`, with `import str;` at the top"},
+    {"chr", "write `str.from_code_point(n)`"},
     {"ord", "a character is a number already: `'a'`, `text[0]`"},
     {"isinstance", "write `x is C`"},
-    {"append", "arrays keep their size; a `List` grows: `xs.push(x)`, with `import list;` at the top"},
+    {"append", "arrays keep their size; a `List` grows: `xs.push(x)`"},
     {"make", "write `[T](n)` for an array, `Map<K, V>()` for a map"},
     {"malloc", "write `[T](n)` for an array of n elements"},
     {"sizeof", "arrays and text have `.len`"},
@@ -109,6 +110,8 @@ constexpr Translation kTextFunctions[] = {
     {"to_lower", "lower"},
     {"to_lowercase", "lower"},
     {"strip", "trim"},
+    {"split_whitespace", "words"},
+    {"fields", "words"},
     {"substr", "slice"},
     {"substring", "slice"},
     {"startswith", "starts_with"},
@@ -126,18 +129,43 @@ constexpr Translation kTextFunctions[] = {
 };
 
 constexpr Translation kMembers[] = {
-    {"length", "len"},        {"size", "len"},         {"count", "len"},
-    {"Length", "len"},        {"Count", "len"},        {"height", "rows"},
-    {"width", "cols"},        {"clone", "copy"},       {"append", "push"},
-    {"add", "push"},          {"push_back", "push"},   {"insert", "add"},
-    {"put", "set"},           {"insert", "set"},       {"items", "keys"},
-    {"entries", "keys"},      {"contains", "has"},     {"containsKey", "has"},
-    {"contains_key", "has"},  {"erase", "remove"},     {"delete", "remove"},
-    {"pop_back", "pop"},      {"front", "first"},      {"back", "last"},
-    {"includes", "contains"}, {"forEach", "for_each"}, {"each", "for_each"},
-    {"isEmpty", "is_empty"},  {"empty", "is_empty"},   {"getOrDefault", "get_or"},
-    {"getOrElse", "get_or"},  {"indexOf", "index_of"}, {"dispose", "close"},
-    {"sorted", "sort"},
+    {"length", "len"},
+    {"size", "len"},
+    {"count", "len"},
+    {"Length", "len"},
+    {"Count", "len"},
+    {"height", "rows"},
+    {"width", "cols"},
+    {"clone", "copy"},
+    {"append", "push"},
+    {"add", "push"},
+    {"push_back", "push"},
+    {"insert", "add"},
+    {"put", "set"},
+    {"insert", "set"},
+    {"items", "keys"},
+    {"entries", "keys"},
+    {"contains", "has"},
+    {"containsKey", "has"},
+    {"contains_key", "has"},
+    {"erase", "remove"},
+    {"delete", "remove"},
+    {"pop_back", "pop"},
+    {"front", "first"},
+    {"back", "last"},
+    {"includes", "contains"},
+    {"forEach", "for_each"},
+    {"each", "for_each"},
+    {"isEmpty", "is_empty"},
+    {"empty", "is_empty"},
+    {"getOrDefault", "get_or"},
+    {"getOrElse", "get_or"},
+    {"indexOf", "index_of"},
+    {"dispose", "close"},
+    {"setdefault", "get_or_add"},
+    {"get_or_insert", "get_or_add"},
+    {"get_or_insert_with", "get_or_add"},
+    {"entry", "get_or_add"},
 };
 
 constexpr Translation kLibrary[] = {
@@ -151,11 +179,11 @@ constexpr Translation kLibrary[] = {
     {"pow", "math"},     {"abs", "math"},      {"min", "math"},      {"max", "math"},
     {"clamp", "math"},   {"floor", "math"},    {"ceil", "math"},     {"round", "math"},
     {"pi", "math"},      {"sort", "array"},    {"reverse", "array"}, {"sum", "array"},
-    {"read_line", "io"}, {"exit", "os"},       {"sleep", "time"},
+    {"read_line", "io"}, {"exit", "os"},       {"sleep", "time"},    {"exists", "io"},
+    {"read_text", "io"}, {"write_text", "io"}, {"env", "os"},
 };
 
-constexpr std::string_view kListMethods[] = {"all",      "any",  "filter", "first", "fold",
-                                             "for_each", "last", "map",    "zip"};
+constexpr std::string_view kListMethods[] = {"first", "for_each", "last", "zip"};
 constexpr std::string_view kPrimitives[] = {"bool", "i8",  "i16", "i32", "i64", "u8",
                                             "u16",  "u32", "u64", "f32", "f64", "str"};
 
