@@ -56,6 +56,7 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
   for (std::size_t i = 0; i < count; ++i) {
     const Callee::Parameter& parameter = callee.parameters[i];
     if (matched[i] != nullptr || parameter.optional) continue;
+    if (parameter.type != nullptr && parameter.type->is(TypeKind::kError)) return false;
     if (parameter.name.empty()) {
       report_count(call.range);
     } else {
@@ -101,7 +102,14 @@ bool ArgumentMatching::arguments(const Callee& callee, const ast::Expr& call, co
     if (values[i] != nullptr) continue;
     const Callee::Parameter& parameter = callee.parameters[i];
     if (parameter.fallback != nullptr) {
+      const std::size_t before_it = analysis_.diagnostics().error_count();
       values[i] = fallback_value(*parameter.fallback, parameter.type, callee.fallback_context);
+      if (analysis_.diagnostics().error_count() != before_it) {
+        error(call.range, "the default of '{}' does not fit in this call of '{}'", parameter.name,
+              callee.name)
+            .help("give it: `{}: ...`, a '{}'", parameter.name, parameter.type->name);
+        values[i] = wrong(call.range);
+      }
     } else {
       values[i] = make(ExprKind::kNull, parameter.type, call.range);
     }

@@ -81,7 +81,8 @@ bool parse_format_spec(std::string_view text, ast::FormatSpec& spec, std::string
     rest.remove_prefix(1);
   }
   if (!rest.empty()) {
-    problem = fmt::format("`{}` does not belong here", rest);
+    problem = rest.front() == '{' ? "the width is a number, and not computed"
+                                  : fmt::format("`{}` does not belong here", rest);
     return false;
   }
   return true;

@@ -41,7 +41,10 @@ void FormatStringParser::format_hole(ast::FormatPart& part) {
     std::string problem;
     if (!parse_format_spec(text(), part.spec, problem) && !in_panic()) {
       slip(range(), "wrong format specification: {}", problem)
-          .help("the form is [[fill]align][sign][#][0][width][,][.precision][type], for example `:>8.3f`");
+          .help("{}", text().find('{') != std::string_view::npos
+                          ? "fill the text up: `{text.pad_left(width)}`, `{text.pad_right(width)}`"
+                          : "the form is [[fill]align][sign][#][0][width][,][.precision][type], for example "
+                            "`:>8.3f`");
       part.spec = {};
     }
     advance();

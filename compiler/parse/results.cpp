@@ -15,11 +15,14 @@ ast::Expr* ResultParser::catch_suffix(ast::Expr* failing) {
   advance();
   node->operands = {failing};
   name_of_error(*node);
-  if (!at(TokenKind::kLeftBrace) && !in_panic() && starts_expression(0)) {
+  const bool arrow = at(TokenKind::kFatArrow) && starts_expression(1);
+  if (!at(TokenKind::kLeftBrace) && !in_panic() && (arrow || starts_expression(0))) {
     const SourceRange begin = range();
+    if (arrow) advance();
     Diagnostic& problem = slip(begin, "the value for an error stands in braces");
     const ast::Expr* const value = parts_.expressions.expression();
-    problem.help("write `catch {{ {} }}`", cursor_.text_of(value->range));
+    const std::string_view name = node->name.text;
+    problem.help("write `catch {}{}{{ {} }}`", name, name.empty() ? "" : " ", cursor_.text_of(value->range));
     return error_expr();
   }
   node->statement = parts_.value_blocks.block("after `catch`");

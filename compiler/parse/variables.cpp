@@ -34,6 +34,12 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
   } else {
     node->name = expect_name("the name of a variable");
   }
+  if (at(TokenKind::kLeftParen) && node->patterns.empty() && !in_panic()) {
+    error(node->name.range, "a `{}` takes only tuples apart", word)
+        .help("write `{} x = ...;` and use `x.field`; `if {} {}(...) = x` tests for a case of an enum", word,
+              word, node->name.text);
+    return error_stmt();
+  }
   if (at(TokenKind::kComma) && !in_panic()) {
     error(range(), "a `{}` declares one variable", word)
         .help("write a statement for each; `{} (a, b) = pair;` takes a tuple apart", word);
