@@ -11,6 +11,7 @@
 #include "compiler/check/lexical_walk.h"
 #include "compiler/check/unused_imports.h"
 #include "compiler/parse/ast_children.h"
+#include "compiler/parse/imports.h"
 
 namespace dhpvm::compiler {
 
@@ -60,8 +61,13 @@ std::string_view name_in_braces(std::string_view text) {
 
 class Warnings final : public LexicalWalk {
  public:
-  Warnings(const ast::Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {
+  Warnings(const ast::Module& module, const ast::Program& program, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics) {
     add_names(module);
+    for (const auto& known : program.modules) {
+      if (!known->is_stdlib || !is_known_module(known->path)) continue;
+      for (const ast::TypeDecl* type : known->types) known_names_.insert(type->name.text);
+    }
     for (const ast::Constant* constant : module.constants) known_names_.insert(constant->name.text);
     for (const ast::Import& import : module.imports) {
       if (import.module != nullptr) add_names(*import.module);
@@ -259,14 +265,14 @@ class Warnings final : public LexicalWalk {
 
 }  // namespace
 
-void warn(const ast::Module& module, Diagnostics& diagnostics) {
-  Warnings(module, diagnostics).module(module);
+void warn(const ast::Module& module, const ast::Program& program, Diagnostics& diagnostics) {
+  Warnings(module, program, diagnostics).module(module);
   warn_of_unused_imports(module, diagnostics);
 }
 
 void warn(const ast::Program& program, Diagnostics& diagnostics) {
   for (const std::unique_ptr<ast::Module>& module : program.modules) {
-    if (!module->is_stdlib) warn(*module, diagnostics);
+    if (!module->is_stdlib) warn(*module, program, diagnostics);
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace dhpvm::compiler {
 
-void warn(const ast::Module& module, Diagnostics& diagnostics);
+// About a module of `program`.
+void warn(const ast::Module& module, const ast::Program& program, Diagnostics& diagnostics);
 // About all modules that are not the standard library's.
 void warn(const ast::Program& program, Diagnostics& diagnostics);
 

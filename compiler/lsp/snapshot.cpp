@@ -34,7 +34,7 @@ void Snapshot::analyse(const ast::Module& module) {
   facts_ = std::make_unique<Facts>(module.file, file().text().size());
   if (complete_) {
     checked_ = check_observed(program_, diagnostics_, *facts_);
-    if (!diagnostics_.has_errors()) warn(module, diagnostics_);
+    if (!diagnostics_.has_errors()) warn(module, program_, diagnostics_);
   } else {
     // A name that the checker misses may exist and merely be unread.
     Diagnostics unsaid(sources_);
