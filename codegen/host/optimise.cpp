@@ -8,8 +8,9 @@
 #include <string>
 
 #include "codegen/host/diagnostics.h"
+#include "codegen/host/gathers.h"
 #include "codegen/host/llvm_error.h"
-#include "codegen/host/saturating_casts.h"
+#include "codegen/host/quick_casts.h"
 #include "codegen/host/split_stores.h"
 #include "codegen/host/unroll_loops.h"
 
@@ -105,7 +106,8 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pip
   }
   passes.run(module, modules);
   split_wide_stores(module, machine);
-  quicken_saturating_casts(module, machine);
+  fit_gathers(module, machine);
+  quicken_casts(module, machine);
   return diagnostics.status("LLVM cannot optimise this");
 }
 

@@ -43,8 +43,7 @@ double operation(const llvm::Type* type) {
 }
 
 double throughput_of_elements(const llvm::Type* type, double each, unsigned vector_bits) {
-  const bool has_instruction = bits_of(type->getScalarType()) >= 32 && vector_bits > 128;
-  return lanes_of(type) * (has_instruction ? each : kThroughput.lane_by_lane);
+  return lanes_of(type) * (vector_bits > 128 ? each : kThroughput.lane_by_lane);
 }
 
 double throughput_of_call(const llvm::CallInst& call, unsigned vector_bits) {
@@ -84,6 +83,8 @@ double throughput_of(const llvm::Instruction& instruction, unsigned vector_bits)
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
     return throughput_of_call(*call, vector_bits);
+  if (const auto* compared = llvm::dyn_cast<llvm::CmpInst>(&instruction))
+    return operation(compared->getOperand(0)->getType());
   const llvm::Type* const type = type_of(instruction);
   if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) {
     return type->isVectorTy() ? std::max(1.0, bits_of(type) / 512) * kThroughput.access
@@ -91,6 +92,9 @@ double throughput_of(const llvm::Instruction& instruction, unsigned vector_bits)
   }
   if (llvm::isa<llvm::ShuffleVectorInst>(instruction) && bits_of(type) > vector_bits)
     return bits_of(type) / 512 * (vector_bits > 256 ? kThroughput.shuffle : kThroughput.shuffle_in_256);
+  if (instruction.getOpcode() == llvm::Instruction::Mul && type->isVectorTy() && vector_bits <= 256 &&
+      bits_of(type->getScalarType()) == 64)
+    return std::max(1.0, bits_of(type) / 256) * kThroughput.wide_product_in_256;
   if (instruction.getOpcode() == llvm::Instruction::FDiv) {
     return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.vector_division : kThroughput.division;
   }

@@ -25,12 +25,13 @@ struct Throughput {
       12.0;               // for each 256 bits: AMD's processors without AVX-512 do it element by element
   double gather32 = 1.5;  // for each element
   double gather64 = 2.0;
-  double gather_in_256 = 1.6;         // for each element, of either size
-  double masked_gather_in_256 = 3.0;  // where masks are vectors of 256 bits as well
+  double gather_in_256 = 1.2;         // for each element, of any size
+  double masked_gather_in_256 = 2.0;  // where masks are vectors of 256 bits as well
   double scatter = 2.3;
-  double lane_by_lane = 4.0;     // an element whose width or processor has no gathers
-  double division = 4.0;         // of one floating-point number, or a root
-  double vector_division = 1.0;  // for each 64 bits
+  double lane_by_lane = 4.0;         // an element whose width or processor has no gathers
+  double wide_product_in_256 = 3.0;  // of integers of 64 bits, for each 256 bits
+  double division = 4.0;             // of one floating-point number, or a root
+  double vector_division = 1.0;      // for each 64 bits
   double integer_division = 8.0;
   double integer_division_in_lane = 5.0;
   double integer_division_by_constant = 1.5;  // of an integer, in a lane or not

@@ -75,7 +75,6 @@ class Widener {
   llvm::Value* private_address(const llvm::Value* pointer, const llvm::AllocaInst& alloca, bool& contiguous,
                                unsigned element_bytes);
   llvm::Value* reverse(llvm::Value* vector);
-  llvm::Value* gather_narrow(const llvm::LoadInst& load, llvm::Instruction*& access);
 
   // Fields of structures (widener_fields.cpp).
   bool moves_together(const FieldGroup& group) const;

@@ -12,9 +12,6 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Bytes of the narrowest elements that processors gather.
-constexpr unsigned kGatheredBytes = 4;
-
 // Copies what stays true of an access that stands for those of all lanes.
 void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
   to.copyMetadata(
@@ -62,32 +59,12 @@ Status Widener::load(const llvm::LoadInst& load) {
                  ? static_cast<llvm::Instruction*>(builder_.CreateAlignedLoad(type, first, align))
                  : builder_.CreateMaskedLoad(type, first, align, mask, llvm::PoisonValue::get(type));
     result = backward ? reverse(access) : access;
-  } else if (bytes < kGatheredBytes && align.value() >= bytes && options_.vector_bits > 128) {
-    result = gather_narrow(load, access);
   } else {
     result = access = builder_.CreateMaskedGather(type, values_.vector(address), align, mask_);
   }
-  if (access != nullptr) copy_metadata(*access, load);
+  copy_metadata(*access, load);
   values_.set_vector(&load, result);
   return {};
-}
-
-// Processors gather words: the aligned ones in which the elements lie; their other bytes are ignored. No page ends
-// inside of them.
-llvm::Value* Widener::gather_narrow(const llvm::LoadInst& load, llvm::Instruction*& access) {
-  const auto vector_of = [&](unsigned bits) {
-    return llvm::FixedVectorType::get(builder_.getIntNTy(bits), width_);
-  };
-  llvm::Value* const places = values_.vector(load.getPointerOperand());
-  llvm::Type* const numbers = vector_of(64);
-  llvm::Value* const behind = builder_.CreateAnd(builder_.CreatePtrToInt(places, numbers),
-                                                 llvm::ConstantInt::get(numbers, kGatheredBytes - 1));
-  llvm::Value* const words = builder_.CreateGEP(builder_.getInt8Ty(), places, builder_.CreateNeg(behind));
-  access = builder_.CreateMaskedGather(vector_of(32), words, llvm::Align(kGatheredBytes), mask_);
-  llvm::Value* const bits = builder_.CreateTrunc(builder_.CreateShl(behind, 3), vector_of(32));
-  const auto width = static_cast<unsigned>(load.getType()->getPrimitiveSizeInBits().getFixedValue());
-  llvm::Value* const element = builder_.CreateTrunc(builder_.CreateLShr(access, bits), vector_of(width));
-  return builder_.CreateBitCast(element, widen(load.getType(), width_));
 }
 
 Status Widener::store(const llvm::StoreInst& store) {
