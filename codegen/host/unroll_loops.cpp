@@ -72,12 +72,13 @@ unsigned turns_at_once(const llvm::Loop& loop) {
   return std::clamp(std::bit_floor(kMostInstructions / std::max(instructions, 1U)), 1U, kMostTurns);
 }
 
-// The end of a counted loop: a block that each turn passes, and how many turns have passed it when it leaves the loop,
-// if no check fails before.
+// An end of a loop that counts: a block that each turn passes, and how many turns have passed it when it leaves the
+// loop, if no other check fails before. Bounds checks of the counter are such ends, too.
 struct CountedEnd {
   BasicBlock* block = nullptr;
   const llvm::SCEV* turns = nullptr;
 };
+using CountedEnds = llvm::SmallVector<CountedEnd, 4>;
 
 // Whether the value comes from an element that was loaded in a loop, as the length of a row of a sparse matrix.
 bool depends_on_elements(const llvm::SCEV* value, const llvm::LoopInfo& loops) {
@@ -97,7 +98,8 @@ bool depends_on_elements(const llvm::SCEV* value, const llvm::LoopInfo& loops) {
   });
 }
 
-CountedEnd find_end(const llvm::Loop& loop, Analyses& analyses) {
+CountedEnds find_ends(const llvm::Loop& loop, Analyses& analyses) {
+  CountedEnds ends;
   llvm::SmallVector<BasicBlock*, 8> exiting;
   loop.getExitingBlocks(exiting);
   for (BasicBlock* block : exiting) {
@@ -105,25 +107,27 @@ CountedEnd find_end(const llvm::Loop& loop, Analyses& analyses) {
     if (!llvm::isa<llvm::BranchInst>(block->getTerminator())) continue;
     const llvm::SCEV* const turns = analyses.evolution.getExitCount(&loop, block);
     if (llvm::isa<llvm::SCEVCouldNotCompute, llvm::SCEVConstant>(turns)) continue;
-    // Such loops are often short: then the turns that are left over take longer than the others save.
-    if (depends_on_elements(turns, analyses.loops)) continue;
     const bool divides = llvm::SCEVExprContains(
         turns, [](const llvm::SCEV* part) { return llvm::isa<llvm::SCEVUDivExpr>(part); });
-    if (!divides && analyses.evolution.getTypeSizeInBits(turns->getType()) <= 64) return {block, turns};
+    if (!divides && analyses.evolution.getTypeSizeInBits(turns->getType()) <= 64)
+      ends.push_back({block, turns});
   }
-  return {};
+  return ends;
 }
 
-// Puts a copy of a loop in front of it that does a multiple of so many turns, all of which pass its counted end, and
-// leaves the last turn to the loop itself.
-class CopyInFront {
+// The turns that pass all of these ends.
+const llvm::SCEV* turns_of(const CountedEnds& ends, Analyses& analyses) {
+  const llvm::SCEV* turns = ends.front().turns;
+  for (const CountedEnd& end : ends) turns = analyses.evolution.getUMinFromMismatchedTypes(turns, end.turns);
+  return turns;
+}
+
+// A copy of a loop in which some of its ends are not asked for, because no turn that it does leaves there.
+class CopyWithoutEnds {
  public:
-  CopyInFront(llvm::Loop& loop, BasicBlock* end)
-      : loop_(loop),
-        end_(end),
-        header_(loop.getHeader()),
-        latch_(loop.getLoopLatch()),
-        b_(header_->getContext()) {
+  CopyWithoutEnds(llvm::Loop& loop, const CountedEnds& ends)
+      : loop_(loop), header_(loop.getHeader()), latch_(loop.getLoopLatch()), b_(header_->getContext()) {
+    for (const CountedEnd& end : ends) ends_.insert(end.block);
     for (BasicBlock* block : loop.blocks()) {
       copied_.push_back(llvm::CloneBasicBlock(block, copies_, ".several", header_->getParent()));
       copies_[block] = copied_.back();
@@ -131,8 +135,18 @@ class CopyInFront {
     llvm::remapInstructionsInBlocks(copied_, copies_);
   }
 
-  // `turns` is known in front of the loop. Gives the header of the copy.
-  BasicBlock* put(Value* turns) {
+  // In place of the loop, where `holds`, which is known in front of it.
+  void put_beside(Value* holds) {
+    leave_for_same_places();
+    llvm::Instruction* const entry = loop_.getLoopPreheader()->getTerminator();
+    b_.SetInsertPoint(entry);
+    b_.CreateCondBr(holds, llvm::cast<BasicBlock>(copy_of(header_)), header_);
+    entry->eraseFromParent();
+  }
+
+  // In front of the loop, for so many turns, which are known there; the last turn is left to the loop itself. Gives the
+  // header of the copy.
+  BasicBlock* put_in_front(Value* turns) {
     BasicBlock* const before = loop_.getLoopPreheader();
     auto* const first = llvm::cast<BasicBlock>(copy_of(header_));
     leave_for_same_places();
@@ -161,18 +175,18 @@ class CopyInFront {
     return copy == nullptr ? value : copy;
   }
 
-  // A check that leaves the loop leaves the copy for the same place; the end is not reached in the copy.
+  // A check that leaves the loop leaves the copy for the same place; the ends are not reached in the copy.
   void leave_for_same_places() {
     for (BasicBlock* block : loop_.blocks()) {
       auto* const copy = llvm::cast<BasicBlock>(copy_of(block));
       BasicBlock* inside = nullptr;
       for (BasicBlock* next : llvm::successors(block)) {
         if (loop_.contains(next)) inside = llvm::cast<BasicBlock>(copy_of(next));
-        if (loop_.contains(next) || block == end_) continue;
+        if (loop_.contains(next) || ends_.contains(block)) continue;
         for (llvm::PHINode& phi : next->phis())
           phi.addIncoming(copy_of(phi.getIncomingValueForBlock(block)), copy);
       }
-      if (block != end_) continue;
+      if (!ends_.contains(block)) continue;
       copy->getTerminator()->eraseFromParent();
       b_.SetInsertPoint(copy);
       b_.CreateBr(inside);
@@ -197,7 +211,7 @@ class CopyInFront {
   }
 
   llvm::Loop& loop_;
-  BasicBlock* const end_;
+  llvm::SmallPtrSet<BasicBlock*, 4> ends_;
   BasicBlock* const header_;
   BasicBlock* const latch_;
   llvm::IRBuilder<> b_;
@@ -206,18 +220,52 @@ class CopyInFront {
 };
 
 // The header of a copy in front of the loop that does a multiple of `at_once` turns; null if they cannot be counted.
-BasicBlock* put_copy_in_front(llvm::Loop& loop, unsigned at_once, Analyses& analyses) {
-  const CountedEnd end = find_end(loop, analyses);
+BasicBlock* put_copy_in_front(llvm::Loop& loop, const CountedEnds& ends, unsigned at_once,
+                              Analyses& analyses) {
   llvm::Instruction* const before = loop.getLoopPreheader()->getTerminator();
   llvm::SCEVExpander expander(analyses.evolution, before->getDataLayout(), "turns");
-  if (end.block == nullptr || !expander.isSafeToExpandAt(end.turns, before)) return nullptr;
-  Value* const turns = expander.expandCodeFor(end.turns, end.turns->getType(), before->getIterator());
+  const llvm::SCEV* const count = turns_of(ends, analyses);
+  if (!expander.isSafeToExpandAt(count, before)) return nullptr;
+  Value* const turns = expander.expandCodeFor(count, count->getType(), before->getIterator());
   llvm::IRBuilder<> b(before);
   Value* const whole =
       b.CreateAnd(b.CreateZExt(turns, b.getInt64Ty()), b.getInt64(~std::uint64_t{at_once - 1}), "whole");
-  BasicBlock* const header = CopyInFront(loop, end.block).put(whole);
+  BasicBlock* const header = CopyWithoutEnds(loop, ends).put_in_front(whole);
   loop.setLoopAlreadyUnrolled();
   return header;
+}
+
+// Where the number of turns comes from an element, loops are often short: then turns that are left over take longer
+// than doing several at a time saves, and a copy in front is left at another turn each time. One question in front
+// pays, because it always has the same answer: whether the last turn passes the bounds checks of the counter.
+void check_once(llvm::Loop& loop, CountedEnds ends, Analyses& analyses) {
+  // Checks say by weights that they seldom fail.
+  const auto is_check = [](const CountedEnd& end) {
+    return end.block->getTerminator()->hasMetadata(llvm::LLVMContext::MD_prof);
+  };
+  if (llvm::count_if(ends, is_check) + 1 != static_cast<std::ptrdiff_t>(ends.size()) || ends.size() == 1)
+    return;
+  auto* const found = llvm::find_if_not(ends, is_check);
+  const CountedEnd last = *found;
+  ends.erase(found);
+  llvm::Instruction* const before = loop.getLoopPreheader()->getTerminator();
+  llvm::SCEVExpander expander(analyses.evolution, before->getDataLayout(), "turns");
+  llvm::IRBuilder<> b(before);
+  const auto count = [&](const llvm::SCEV* turns) {
+    return b.CreateZExt(expander.expandCodeFor(turns, turns->getType(), before->getIterator()),
+                        b.getInt64Ty());
+  };
+  const auto can_count = [&](const CountedEnd& end) { return expander.isSafeToExpandAt(end.turns, before); };
+  if (!can_count(last) || !llvm::all_of(ends, can_count)) return;
+  Value* const turns = count(last.turns);
+  Value* holds = b.getTrue();
+  for (const CountedEnd& check : ends) {
+    // Behind the end, the last turn does not come to the check.
+    const bool is_behind = analyses.dominators.properlyDominates(last.block, check.block);
+    const auto passes = is_behind ? llvm::CmpInst::ICMP_ULE : llvm::CmpInst::ICMP_ULT;
+    holds = b.CreateAnd(holds, b.CreateICmp(passes, turns, count(check.turns)));
+  }
+  CopyWithoutEnds(loop, ends).put_beside(holds);
 }
 
 void unroll(llvm::Function& function, BasicBlock* header, unsigned turns,
@@ -258,7 +306,14 @@ void unroll_small_loops(llvm::Function& function, const llvm::TargetMachine& mac
     llvm::formLCSSARecursively(*next, analyses.dominators, &analyses.loops, &analyses.evolution);
     const unsigned turns = turns_at_once(*next);
     if (turns == 1) continue;
-    if (BasicBlock* const copy = put_copy_in_front(*next, turns, analyses); copy != nullptr) {
+    const CountedEnds ends = find_ends(*next, analyses);
+    if (ends.empty()) continue;
+    if (llvm::any_of(ends,
+                     [&](const CountedEnd& end) { return depends_on_elements(end.turns, analyses.loops); })) {
+      check_once(*next, ends, analyses);
+      continue;
+    }
+    if (BasicBlock* const copy = put_copy_in_front(*next, ends, turns, analyses); copy != nullptr) {
       seen.insert(copy);
       unroll(function, copy, turns, machine);
     }

@@ -106,5 +106,99 @@ TEST(UnrollSmallLoops, OneTestOfTheEndForSeveralTurns) {
   EXPECT_EQ(ends, 1U);
 }
 
+// Adds up values[k] for k in rows[i]..rows[i + 1], as in a sparse product; gives the first k that is beyond the values,
+// or -1. The check is behind the end where LLVM has rotated the loop.
+constexpr const char* kRows = R"(
+define i64 @rows(ptr %rows, i64 %n, ptr %values, i64 %length, ptr %sums) {
+entry:
+  br label %row
+row:
+  %i = phi i64 [ 0, %entry ], [ %i.next, %row.done ]
+  %begin.at = getelementptr i64, ptr %rows, i64 %i
+  %begin = load i64, ptr %begin.at
+  %i.next = add i64 %i, 1
+  %end.at = getelementptr i64, ptr %rows, i64 %i.next
+  %end = load i64, ptr %end.at
+  %some = icmp slt i64 %begin, %end
+  br i1 %some, label %turn, label %row.done
+turn:
+  %k = phi i64 [ %begin, %row ], [ %k.next, %inside ]
+  %sum = phi i64 [ 0, %row ], [ %more, %inside ]
+  %ok = icmp ult i64 %k, %length
+  br i1 %ok, label %inside, label %beyond, !prof !0
+inside:
+  %at = getelementptr i64, ptr %values, i64 %k
+  %value = load i64, ptr %at
+  %more = add i64 %sum, %value
+  %k.next = add nsw i64 %k, 1
+  %again = icmp slt i64 %k.next, %end
+  br i1 %again, label %turn, label %row.done
+row.done:
+  %all = phi i64 [ 0, %row ], [ %more, %inside ]
+  %sum.at = getelementptr i64, ptr %sums, i64 %i
+  store i64 %all, ptr %sum.at
+  %last = icmp eq i64 %i.next, %n
+  br i1 %last, label %done, label %row
+beyond:
+  ret i64 %k
+done:
+  ret i64 -1
+}
+!0 = !{!"branch_weights", i32 2000, i32 1})";
+
+struct Summed {
+  std::int64_t beyond;
+  std::vector<std::int64_t> sums;
+  bool operator==(const Summed&) const = default;
+};
+
+Summed sum_rows(const LoadedCode& code, const std::vector<std::int64_t>& rows, std::int64_t length) {
+  using Rows =
+      std::int64_t(const std::int64_t*, std::int64_t, const std::int64_t*, std::int64_t, std::int64_t*);
+  std::vector<std::int64_t> values(64);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i * i + 1);
+  Summed summed{0, std::vector<std::int64_t>(rows.size() - 1, -7)};
+  const auto n = static_cast<std::int64_t>(rows.size()) - 1;
+  summed.beyond = code.function<Rows>("rows")(rows.data(), n, values.data(), length, summed.sums.data());
+  return summed;
+}
+
+TEST(UnrollSmallLoops, RowsAreCheckedOnce) {
+  const auto compiler = new_compiler();
+  auto always = compiler->compile(parse(*compiler, kRows), Pipeline::kFunctions);
+  auto once = compiler->compile(parse(*compiler, kRows), Pipeline::kOneLane);
+  ASSERT_TRUE(always.ok() && once.ok());
+  for (std::int64_t length = 0; length <= 64; ++length) {
+    for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{0, 0, 1, 17, 17, 30, 64},
+                                                  {5, 3, 20, 21, 64},
+                                                  {60, 64, 2, 9},
+                                                  {-1, 3},
+                                                  {-3, -1, 4}})
+      EXPECT_EQ(sum_rows(*once, rows, length), sum_rows(*always, rows, length)) << length << ' ' << rows[0];
+  }
+}
+
+// The copy of the inner loop that checks nothing, and the one that does.
+TEST(UnrollSmallLoops, RowsThatAreInsideCheckNothing) {
+  const auto compiler = new_compiler();
+  IrModule ir = parse(*compiler, kRows);
+  auto machine = compiler->target().new_machine();
+  ASSERT_TRUE(machine.ok());
+  llvm::Function& function = *ir.module->getFunction("rows");
+  unroll_small_loops(function, **machine);
+  EXPECT_FALSE(llvm::verifyModule(*ir.module, &llvm::errs()));
+  unsigned ends = 0;
+  unsigned checks = 0;
+  for (const llvm::BasicBlock& block : function) {
+    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+    if (branch == nullptr || !branch->isConditional()) continue;
+    checks += branch->hasMetadata(llvm::LLVMContext::MD_prof) ? 1U : 0U;
+    const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+    ends += compare != nullptr && compare->getPredicate() == llvm::ICmpInst::ICMP_SLT ? 1U : 0U;
+  }
+  EXPECT_EQ(checks, 1U);
+  EXPECT_EQ(ends, 3U) << "of both, and whether there is a turn";
+}
+
 }  // namespace
 }  // namespace dhpvm::codegen
