@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code generator: lowering, vectorisation, host compiler and cache put together.
+// The code generator: lowering, vectorisation and host compiler put together. What it compiles is kept; who asks has
+// looked for it in the cache (cached/cached_generator.h).
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -7,56 +8,20 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "codegen/cached/build_id.h"
+#include "codegen/cached/code_keys.h"
+#include "codegen/cached/kernel_content.h"
+#include "codegen/cached/loaded_code.h"
 #include "codegen/codegen.h"
 #include "codegen/device/device_compiler.h"
 #include "codegen/host/host_compiler.h"
-#include "codegen/kernel/kernel_content.h"
 #include "codegen/kernel/make_kernel.h"
 #include "codegen/lower/function_lowering.h"
-#include "codegen/spmd/staging.h"
 
 namespace dhpvm::codegen {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-class LoadedFunctions final : public CompiledFunctions {
- public:
-  explicit LoadedFunctions(LoadedCode code) : code_(std::move(code)) {}
-  const void* body(std::uint32_t function) const override {
-    return code_.address(Unit::symbol("body", function));
-  }
-  EnterFunction enter(std::uint32_t function) const override {
-    return reinterpret_cast<EnterFunction>(code_.address(Unit::symbol("enter", function)));
-  }
-  EnterFunction continuation(std::uint32_t function, std::uint32_t pc) const override {
-    return reinterpret_cast<EnterFunction>(
-        code_.address(Unit::symbol("continue", function) + "." + std::to_string(pc)));
-  }
-
- private:
-  LoadedCode code_;
-};
-
-class LoadedKernel final : public CompiledKernel {
- public:
-  LoadedKernel(LoadedCode code, KernelDescription description)
-      : code_(std::move(code)), description_(std::move(description)) {}
-  KernelCode code() const override { return reinterpret_cast<KernelCode>(code_.address(kKernelSymbol)); }
-  const std::vector<KernelSite>& sites() const override { return description_.sites; }
-  unsigned width() const override { return description_.width; }
-  unsigned rows() const override { return description_.rows; }
-  unsigned staged_operands() const override { return description_.staged_operands; }
-  unsigned packed_operands() const override { return description_.packed_operands; }
-  std::size_t panel_bytes() const override {
-    return description_.packed_operands == 0 ? 0 : spmd::kPanelMemory;
-  }
-  const std::string& scalar_reason() const override { return description_.scalar_reason; }
-
- private:
-  LoadedCode code_;
-  KernelDescription description_;
-};
 
 class HostGenerator final : public CodeGenerator {
  public:
@@ -64,6 +29,7 @@ class HostGenerator final : public CodeGenerator {
                 const GeneratorOptions& options)
       : compiler_(std::move(compiler)),
         options_(options),
+        setting_{build_id(), options.cpu, options.debugger || options.profiler || options.loaded},
         track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")),
         devices_(std::move(cache), options.tracer, track_) {}
 
@@ -76,16 +42,8 @@ class HostGenerator final : public CodeGenerator {
 
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
     const Clock::time_point begin = Clock::now();
-    const CacheKey key = compiler_->key_of(Pipeline::kKernels, kernel_content(request));
+    const CacheKey key = key_of(request, setting_);
     const Listing listing = list_for_device(request) ? Listing::kNone : options_.list_kernels;
-    if (listing == Listing::kNone) {
-      if (auto cached = compiler_->load_cached(key, {}, track_)) {
-        if (auto description = decode_description(cached->metadata)) {
-          return std::unique_ptr<CompiledKernel>(
-              std::make_unique<LoadedKernel>(std::move(cached->code), std::move(*description)));
-        }
-      }
-    }
     IrModule ir = compiler_->new_module("kernel");
     DHPVM_ASSIGN(KernelDescription description,
                  make_kernel(request, compiler_->target(), compiler_->symbols(), *ir.module));
@@ -98,8 +56,7 @@ class HostGenerator final : public CodeGenerator {
     compilation.metadata = metadata;
     DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), listing));
     note(kernel_times_, begin);
-    return std::unique_ptr<CompiledKernel>(
-        std::make_unique<LoadedKernel>(std::move(code), std::move(description)));
+    return compiled_kernel(std::move(code), std::move(description));
   }
 
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override {
@@ -110,17 +67,8 @@ class HostGenerator final : public CodeGenerator {
 
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
     const Clock::time_point begin = Clock::now();
-    const NamedAddress calls[] = {
-#define X(name) {"dhpvm_" #name, request.calls.name},
-        DHPVM_RUNTIME_CALLS(X)
-#undef X
-    };
-    const CacheKey key = compiler_->key_of(Pipeline::kFunctions, content_of(request));
-    if (options_.list_functions == Listing::kNone) {
-      if (auto cached = compiler_->load_cached(key, calls, track_)) {
-        return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(cached->code)));
-      }
-    }
+    const std::vector<NamedAddress> calls = named_calls(request.calls);
+    const CacheKey key = key_of(request, setting_);
     IrModule ir = compiler_->new_module("functions");
     std::vector<FunctionFacts> facts;
     for (const std::uint32_t cost : request.stack_costs) facts.push_back({cost});
@@ -140,7 +88,7 @@ class HostGenerator final : public CodeGenerator {
     compilation.key = &key;
     DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_functions));
     note(function_times_, begin);
-    return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(code)));
+    return compiled_functions(std::move(code));
   }
 
   GeneratorStats stats() const override {
@@ -148,7 +96,7 @@ class HostGenerator final : public CodeGenerator {
     GeneratorStats stats;
     const DeviceCompiler::Stats devices = devices_.stats();
     stats.compiles = host.compiled + devices.compiled;
-    stats.cache_hits = host.loaded_from_cache + devices.loaded_from_cache;
+    stats.cache_hits = devices.loaded_from_cache;
     const std::lock_guard lock(mutex_);
     std::vector<std::uint64_t> times = kernel_times_;
     times.insert(times.end(), function_times_.begin(), function_times_.end());
@@ -174,22 +122,6 @@ class HostGenerator final : public CodeGenerator {
       if (!listed_.emplace(request.module, request.kernel, text).second) return;
     }
     if (options_.list) options_.list(text);
-  }
-
-  // Everything that compiled functions depend on apart from the target: the whole module, because inlining, layouts
-  // and the classes behind an interface come from anywhere in it.
-  static std::string content_of(const FunctionRequest& request) {
-    std::string content(reinterpret_cast<const char*>(request.identity.data()), request.identity.size());
-    const auto add = [&](const void* data, std::size_t size) {
-      content.append(static_cast<const char*>(data), size);
-    };
-    const auto add_number = [&](std::uint64_t number) { add(&number, sizeof(number)); };
-    add(&request.layout, sizeof(request.layout));
-    for (const std::uint32_t cost : request.stack_costs) add_number(cost);
-    add_number(request.functions.size());
-    for (const std::uint32_t function : request.functions) add_number(function);
-    for (const std::uint32_t function : request.continued) add_number(function);
-    return content;
   }
 
   Result<LoadedCode> compile(CompileRequest request, Listing listing) {
@@ -219,6 +151,7 @@ class HostGenerator final : public CodeGenerator {
 
   const std::unique_ptr<HostCompiler> compiler_;
   const GeneratorOptions options_;
+  const CodeSetting setting_;
   const std::uint32_t track_;  // of the tracer
   DeviceCompiler devices_;
   DeviceTarget listed_target_;  // without a language: nothing is listed as a device would get it

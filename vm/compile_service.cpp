@@ -9,19 +9,22 @@
 
 #include "base/error.h"
 #include "base/private_library.h"
+#include "codegen/cached/build_id.h"
+#include "codegen/cached/cached_generator.h"
 
 namespace dhpvm::vm {
 namespace {
 
-Result<codegen::CreateCodeGenerator> find_library(const std::string& path) {
-  std::vector<std::string> names{path};
-  if (path.empty()) {
-    names = private_library_paths(reinterpret_cast<const void*>(&find_library), codegen::kLibraryName);
-  }
-  OpenedLibrary opened = open_first(names);
+struct FoundLibrary {
+  codegen::CreateCodeGenerator create;
+  std::string build;
+};
+
+Result<FoundLibrary> find_library(const std::vector<std::string>& paths) {
+  OpenedLibrary opened = open_first(paths);
   if (opened.handle != nullptr) {
     if (void* const symbol = dlsym(opened.handle, codegen::kCreateSymbol)) {
-      return reinterpret_cast<codegen::CreateCodeGenerator>(symbol);
+      return FoundLibrary{reinterpret_cast<codegen::CreateCodeGenerator>(symbol), codegen::build_id(symbol)};
     }
     opened.reason = opened.path + " is not DHPVM's code generator";
   }
@@ -32,7 +35,15 @@ Result<codegen::CreateCodeGenerator> find_library(const std::string& path) {
       opened.reason, codegen::kLibraryName);
 }
 
+std::vector<std::string> library_paths(const std::string& path) {
+  if (!path.empty()) return {path};
+  return private_library_paths(reinterpret_cast<const void*>(&find_library), codegen::kLibraryName);
+}
+
 }  // namespace
+
+CompileService::CompileService(codegen::GeneratorOptions options, std::string library)
+    : options_(std::move(options)), library_(std::move(library)) {}
 
 CompileService::~CompileService() {
   {
@@ -45,27 +56,42 @@ CompileService::~CompileService() {
 }
 
 Result<codegen::CodeGenerator*> CompileService::generator() {
+  const std::lock_guard lock(generator_mutex_);
+  if (generator_ == nullptr) {
+    generator_ = std::make_unique<codegen::CachedGenerator>(options_, library_paths(library_),
+                                                            [this] { return load_library(); });
+  }
+  DHPVM_TRY(generator_->prepare());
+  return generator_.get();
+}
+
+Result<codegen::CodeGenerator*> CompileService::loaded_generator() {
+  DHPVM_ASSIGN(codegen::CodeGenerator* const generator, this->generator());
+  DHPVM_TRY(static_cast<codegen::CachedGenerator*>(generator)->load());
+  return generator;
+}
+
+Result<codegen::LoadedGenerator> CompileService::load_library() {
   const std::lock_guard lock(library_mutex_);
-  if (generator_ != nullptr) return generator_.get();
   // Options that are not understood stay so. A library may have been unreachable for lack of memory or descriptors.
   constexpr std::chrono::seconds kPatience{1};
   const auto now = std::chrono::steady_clock::now();
   if (failure_ && (failure_->code() == ErrorCode::kInvalidArgument || now < retry_at_)) return *failure_;
-  const auto load = [&]() -> Status {
-    DHPVM_ASSIGN(const codegen::CreateCodeGenerator create, find_library(library_));
+  const auto load = [&]() -> Result<codegen::LoadedGenerator> {
+    DHPVM_ASSIGN(FoundLibrary found, find_library(library_paths(library_)));
     Result<std::unique_ptr<codegen::CodeGenerator>> made = Error(ErrorCode::kInternal, "");
-    create(codegen::kInterfaceVersion, options_, made);
+    found.create(codegen::kInterfaceVersion, options_, made);
     if (!made.ok()) return std::move(made).error();
-    generator_ = std::move(made).value();
-    return {};
+    return codegen::LoadedGenerator{std::move(made).value(), std::move(found.build)};
   };
-  if (Status status = load(); !status.ok()) {
-    failure_ = std::move(status).error();
+  Result<codegen::LoadedGenerator> loaded = load();
+  if (loaded.ok()) {
+    failure_.reset();
+  } else {
+    failure_ = loaded.error();
     retry_at_ = now + kPatience;
-    return *failure_;
   }
-  failure_.reset();
-  return generator_.get();
+  return loaded;
 }
 
 std::optional<Error> CompileService::failure() {
@@ -74,7 +100,7 @@ std::optional<Error> CompileService::failure() {
 }
 
 codegen::GeneratorStats CompileService::stats() {
-  const std::lock_guard lock(library_mutex_);
+  const std::lock_guard lock(generator_mutex_);
   return generator_ == nullptr ? codegen::GeneratorStats{} : generator_->stats();
 }
 

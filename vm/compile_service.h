@@ -18,26 +18,32 @@
 #include "codegen/codegen.h"
 #include "dhpvm/result.h"
 
+namespace dhpvm::codegen {
+class CachedGenerator;
+struct LoadedGenerator;
+}  // namespace dhpvm::codegen
+
 namespace dhpvm::vm {
 
 class CompileService {
  public:
   // `library`: the path of the code generator's library; empty to look for it next to this code and where the
   // loader looks.
-  explicit CompileService(codegen::GeneratorOptions options, std::string library = {})
-      : options_(std::move(options)), library_(std::move(library)) {}
+  explicit CompileService(codegen::GeneratorOptions options, std::string library = {});
   // Drops queued jobs and waits for the running one.
   ~CompileService();
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
 
-  // Loads the library, once; tries again after a second if that fails. kUnsupported when this installation
-  // has none, with what to do.
+  // What compiles, and takes from the cache what was compiled before, for which the library is not loaded. kUnsupported
+  // when this installation has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
+  // The same, with the library loaded: for those who expect to need it.
+  Result<codegen::CodeGenerator*> loaded_generator();
 
   // The error of the last attempt to load the library; empty without one.
   std::optional<Error> failure();
-  // All zero before the library is loaded.
+  // All zero before something was compiled.
   codegen::GeneratorStats stats();
 
   // Waits until `deadline` for all jobs that were added. False if some are left.
@@ -53,6 +59,8 @@ class CompileService {
 
  private:
   void work();
+  // Tries again after a second if it has failed.
+  Result<codegen::LoadedGenerator> load_library();
 
   const codegen::GeneratorOptions options_;
   const std::string library_;
@@ -60,7 +68,9 @@ class CompileService {
   std::optional<Error> failure_;
   std::chrono::steady_clock::time_point retry_at_;  // after that
   std::atomic<bool> has_warned_ = false;            // of options that are not understood
-  std::unique_ptr<codegen::CodeGenerator> generator_;
+
+  std::mutex generator_mutex_;
+  std::unique_ptr<codegen::CachedGenerator> generator_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -480,6 +481,43 @@ TEST(NativeCode, IsCompiledOnceWhereverItIsFoundRunning) {
     EXPECT_EQ(options.compile_service->stats().cache_hits, interval == 1 ? 0u : 1u) << interval;
   }
   std::filesystem::remove_all(cache);
+}
+
+// The beginning of the library is enough to recognise it, and cannot be loaded.
+TEST(NativeCode, WhatIsInTheCacheNeedsNoLibrary) {
+  const std::string folder = testing::TempDir() + fmt::format("dhpvm-no-library-{}", ::getpid());
+  std::filesystem::create_directory(folder);
+  const std::string beginning = folder + "/library";
+  {
+    std::ifstream library(DHPVM_CODEGEN_LIBRARY, std::ios::binary);
+    std::string bytes(4096, '\0');
+    library.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(beginning, std::ios::binary) << bytes;
+  }
+  codegen::GeneratorOptions generator;
+  generator.cache_directory = folder + "/cache";
+  const auto run = [&](const std::string& library) {
+    IsolateOptions options = eager();
+    options.compile_service = std::make_shared<CompileService>(generator, library);
+    options.jit.mode = JitMode::kOn;
+    options.jit.threshold_samples = 1;
+    options.jit.sample_interval = 1;
+    options.jit.wait = true;
+    Program program(kLoops, options);
+    program.run("loops", {20});
+    return options.compile_service;
+  };
+  const auto nothing_kept = run(beginning);
+  EXPECT_TRUE(nothing_kept->failure());
+  EXPECT_EQ(nothing_kept->stats().cache_hits, 0u);
+  EXPECT_EQ(run(DHPVM_CODEGEN_LIBRARY)->stats().compiles, 1u);
+  const auto kept = run(beginning);
+  EXPECT_FALSE(kept->failure()) << kept->failure()->message();
+  EXPECT_EQ(kept->stats().cache_hits, 1u);
+  // An option that only the library understands is asked of it before anything runs.
+  generator.cpu = "no-such-processor";
+  EXPECT_FALSE(CompileService(generator, DHPVM_CODEGEN_LIBRARY).generator().ok());
+  std::filesystem::remove_all(folder);
 }
 
 #else

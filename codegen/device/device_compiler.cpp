@@ -6,9 +6,10 @@
 #include <chrono>
 
 #include "base/error.h"
+#include "codegen/cached/build_id.h"
+#include "codegen/cached/cache_codec.h"
+#include "codegen/cached/kernel_content.h"
 #include "codegen/host/guard.h"
-#include "codegen/kernel/cache_codec.h"
-#include "codegen/kernel/kernel_content.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -86,8 +87,8 @@ Result<DeviceCode> DeviceCompiler::compile(const KernelRequest& request, const D
   const bool cached = cache_ != nullptr && use_cache;
   CacheKey key;
   if (cached) {
-    key = cache_key(
-        {kernel_content(request), text_of(target), language->identity(), "LLVM " LLVM_VERSION_STRING});
+    key = cache_key(build_id(), {kernel_content(request), text_of(target), language->identity(),
+                                 "LLVM " LLVM_VERSION_STRING});
     if (const std::optional<CachedCode> found = cache_->find(key)) {
       if (std::optional<DeviceCode> code = decode(*found)) {
         code->language = target.language;

@@ -6,9 +6,9 @@
 #include <mutex>
 
 #include "base/trace.h"
+#include "codegen/cached/code_cache.h"
 #include "codegen/codegen.h"
 #include "codegen/device/languages.h"
-#include "codegen/host/code_cache.h"
 
 namespace dhpvm::codegen {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/host/host_compiler.h"
 
-#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
@@ -79,7 +78,7 @@ Result<Compiled> HostCompiler::compile(CompileRequest request) {
     if (request.key != nullptr && options_.cache != nullptr) {
       options_.cache->store(*request.key, bytes_of(*made->file), request.metadata);
     }
-    return linker_->load(std::move(made->file), request.symbols);
+    return linker_->load(bytes_of(*made->file), request.symbols);
   };
   Result<LoadedCode> code = load();
   if (!code.ok()) {
@@ -142,39 +141,7 @@ Status HostCompiler::make_object(CompileRequest& request, llvm::TargetMachine& m
   return {};
 }
 
-CacheKey HostCompiler::key_of(Pipeline pipeline, std::string_view content) const {
-  constexpr std::string_view kLibrary = "LLVM " LLVM_VERSION_STRING;
-  const bool traceable = options_.linker.is_traceable();
-  return cache_key({content, target_.description(), pipeline == Pipeline::kKernels ? "kernels" : "functions",
-                    traceable ? "traceable" : "", kLibrary});
-}
-
 SymbolTable& HostCompiler::symbols() { return linker_->symbols(); }
-
-std::optional<CachedCompilation> HostCompiler::load_cached(const CacheKey& key,
-                                                           std::span<const NamedAddress> symbols,
-                                                           std::uint32_t track) {
-  if (options_.cache == nullptr) return std::nullopt;
-  const auto begin = Tracer::Clock::now();
-  const std::optional<CachedCode> found = options_.cache->find(key);
-  if (!found) return std::nullopt;
-  const std::span<const std::byte> file = found->object();
-  // Linking is over when load returns: the bytes need not live longer.
-  Result<LoadedCode> code =
-      linker_->load(llvm::MemoryBuffer::getMemBuffer(
-                        llvm::StringRef(reinterpret_cast<const char*>(file.data()), file.size()), "cached",
-                        /*RequiresNullTerminator=*/false),
-                    symbols);
-  if (!code.ok()) {
-    // Intact, but unusable here: a new compilation will replace it or report the mistake.
-    options_.cache->remove(key);
-    return std::nullopt;
-  }
-  phase(track, "load", "from the cache", begin);
-  const std::lock_guard lock(mutex_);
-  ++stats_.loaded_from_cache;
-  return CachedCompilation{std::move(code).value(), {found->metadata().begin(), found->metadata().end()}};
-}
 
 HostStats HostCompiler::stats() const {
   const std::lock_guard lock(mutex_);

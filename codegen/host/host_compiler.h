@@ -7,16 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/trace.h"
-#include "codegen/host/code_cache.h"
+#include "codegen/cached/code_cache.h"
+#include "codegen/cached/linker.h"
 #include "codegen/host/ir_module.h"
-#include "codegen/host/linker.h"
 #include "codegen/host/optimise.h"
 #include "codegen/host/target.h"
 #include "dhpvm/result.h"
@@ -58,16 +57,10 @@ struct Compiled {
   std::string ir, assembly;  // if asked for
 };
 
-struct CachedCompilation {
-  LoadedCode code;
-  std::vector<std::byte> metadata;
-};
-
 // Sums over all threads.
 struct HostStats {
   std::uint64_t compiled = 0;
   std::uint64_t failed = 0;
-  std::uint64_t loaded_from_cache = 0;
   std::uint64_t object_bytes = 0;
   CompileTimes times;
 };
@@ -96,15 +89,6 @@ class HostCompiler {
   // it.
   Result<Compiled> compile(CompileRequest request);
   Result<LoadedCode> compile(IrModule ir, Pipeline pipeline, std::span<const NamedAddress> symbols = {});
-
-  // The key of what would be compiled from `content`, which must be everything that the module depends on:
-  // the code itself, and everything that shaped its lowering.
-  CacheKey key_of(Pipeline pipeline, std::string_view content) const;
-  // The code compiled under this key before, here or in another process; nothing if it has to be compiled.
-  // Use the metadata only together with the code.
-  std::optional<CachedCompilation> load_cached(const CacheKey& key,
-                                               std::span<const NamedAddress> symbols = {},
-                                               std::uint32_t track = 0);
 
   HostStats stats() const;
 

@@ -244,6 +244,7 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   description.rows = wide.rows;
   description.staged_operands = wide.operands.blocks;
   description.packed_operands = wide.operands.panels;
+  if (description.packed_operands > 0) description.panel_bytes = spmd::kPanelMemory;
   description.sites = std::move(body.sites);
   return description;
 }

@@ -4,18 +4,16 @@
 
 #include <llvm/IR/Module.h>
 
-#include "codegen/host/symbols.h"
+#include "codegen/cached/code_keys.h"
+#include "codegen/cached/kernel_content.h"
+#include "codegen/cached/symbols.h"
 #include "codegen/host/target.h"
-#include "codegen/kernel/kernel_content.h"
 #include "dhpvm/result.h"
 
 namespace dhpvm::codegen {
 
-// The function that make_kernel emits.
-inline constexpr char kKernelSymbol[] = "kernel";
-
-// Fills `module`. A loop that cannot be vectorised is done one iteration at a time, for the reason in the description.
-// kUnsupported when not even that can be done.
+// Fills `module`, with a function kKernelSymbol. A loop that cannot be vectorised is done one iteration at a time, for
+// the reason in the description. kUnsupported when not even that can be done.
 Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
                                       SymbolTable& symbols, llvm::Module& module);
 

@@ -2,6 +2,7 @@
 // Calls of functions, methods, natives and parallel loops.
 #include <algorithm>
 
+#include "codegen/cached/code_keys.h"
 #include "codegen/lower/function_lowering.h"
 #include "codegen/lower/loop_in_place.h"
 #include "codegen/lower/rare_blocks.h"
@@ -249,7 +250,7 @@ void FunctionLowering::lower_parallel_for(const Instruction& i) {
 // -----------------------------------------------------------------------------------
 
 std::string Unit::symbol(const char* prefix, std::uint32_t function) {
-  return std::string(prefix) + "." + std::to_string(function);
+  return function_symbol(prefix, function);
 }
 
 llvm::FunctionType* Unit::body_type(std::uint32_t function) {

@@ -77,7 +77,7 @@ offload::WorkerOptions session_options(const Engine& engine, const WorkerOptions
   made.limits.waiting = options.waiting;
   made.limits.total_memory_bytes = options.total_memory_bytes;
   made.silence_deadline = options.silence;
-  made.generator = [service = engine.state()->compile_service] { return service->generator(); };
+  made.generator = [service = engine.state()->compile_service] { return service->loaded_generator(); };
   return made;
 }
 

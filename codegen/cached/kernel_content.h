@@ -20,6 +20,7 @@ struct KernelDescription {
   unsigned rows = 1;
   unsigned staged_operands = 0;
   unsigned packed_operands = 0;
+  std::size_t panel_bytes = 0;
   std::string scalar_reason;  // why it is 1
 };
 

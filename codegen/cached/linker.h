@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an object file in memory to code that can be called, and back to nothing.
 //
-// Pages are writable while they are filled and executable afterwards, never both at once.
+// Objects are position-independent code for x86-64, with what LLVM's small code model has of relocations. An object
+// gets pages of its own: code, constants and variables lie within 2 GiB of each other, and what it calls outside is
+// reached through a table next to them. Pages are writable while they are filled and executable afterwards, never both
+// at once.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +15,9 @@
 #include <string_view>
 #include <vector>
 
-#include "codegen/host/symbols.h"
+#include "codegen/cached/load_watch.h"
+#include "codegen/cached/symbols.h"
 #include "dhpvm/result.h"
-
-namespace llvm {
-class MemoryBuffer;
-}
 
 namespace dhpvm::codegen {
 
@@ -32,8 +32,8 @@ struct LinkerOptions {
   bool is_traceable() const { return debugger || profiler || loaded; }
 };
 
-// Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. Keeps what it
-// needs of the Linker alive.
+// Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. It keeps the libraries
+// open that it calls.
 class LoadedCode {
  public:
   class State;
@@ -65,19 +65,17 @@ class Linker {
   // The table given to create.
   SymbolTable& symbols();
 
-  // Loads `object`. Undefined symbols are looked for in `symbols`, then in the linker's own table;
-  // kLink names what is in neither. kInternal for bytes that are not such a file. When memory runs out in the
-  // middle of linking, LLVM's linker is in no known state: this call and all later ones fail with
-  // kOutOfMemory, and code that is loaded stays usable.
-  Result<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object,
-                          std::span<const NamedAddress> symbols = {});
+  // Loads `object`, whose bytes need not live longer than the call. Undefined symbols are looked for in `symbols`, then
+  // in the linker's own table; kLink names what is in neither. kInternal for bytes that are not such a file,
+  // kOutOfMemory when there is no memory for the code.
+  Result<LoadedCode> load(std::span<const std::byte> object, std::span<const NamedAddress> symbols = {});
 
  private:
-  friend class LoadedCode;
-  class Session;
-  explicit Linker(std::shared_ptr<Session> session);
+  Linker(std::shared_ptr<SymbolTable> symbols, const LinkerOptions& options);
 
-  std::shared_ptr<Session> session_;
+  const std::shared_ptr<SymbolTable> symbols_;
+  const LinkerOptions options_;
+  std::vector<LoadWatch> watches_;
 };
 
 }  // namespace dhpvm::codegen

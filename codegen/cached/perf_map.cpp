@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/host/perf_map.h"
+#include "codegen/cached/perf_map.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,9 +17,9 @@
 namespace dhpvm::codegen {
 namespace {
 
-void write_names(int fd, std::span<const LoadWatch::LoadedFunction> functions) {
+void write_names(int fd, std::span<const LoadedFunction> functions) {
   std::string lines;
-  for (const LoadWatch::LoadedFunction& function : functions) {
+  for (const LoadedFunction& function : functions) {
     lines += fmt::format("{:x} {:x} {}\n", reinterpret_cast<std::uintptr_t>(function.begin), function.size,
                          function.name);
   }
@@ -29,7 +29,7 @@ void write_names(int fd, std::span<const LoadWatch::LoadedFunction> functions) {
 
 }  // namespace
 
-Result<LoadWatch::Told> perf_map() {
+Result<LoadWatch> perf_map() {
   const std::string path = fmt::format("/tmp/perf-{}.map", ::getpid());
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return error(ErrorCode::kIo, "cannot write '{}' for perf: {}", path, std::strerror(errno));
@@ -39,8 +39,8 @@ Result<LoadWatch::Told> perf_map() {
   if (::fstat(fd, &info) != 0 || info.st_uid != ::geteuid()) {
     return error(ErrorCode::kIo, "cannot write '{}' for perf: it belongs to another user; remove it", path);
   }
-  return LoadWatch::Told(
-      [file](std::span<const LoadWatch::LoadedFunction> functions) { write_names(file->get(), functions); });
+  return LoadWatch(
+      [file](std::span<const LoadedFunction> functions) { write_names(file->get(), functions); });
 }
 
 }  // namespace dhpvm::codegen

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/host/build_id.h"
+#include "codegen/cached/build_id.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <link.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
+
+#include "base/descriptor.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -56,10 +61,36 @@ int look_at(dl_phdr_info* object, std::size_t /*size*/, void* data) {
 
 }  // namespace
 
-std::string build_id() {
-  Search search{reinterpret_cast<std::uintptr_t>(&build_id), {}};
+std::string build_id(const void* code) {
+  Search search{reinterpret_cast<std::uintptr_t>(code), {}};
   dl_iterate_phdr(look_at, &search);
   return std::move(search.id);
+}
+
+std::string build_id() {
+  return build_id(reinterpret_cast<const void*>(static_cast<std::string (*)()>(&build_id)));
+}
+
+std::string build_id_in_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // The notes stand behind the headers, at the beginning.
+  std::vector<char> bytes(4096);
+  const ssize_t got = file.is_open() ? ::pread(file.get(), bytes.data(), bytes.size(), 0) : -1;
+  ElfW(Ehdr) header;
+  if (got < static_cast<ssize_t>(sizeof header)) return {};
+  const auto size = static_cast<std::size_t>(got);
+  std::memcpy(&header, bytes.data(), sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof(ElfW(Phdr)))
+    return {};
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment;
+    if (header.e_phoff > size || (size - header.e_phoff) / sizeof segment <= i) return {};
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type != PT_NOTE || segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
+      continue;
+    if (std::string id = id_in(bytes.data() + segment.p_offset, segment.p_filesz); !id.empty()) return id;
+  }
+  return {};
 }
 
 }  // namespace dhpvm::codegen

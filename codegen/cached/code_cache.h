@@ -30,9 +30,9 @@ struct CacheKey {
 };
 
 // SHA-256 of the parts, each with its length, of the version of this file format, and of the build of the
-// code generator, so that nothing is used that another one has compiled. {"ab", "c"} and {"a", "bc"} have
-// different keys.
-CacheKey cache_key(std::initializer_list<std::string_view> parts);
+// code generator (build_id.h), so that nothing is used that another one has compiled. {"ab", "c"} and
+// {"a", "bc"} have different keys.
+CacheKey cache_key(std::string_view build, std::initializer_list<std::string_view> parts);
 
 // An entry in memory. `object` is aligned to 16 bytes.
 class CachedCode {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/host/symbols.h"
+#include "codegen/cached/symbols.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/host/linker.h"
+#include "codegen/cached/linker.h"
 
 #include <gtest/gtest.h>
-#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cmath>
@@ -13,10 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/cached/object_file.h"
 #include "codegen/host/emit.h"
 #include "codegen/host/ir_for_tests.h"
 
-extern "C" jit_descriptor __jit_debug_descriptor;  // gdb's; defined in LLVM
+// As gdb sees them.
+struct DebuggerEntry {
+  DebuggerEntry *next, *previous;
+  const char* file;
+  std::uint64_t size;
+};
+struct DebuggerList {
+  std::uint32_t version, action;
+  DebuggerEntry *relevant, *first;
+};
+extern "C" DebuggerList __jit_debug_descriptor;
 
 namespace dhpvm::codegen {
 namespace {
@@ -46,13 +56,14 @@ std::string returning(int value) {
          "}\n";
 }
 
-std::unique_ptr<llvm::MemoryBuffer> object_of(const HostCompiler& compiler, const std::string& text) {
+std::vector<std::byte> object_of(const HostCompiler& compiler, const std::string& text) {
   const IrModule ir = parse(compiler, text);
   auto machine = compiler.target().new_machine();
   EXPECT_TRUE(machine.ok());
   auto object = emit_object(*ir.module, **machine, Pipeline::kFunctions);
   EXPECT_TRUE(object.ok()) << object.error().to_string();
-  return std::move(object).value();
+  const auto bytes = std::as_bytes(std::span((*object)->getBufferStart(), (*object)->getBufferSize()));
+  return {bytes.begin(), bytes.end()};
 }
 
 TEST(Linker, VersionsOfAFunctionComeAndGoAlone) {
@@ -99,18 +110,64 @@ TEST(Linker, BytesThatAreNoObjectAreErrors) {
   const auto compiler = new_compiler();
   auto linker = Linker::create(std::make_unique<SymbolTable>());
   ASSERT_TRUE(linker.ok());
-  for (const char* bytes : {"", "not an object file", "\x7f\x45LF"}) {
-    auto code = (*linker)->load(llvm::MemoryBuffer::getMemBufferCopy(bytes));
+  for (const std::string bytes : {"", "not an object file", "\x7f\x45LF"}) {
+    auto code = (*linker)->load(std::as_bytes(std::span(bytes)));
     ASSERT_FALSE(code.ok());
     EXPECT_EQ(code.error().code(), ErrorCode::kInternal);
   }
-  const auto object = object_of(*compiler, returning(1));
-  for (std::size_t size = 0; size < object->getBufferSize(); size += 16) {
-    EXPECT_FALSE(
-        (*linker)->load(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer().take_front(size))).ok())
-        << size;
+  const std::vector<std::byte> object = object_of(*compiler, returning(1));
+  for (std::size_t size = 0; size < object.size(); size += 16)
+    EXPECT_FALSE((*linker)->load(std::span(object).first(size)).ok()) << size;
+  EXPECT_TRUE((*linker)->load(object).ok());
+}
+
+// Whatever the bytes are: an error or code, and no access outside of them.
+TEST(Linker, ChangedObjectsAreErrorsOrCode) {
+  const auto compiler = new_compiler();
+  auto linker = Linker::create(std::make_unique<SymbolTable>());
+  ASSERT_TRUE(linker.ok());
+  const std::vector<std::byte> object = object_of(*compiler, returning(1));
+  std::size_t errors = 0;
+  for (std::size_t at = 0; at < object.size(); ++at) {
+    for (const int value : {0, 0x7f, 0xff}) {
+      // Memory that ends with the object, so that a sanitizer sees what is read behind it.
+      std::vector<std::byte> changed(object);
+      changed[at] = std::byte(value);
+      changed.shrink_to_fit();
+      errors += (*linker)->load(changed).ok() ? 0 : 1;
+    }
   }
-  EXPECT_TRUE((*linker)->load(llvm::MemoryBuffer::getMemBufferCopy(object->getBuffer())).ok());
+  EXPECT_GT(errors, 100u);
+}
+
+// Everything outside lies anywhere: calls go through stubs, data through the table of addresses.
+TEST(Linker, ReachesWhatIsFarAway) {
+  const auto compiler = new_compiler();
+  const auto add = +[](int a, int b) { return a + b; };
+  int far = 40;
+  const NamedAddress outside[] = {{"far_add", reinterpret_cast<const void*>(add)}, {"far_value", &far}};
+  auto code = compiler->compile(parse(*compiler, R"(
+    @far_value = external global i32
+    @table = constant [2 x ptr] [ptr @one, ptr @two]
+    declare i32 @far_add(i32, i32)
+    define internal i32 @one() {
+      ret i32 1
+    }
+    define internal i32 @two() {
+      ret i32 2
+    }
+    define i32 @run(i64 %i) {
+      %slot = getelementptr [2 x ptr], ptr @table, i64 0, i64 %i
+      %function = load ptr, ptr %slot
+      %x = call i32 %function()
+      %y = load i32, ptr @far_value
+      %sum = call i32 @far_add(i32 %x, i32 %y)
+      ret i32 %sum
+    })"),
+                                Pipeline::kFunctions, outside);
+  ASSERT_TRUE(code.ok()) << code.error().to_string();
+  EXPECT_EQ(code->function<int(std::int64_t)>("run")(0), 41);
+  EXPECT_EQ(code->function<int(std::int64_t)>("run")(1), 42);
 }
 
 TEST(Linker, ManyThreadsCompileAtOnce) {
@@ -144,10 +201,17 @@ TEST(Linker, TellsTheDebugger) {
               const auto compiler = new_compiler("native", options);
               auto code = compiler->compile(parse(*compiler, returning(1)), Pipeline::kFunctions);
               if (!code.ok()) return 1;
-              const jit_code_entry* entry = __jit_debug_descriptor.first_entry;
-              if (entry == nullptr) return 2;
-              const std::string_view file(entry->symfile_addr, entry->symfile_size);
-              return file.starts_with("\x7f\x45LF") && file.find("get") != file.npos ? 0 : 3;
+              const DebuggerEntry* entry = __jit_debug_descriptor.first;
+              if (entry == nullptr || entry != __jit_debug_descriptor.relevant) return 2;
+              const auto file = read_object_file(std::as_bytes(std::span(entry->file, entry->size)));
+              if (!file.ok()) return 3;
+              for (const ObjectFile::Symbol& symbol : file->symbols) {
+                if (symbol.name != "get") continue;
+                const auto section = file->sections[symbol.entry.st_shndx].header.sh_addr;
+                const auto wanted = reinterpret_cast<std::uint64_t>(code->address("get"));
+                return section + symbol.entry.st_value == wanted ? 0 : 4;
+              }
+              return 5;
             }),
             0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/host/code_cache.h"
+#include "codegen/cached/code_cache.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <fstream>
 #include <random>
 
-#include "codegen/host/build_id.h"
+#include "codegen/cached/build_id.h"
 #include "codegen/host/ir_for_tests.h"
 
 namespace dhpvm::codegen {
@@ -54,19 +54,24 @@ class CodeCacheTest : public ::testing::Test {
   std::vector<std::string> warnings_;
 };
 
-const CacheKey kKey = cache_key({"a kernel", "this machine"});
+const CacheKey kKey = cache_key("build", {"a kernel", "this machine"});
 
 TEST_F(CodeCacheTest, KeysDependOnEveryPart) {
-  EXPECT_EQ(cache_key({"a", "b"}), cache_key({"a", "b"}));
-  EXPECT_NE(cache_key({"ab", "c"}), cache_key({"a", "bc"}));
-  EXPECT_NE(cache_key({"a"}), cache_key({"a", ""}));
-  EXPECT_NE(cache_key({}), cache_key({""}));
+  EXPECT_EQ(cache_key("build", {"a", "b"}), cache_key("build", {"a", "b"}));
+  EXPECT_NE(cache_key("build", {"ab", "c"}), cache_key("build", {"a", "bc"}));
+  EXPECT_NE(cache_key("build", {"a"}), cache_key("build", {"a", ""}));
+  EXPECT_NE(cache_key("build", {}), cache_key("build", {""}));
 }
 
 TEST_F(CodeCacheTest, KeysDependOnTheBuild) {
+  EXPECT_NE(cache_key("a build", {"code"}), cache_key("another build", {"code"}));
   // Linkers write 8 bytes at least, and everything here is linked with them: without, an upgrade would run old code.
   EXPECT_GE(build_id().size(), 8u);
   EXPECT_EQ(build_id(), build_id());
+  // This program is a file, too: the code generator's library is recognised without being loaded.
+  EXPECT_EQ(build_id_in_file("/proc/self/exe"), build_id());
+  EXPECT_EQ(build_id_in_file(directory()), "");
+  EXPECT_EQ(build_id_in_file("/dev/null"), "");
 }
 
 TEST_F(CodeCacheTest, ReturnsWhatWasStored) {
@@ -75,7 +80,7 @@ TEST_F(CodeCacheTest, ReturnsWhatWasStored) {
     CodeCache cache(options());
     EXPECT_FALSE(cache.find(kKey));
     cache.store(kKey, bytes(object), bytes("sites"));
-    cache.store(cache_key({"other"}), bytes("small"), {});
+    cache.store(cache_key("build", {"other"}), bytes("small"), {});
   }
   CodeCache cache(options());
   const auto found = cache.find(kKey);
@@ -83,7 +88,7 @@ TEST_F(CodeCacheTest, ReturnsWhatWasStored) {
   EXPECT_EQ(text(found->object()), object);
   EXPECT_EQ(text(found->metadata()), "sites");
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(found->object().data()) % 16, 0U);
-  const auto other = cache.find(cache_key({"other"}));
+  const auto other = cache.find(cache_key("build", {"other"}));
   ASSERT_TRUE(other);
   EXPECT_EQ(text(other->object()), "small");
   EXPECT_TRUE(other->metadata().empty());
@@ -133,10 +138,10 @@ TEST_F(CodeCacheTest, AnEntryUnderAnotherNameIsNotTaken) {
   CodeCache cache(options());
   cache.store(kKey, bytes("code"), {});
   const fs::path first = files().at(0);
-  cache.store(cache_key({"b"}), bytes("other"), {});
+  cache.store(cache_key("build", {"b"}), bytes("other"), {});
   const fs::path second = files().at(0) == first ? files().at(1) : files().at(0);
   fs::copy_file(first, second, fs::copy_options::overwrite_existing);
-  EXPECT_FALSE(cache.find(cache_key({"b"})));
+  EXPECT_FALSE(cache.find(cache_key("build", {"b"})));
   EXPECT_TRUE(cache.find(kKey));
 }
 
@@ -196,7 +201,7 @@ TEST_F(CodeCacheTest, TheEntriesUsedLongestAgoGoFirst) {
   small.limit = 10'000;
   CodeCache cache(small);
   const std::string object(900, 'x');
-  const auto key = [](int i) { return cache_key({std::to_string(i)}); };
+  const auto key = [](int i) { return cache_key("build", {std::to_string(i)}); };
   for (int i = 0; i < 10; ++i) cache.store(key(i), bytes(object), {});
   EXPECT_EQ(cache.stats().evicted, 0U);
   // All were last used long ago, in the order of their numbers; then number 0 is used again.
@@ -247,12 +252,12 @@ TEST_F(CodeCacheTest, AFullDiskIsSaidOnceAndLeavesNothing) {
               const rlimit limit = {4096, 4096};
               ::setrlimit(RLIMIT_FSIZE, &limit);
               CodeCache cache(options());
-              cache.store(cache_key({"small"}), bytes("code"), {});
+              cache.store(cache_key("build", {"small"}), bytes("code"), {});
               cache.store(kKey, bytes(std::string(5000, 'x')), {});
               cache.store(kKey, bytes(std::string(5000, 'x')), {});
               const bool right = warnings_.size() == 1 &&
                                  warnings_[0].find("too large") != std::string::npos && !cache.find(kKey) &&
-                                 cache.find(cache_key({"small"}));
+                                 cache.find(cache_key("build", {"small"}));
               return right ? 0 : 1;
             }),
             0);
@@ -272,8 +277,8 @@ TEST_F(CodeCacheTest, AReadOnlyDirectoryIsStillRead) {
   EXPECT_EQ(in_child([&] {
               if (::geteuid() == 0 && ::setuid(kSomebody) != 0) return 3;
               CodeCache cache(options());
-              cache.store(cache_key({"b"}), bytes("code"), {});
-              cache.store(cache_key({"c"}), bytes("code"), {});
+              cache.store(cache_key("build", {"b"}), bytes("code"), {});
+              cache.store(cache_key("build", {"c"}), bytes("code"), {});
               if (!cache.find(kKey)) return 2;
               return warnings_.size() == 1 ? 0 : 1;
             }),
@@ -295,7 +300,7 @@ TEST_F(CodeCacheTest, ProcessesShareIt) {
       std::minstd_rand random(static_cast<unsigned>(process) + 1);
       for (int round = 0; round < kRounds; ++round) {
         const int number = static_cast<int>(random() % kKeys);
-        const CacheKey key = cache_key({std::to_string(number)});
+        const CacheKey key = cache_key("build", {std::to_string(number)});
         if (const auto found = cache.find(key)) {
           if (text(found->object()) != object_of(number)) ::_exit(1);
         } else {

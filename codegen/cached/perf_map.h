@@ -5,12 +5,12 @@
 // refuses it.
 #pragma once
 
-#include "codegen/host/load_watch.h"
+#include "codegen/cached/load_watch.h"
 #include "dhpvm/result.h"
 
 namespace dhpvm::codegen {
 
 // Adds a line for each function that it is told of. kIo when the file cannot be written.
-Result<LoadWatch::Told> perf_map();
+Result<LoadWatch> perf_map();
 
 }  // namespace dhpvm::codegen

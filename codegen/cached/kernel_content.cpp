@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/kernel/kernel_content.h"
+#include "codegen/cached/kernel_content.h"
 
 #include <algorithm>
 
-#include "codegen/kernel/cache_codec.h"
-#include "codegen/lower/instruction.h"
+#include "bytecode/instruction.h"
+#include "codegen/cached/cache_codec.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -53,7 +53,7 @@ std::string kernel_content(const KernelRequest& request) {
       writer.number(module.code[function.code_offset + pc]);
     }
     for (std::uint32_t pc = 0; pc < function.code_size;) {
-      const Instruction i = decode(module, function, pc);
+      const bytecode::Instruction i = decode(module, function, pc);
       if (i.op == bytecode::Op::kCall && std::ranges::find(functions, i.c) == functions.end()) {
         functions.push_back(i.c);
       }
@@ -83,6 +83,7 @@ std::vector<std::byte> encode_description(const KernelDescription& description) 
   writer.number(description.rows);
   writer.number(description.staged_operands);
   writer.number(description.packed_operands);
+  writer.number(description.panel_bytes);
   writer.text(description.scalar_reason);
   write_sites(writer, description.sites);
   return writer.take_bytes();
@@ -95,6 +96,7 @@ std::optional<KernelDescription> decode_description(std::span<const std::byte> b
   description.rows = static_cast<unsigned>(reader.number());
   description.staged_operands = static_cast<unsigned>(reader.number());
   description.packed_operands = static_cast<unsigned>(reader.number());
+  description.panel_bytes = reader.number();
   description.scalar_reason = reader.text();
   description.sites = read_sites(reader);
   if (!reader.done()) return std::nullopt;

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/host/code_cache.h"
+#include "codegen/cached/code_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <llvm/ADT/ArrayRef.h>
-#include <llvm/ADT/StringRef.h>
-#include <llvm/Support/SHA256.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +17,7 @@
 #include "base/cache_folder.h"
 #include "base/crc32c.h"
 #include "base/error.h"
-#include "codegen/host/build_id.h"
+#include "base/sha256.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -94,16 +91,15 @@ bool write_exactly(int fd, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-CacheKey cache_key(std::initializer_list<std::string_view> parts) {
-  llvm::SHA256 hash;
-  hash.update(llvm::StringRef("dhpvm code cache, version " + std::to_string(kVersion)));
-  hash.update(llvm::StringRef(build_id()));
+CacheKey cache_key(std::string_view build, std::initializer_list<std::string_view> parts) {
+  Sha256 hash;
+  hash.update("dhpvm code cache, version " + std::to_string(kVersion));
+  hash.update(build);
   for (const std::string_view part : parts) {
-    const std::string length = "/" + std::to_string(part.size()) + ":";
-    hash.update(llvm::StringRef(length));
-    hash.update(llvm::StringRef(part));
+    hash.update("/" + std::to_string(part.size()) + ":");
+    hash.update(part);
   }
-  return {hash.final()};
+  return {hash.finish()};
 }
 
 CodeCache::CodeCache(CodeCacheOptions options) : options_(std::move(options)) {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cached/cached_generator.h"
+
+#include <utility>
+
+#include "codegen/cached/build_id.h"
+#include "codegen/cached/kernel_content.h"
+#include "codegen/cached/loaded_code.h"
+
+namespace dhpvm::codegen {
+
+CachedGenerator::CachedGenerator(const GeneratorOptions& options, const std::vector<std::string>& paths,
+                                 Load load)
+    : options_(options),
+      load_(std::move(load)),
+      track_(options.tracer == nullptr ? 0 : options.tracer->add_track("code cache")) {
+  // Listings show what is compiled, and counted mutations are made while it is.
+  const bool is_listed = options.list_kernels != Listing::kNone || options.list_functions != Listing::kNone;
+  if (!options.cache || is_listed || options.mutation != nullptr) return;
+  auto linker =
+      Linker::create(std::make_unique<SymbolTable>(),
+                     {.debugger = options.debugger, .profiler = options.profiler, .loaded = options.loaded});
+  // The library will say why.
+  if (!linker.ok()) return;
+  linker_ = std::move(linker).value();
+  cache_ = std::make_unique<CodeCache>(
+      CodeCacheOptions{.directory = options.cache_directory, .limit = options.cache_limit, .warn = {}});
+  setting_.cpu = options.cpu;
+  setting_.is_traceable = options.debugger || options.profiler || options.loaded;
+  // Whether another one is understood, LLVM alone knows.
+  if (options.cpu != "native") return;
+  for (const std::string& path : paths) {
+    if (path.find('/') == path.npos) return;  // the loader knows where that is
+    setting_.build = build_id_in_file(path);
+    if (!setting_.build.empty()) return;
+  }
+}
+
+CachedGenerator::~CachedGenerator() = default;
+
+Status CachedGenerator::prepare() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (cache_ != nullptr && !setting_.build.empty()) return {};
+  }
+  return load();
+}
+
+Status CachedGenerator::load() {
+  Result<CodeGenerator*> loaded = library();
+  if (!loaded.ok()) return std::move(loaded).error();
+  return {};
+}
+
+Result<CodeGenerator*> CachedGenerator::library() {
+  const std::lock_guard lock(mutex_);
+  if (library_ == nullptr) {
+    DHPVM_ASSIGN(LoadedGenerator loaded, load_());
+    library_ = std::move(loaded.generator);
+    setting_.build = std::move(loaded.build);
+  }
+  return library_.get();
+}
+
+template <typename Request>
+std::optional<CachedCompilation> CachedGenerator::find(const Request& request,
+                                                       std::span<const NamedAddress> symbols) {
+  if (cache_ == nullptr) return std::nullopt;
+  CodeSetting setting;
+  {
+    const std::lock_guard lock(mutex_);
+    setting = setting_;
+  }
+  if (setting.build.empty()) return std::nullopt;
+  const auto begin = Tracer::Clock::now();
+  std::optional<CachedCompilation> found = load_cached(*cache_, *linker_, key_of(request, setting), symbols);
+  if (found && options_.tracer != nullptr)
+    options_.tracer->slice(track_, "load from the cache", begin, Tracer::Clock::now());
+  return found;
+}
+
+Result<std::unique_ptr<CompiledFunctions>> CachedGenerator::compile(const FunctionRequest& request) {
+  DHPVM_TRY(prepare());
+  if (auto found = find(request, named_calls(request.calls))) {
+    hits_.fetch_add(1, std::memory_order_relaxed);
+    return compiled_functions(std::move(found->code));
+  }
+  DHPVM_ASSIGN(CodeGenerator* const generator, library());
+  return generator->compile(request);
+}
+
+Result<std::unique_ptr<CompiledKernel>> CachedGenerator::compile(const KernelRequest& request) {
+  DHPVM_TRY(prepare());
+  if (auto found = find(request, {})) {
+    if (auto description = decode_description(found->metadata)) {
+      hits_.fetch_add(1, std::memory_order_relaxed);
+      return compiled_kernel(std::move(found->code), std::move(*description));
+    }
+  }
+  DHPVM_ASSIGN(CodeGenerator* const generator, library());
+  return generator->compile(request);
+}
+
+Result<DeviceCode> CachedGenerator::compile(const KernelRequest& request, const DeviceTarget& target) {
+  DHPVM_ASSIGN(CodeGenerator* const generator, library());
+  return generator->compile(request, target);
+}
+
+GeneratorStats CachedGenerator::stats() const {
+  const std::lock_guard lock(mutex_);
+  GeneratorStats stats = library_ == nullptr ? GeneratorStats{} : library_->stats();
+  stats.cache_hits += hits_.load(std::memory_order_relaxed);
+  return stats;
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cached/linker.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "base/error.h"
+#include "codegen/cached/debugger.h"
+#include "codegen/cached/object_file.h"
+#include "codegen/cached/perf_map.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+// Pages with the same protection, in the order in which they lie in memory.
+enum Part : std::uint8_t { kCode, kConstants, kVariables, kParts };
+constexpr int kProtection[kParts] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
+
+constexpr std::size_t kStubBytes = 8;  // jmp *slot(%rip), padded
+constexpr std::size_t kSlotBytes = 8;
+constexpr std::size_t kNowhere = ~std::size_t{0};
+
+constexpr std::size_t aligned(std::size_t size, std::size_t alignment) {
+  return (size + alignment - 1) & ~(alignment - 1);
+}
+
+Part part_of(const Elf64_Shdr& section) {
+  if ((section.sh_flags & SHF_EXECINSTR) != 0) return kCode;
+  return (section.sh_flags & SHF_WRITE) != 0 ? kVariables : kConstants;
+}
+
+// Memory from the system; unmapped when this goes, unless it is to stay.
+class Pages {
+ public:
+  Pages() = default;
+  ~Pages() {
+    if (memory_ != nullptr && !stays_) ::munmap(memory_, size_);
+  }
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  bool map(std::size_t size) {
+    void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return false;
+    memory_ = static_cast<std::byte*>(memory);
+    size_ = size;
+    return true;
+  }
+  std::byte* memory() const { return memory_; }
+  void keep() { stays_ = true; }
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::size_t size_ = 0;
+  bool stays_ = false;
+};
+
+}  // namespace
+
+class LoadedCode::State {
+ public:
+  explicit State(std::shared_ptr<SymbolTable> symbols) : symbols_(std::move(symbols)) {}
+
+  void* address(std::string_view name) const {
+    const auto found = addresses_.find(name);
+    return found == addresses_.end() ? nullptr : found->second;
+  }
+
+  Pages pages;
+
+  void add(std::string_view name, void* address) { addresses_.emplace(name, address); }
+
+ private:
+  const std::shared_ptr<SymbolTable> symbols_;
+  std::map<std::string, void*, std::less<>> addresses_;
+};
+
+namespace {
+
+// Puts one object file into memory.
+class Loading {
+ public:
+  Loading(const ObjectFile& file, Pages& pages) : file_(file), pages_(pages) {}
+
+  // By symbol: where those are that the file does not define.
+  Status run(std::vector<const void*> outside);
+
+  // Where a defined symbol is; not for undefined ones.
+  std::byte* address(const ObjectFile::Symbol& symbol) const {
+    if (symbol.is_absolute()) return reinterpret_cast<std::byte*>(symbol.entry.st_value);
+    return base(symbol.entry.st_shndx) + symbol.entry.st_value;
+  }
+  bool is_loaded(const ObjectFile::Symbol& symbol) const {
+    return !symbol.is_undefined() && !symbol.is_absolute() && offsets_[symbol.entry.st_shndx] != kNowhere;
+  }
+  std::byte* base(std::size_t section) const { return pages_.memory() + offsets_[section]; }
+
+ private:
+  Status lay_out();
+  void fill();
+  Status apply(const ObjectFile::Relocation& relocation);
+  Status protect() const;
+  std::uint64_t target(std::size_t symbol) const;
+  std::uint64_t slot(std::size_t symbol) const {
+    return reinterpret_cast<std::uint64_t>(pages_.memory() + slots_ + slot_of_[symbol] * kSlotBytes);
+  }
+  std::uint64_t stub(std::size_t symbol) const {
+    return reinterpret_cast<std::uint64_t>(pages_.memory() + stubs_ + slot_of_[symbol] * kStubBytes);
+  }
+
+  const ObjectFile& file_;
+  Pages& pages_;
+  std::vector<const void*> outside_;
+  std::vector<std::size_t> offsets_;  // by section
+  std::vector<std::size_t> slot_of_;  // by symbol: its entry in the table of addresses
+  std::size_t slot_count_ = 0, slots_ = 0, stubs_ = 0;
+  std::array<std::size_t, kParts + 1> begins_ = {};
+};
+
+bool takes_slot(std::uint32_t type) {
+  return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
+}
+
+Status Loading::lay_out() {
+  // Every function outside may be too far away for a call, and gets a stub and a slot.
+  slot_of_.assign(file_.symbols.size(), kNowhere);
+  for (const ObjectFile::Relocation& relocation : file_.relocations) {
+    std::size_t& slot = slot_of_[relocation.symbol];
+    if (slot == kNowhere &&
+        (takes_slot(relocation.type()) || file_.symbols[relocation.symbol].is_undefined()))
+      slot = slot_count_++;
+  }
+  offsets_.assign(file_.sections.size(), kNowhere);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::size_t end = 0;
+  for (std::size_t part = kCode; part < kParts; ++part) {
+    begins_[part] = end = aligned(end, page);
+    for (std::size_t i = 0; i < file_.sections.size(); ++i) {
+      const ObjectFile::Section& section = file_.sections[i];
+      if (!section.is_loaded() || part_of(section.header) != part) continue;
+      offsets_[i] = end = aligned(end, std::max<std::size_t>(section.header.sh_addralign, 1));
+      end += section.header.sh_size;
+    }
+    if (part == kCode) {
+      stubs_ = end = aligned(end, kStubBytes);
+      end += slot_count_ * kStubBytes;
+    } else if (part == kConstants) {
+      slots_ = end = aligned(end, kSlotBytes);
+      end += slot_count_ * kSlotBytes;
+    }
+  }
+  begins_[kParts] = aligned(end, page);
+  if (begins_[kParts] == 0) return {};
+  if (!pages_.map(begins_[kParts])) {
+    return error(ErrorCode::kOutOfMemory, "linking native code: no memory for {} bytes of code",
+                 begins_[kParts]);
+  }
+  return {};
+}
+
+std::uint64_t Loading::target(std::size_t symbol) const {
+  const ObjectFile::Symbol& found = file_.symbols[symbol];
+  return reinterpret_cast<std::uint64_t>(found.is_undefined() ? outside_[symbol] : address(found));
+}
+
+void Loading::fill() {
+  for (std::size_t i = 0; i < file_.sections.size(); ++i) {
+    const std::span<const std::byte> bytes = file_.sections[i].bytes;
+    if (offsets_[i] != kNowhere && !bytes.empty()) std::memcpy(base(i), bytes.data(), bytes.size());
+  }
+  for (std::size_t symbol = 0; symbol < slot_of_.size(); ++symbol) {
+    if (slot_of_[symbol] == kNowhere) continue;
+    const std::uint64_t address = target(symbol);
+    std::memcpy(reinterpret_cast<void*>(slot(symbol)), &address, sizeof address);
+    std::array<unsigned char, kStubBytes> code = {0xff, 0x25, 0, 0, 0, 0, 0xcc, 0xcc};
+    const auto distance = static_cast<std::int32_t>(slot(symbol) - (stub(symbol) + 6));
+    std::memcpy(code.data() + 2, &distance, sizeof distance);
+    std::memcpy(reinterpret_cast<void*>(stub(symbol)), code.data(), code.size());
+  }
+}
+
+// The names and meanings are those of the System V ABI for x86-64, "Relocation Types".
+Status Loading::apply(const ObjectFile::Relocation& relocation) {
+  const ObjectFile::Symbol& symbol = file_.symbols[relocation.symbol];
+  const auto broken = [&](std::string_view what) {
+    return error(ErrorCode::kInternal, "linking native code: a relocation of type {} to '{}' {}",
+                 relocation.type(), symbol.name, what);
+  };
+  const std::uint32_t type = relocation.type();
+  const bool is_wide = type == R_X86_64_64 || type == R_X86_64_PC64;
+  const std::size_t width = is_wide ? 8 : 4;
+  const std::uint64_t size = file_.sections[relocation.section].header.sh_size;
+  if (relocation.entry.r_offset > size || width > size - relocation.entry.r_offset ||
+      file_.sections[relocation.section].bytes.empty()) {
+    return broken("lies outside of its section");
+  }
+  if (!symbol.is_undefined() && !symbol.is_absolute() && !is_loaded(symbol))
+    return broken("refers to what is not loaded");
+  std::byte* const place = base(relocation.section) + relocation.entry.r_offset;
+  const auto here = reinterpret_cast<std::uint64_t>(place);
+  const auto addend = static_cast<std::uint64_t>(relocation.entry.r_addend);
+  if (type == R_X86_64_64) {
+    const std::uint64_t value = target(relocation.symbol) + addend;
+    std::memcpy(place, &value, sizeof value);
+    return {};
+  }
+  const auto reaches = [&](std::uint64_t to) {
+    const auto distance = static_cast<std::int64_t>(to + addend - here);
+    return distance >= std::numeric_limits<std::int32_t>::min() &&
+           distance <= std::numeric_limits<std::int32_t>::max();
+  };
+  std::uint64_t to = 0;
+  if (takes_slot(type)) {
+    to = slot(relocation.symbol);
+  } else if (type == R_X86_64_PC32 || type == R_X86_64_PLT32 || type == R_X86_64_PC64) {
+    to = target(relocation.symbol);
+    if (type == R_X86_64_PLT32 && symbol.is_undefined() && !reaches(to)) to = stub(relocation.symbol);
+  } else {
+    return broken("is of a kind that no compiled function has");
+  }
+  const std::uint64_t distance = to + addend - here;
+  if (!is_wide && !reaches(to)) return broken("is too far away");
+  std::memcpy(place, &distance, width);
+  return {};
+}
+
+Status Loading::protect() const {
+  for (std::size_t part = kCode; part < kParts; ++part) {
+    const std::size_t begin = begins_[part], size = begins_[part + 1] - begin;
+    if (size == 0 || part == kVariables) continue;
+    if (::mprotect(pages_.memory() + begin, size, kProtection[part]) != 0) {
+      return error(ErrorCode::kOutOfMemory, "linking native code: pages cannot be made executable: {}",
+                   std::strerror(errno));
+    }
+  }
+  return {};
+}
+
+Status Loading::run(std::vector<const void*> outside) {
+  outside_ = std::move(outside);
+  DHPVM_TRY(lay_out());
+  fill();
+  for (const ObjectFile::Relocation& relocation : file_.relocations) DHPVM_TRY(apply(relocation));
+  return protect();
+}
+
+// The functions that somebody is told of.
+std::vector<LoadedFunction> functions_of(const ObjectFile& file, const Loading& loading) {
+  std::vector<LoadedFunction> functions;
+  for (const ObjectFile::Symbol& symbol : file.symbols) {
+    if (symbol.type() != STT_FUNC || symbol.name.empty() || symbol.entry.st_size == 0 ||
+        !loading.is_loaded(symbol))
+      continue;
+    functions.push_back({loading.address(symbol), symbol.entry.st_size, symbol.name});
+  }
+  return functions;
+}
+
+// The object file with the addresses of its sections in their headers.
+std::vector<std::byte> placed(std::span<const std::byte> object, const ObjectFile& file,
+                              const Loading& loading) {
+  std::vector<std::byte> copy(object.begin(), object.end());
+  Elf64_Ehdr header;
+  std::memcpy(&header, copy.data(), sizeof header);
+  for (std::size_t i = 0; i < file.sections.size(); ++i) {
+    Elf64_Shdr section = file.sections[i].header;
+    if (!file.sections[i].is_loaded()) continue;
+    section.sh_addr = reinterpret_cast<std::uint64_t>(loading.base(i));
+    std::memcpy(copy.data() + header.e_shoff + i * sizeof section, &section, sizeof section);
+  }
+  return copy;
+}
+
+}  // namespace
+
+LoadedCode::LoadedCode(std::unique_ptr<State> state) : state_(std::move(state)) {}
+LoadedCode::~LoadedCode() = default;
+LoadedCode::LoadedCode(LoadedCode&&) noexcept = default;
+LoadedCode& LoadedCode::operator=(LoadedCode&&) noexcept = default;
+
+void* LoadedCode::address(std::string_view name) const { return state_->address(name); }
+
+Linker::Linker(std::shared_ptr<SymbolTable> symbols, const LinkerOptions& options)
+    : symbols_(std::move(symbols)), options_(options) {}
+Linker::~Linker() = default;
+
+SymbolTable& Linker::symbols() { return *symbols_; }
+
+Result<std::unique_ptr<Linker>> Linker::create(std::unique_ptr<SymbolTable> symbols,
+                                               const LinkerOptions& options) {
+  std::unique_ptr<Linker> linker(new Linker(std::move(symbols), options));
+  if (options.profiler) {
+    DHPVM_ASSIGN(LoadWatch told, perf_map());
+    linker->watches_.push_back(std::move(told));
+  }
+  if (options.loaded) {
+    linker->watches_.push_back([loaded = options.loaded](std::span<const LoadedFunction> functions) {
+      for (const LoadedFunction& function : functions) loaded(function.begin, function.size, function.name);
+    });
+  }
+  return linker;
+}
+
+Result<LoadedCode> Linker::load(std::span<const std::byte> object, std::span<const NamedAddress> symbols) {
+  DHPVM_ASSIGN(const ObjectFile file, read_object_file(object));
+  std::vector<const void*> outside(file.symbols.size());
+  std::string missing;
+  for (std::size_t i = 0; i < file.symbols.size(); ++i) {
+    const std::string_view name = file.symbols[i].name;
+    if (!file.symbols[i].is_undefined() || name.empty()) continue;
+    const auto given = std::ranges::find(symbols, name, &NamedAddress::name);
+    outside[i] = given != symbols.end() ? given->address : symbols_->find(name);
+    if (outside[i] == nullptr) missing.append(missing.empty() ? "" : ", ").append(name);
+  }
+  if (!missing.empty()) {
+    return error(ErrorCode::kLink, "compiled code calls what the runtime does not define: {}", missing);
+  }
+  auto code = std::make_unique<LoadedCode::State>(symbols_);
+  Loading loading(file, code->pages);
+  DHPVM_TRY(loading.run(std::move(outside)));
+  for (const ObjectFile::Symbol& symbol : file.symbols) {
+    if (symbol.binding() != STB_LOCAL && loading.is_loaded(symbol))
+      code->add(symbol.name, loading.address(symbol));
+  }
+  const std::vector<LoadedFunction> functions =
+      watches_.empty() ? std::vector<LoadedFunction>() : functions_of(file, loading);
+  for (const LoadWatch& told : watches_) told(functions);
+  if (options_.debugger) tell_debugger(placed(object, file, loading));
+  if (options_.debugger || options_.profiler) code->pages.keep();
+  return LoadedCode(std::move(code));
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled functions and kernels as the virtual machine sees them, made of code that is loaded.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codegen/cached/code_cache.h"
+#include "codegen/cached/kernel_content.h"
+#include "codegen/cached/linker.h"
+#include "codegen/codegen.h"
+
+namespace dhpvm::codegen {
+
+std::unique_ptr<CompiledFunctions> compiled_functions(LoadedCode code);
+std::unique_ptr<CompiledKernel> compiled_kernel(LoadedCode code, KernelDescription description);
+
+// The runtime's functions by the names that compiled functions call them by.
+std::vector<NamedAddress> named_calls(const RuntimeCalls& calls);
+
+struct CachedCompilation {
+  LoadedCode code;
+  std::vector<std::byte> metadata;
+};
+
+// The code kept under this key, loaded; nothing if it has to be compiled. An entry that is intact and cannot be loaded
+// is removed: a new compilation replaces it or reports the mistake.
+std::optional<CachedCompilation> load_cached(CodeCache& cache, Linker& linker, const CacheKey& key,
+                                             std::span<const NamedAddress> symbols = {});
+
+}  // namespace dhpvm::codegen

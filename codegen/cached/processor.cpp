@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/cached/processor.h"
+
+#include <array>
+#include <cstdint>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace dhpvm::codegen {
+namespace {
+
+#if defined(__x86_64__)
+
+struct Question {
+  std::uint32_t leaf, part;
+};
+// Vendor, model and features, by AMD's and Intel's manuals of the instruction CPUID.
+constexpr Question kQuestions[] = {{0, 0},          {1, 0},          {7, 0},         {7, 1},    {7, 2},
+                                   {0xd, 1},        {0x14, 0},       {0x19, 0},      {0x1e, 1}, {0x24, 0},
+                                   {0x80000001, 0}, {0x80000008, 0}, {0x80000021, 0}};
+
+std::string ask() {
+  std::string answers;
+  const auto add = [&](std::uint32_t number) {
+    answers.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  bool saves_registers = false;
+  for (const Question& question : kQuestions) {
+    std::array<std::uint32_t, 4> a = {};
+    if (__get_cpuid_count(question.leaf, question.part, &a[0], &a[1], &a[2], &a[3]) == 0) continue;
+    if (question.leaf == 1) {
+      saves_registers = (a[2] & bit_OSXSAVE) != 0;
+      a[1] = 0;  // tells the cores apart
+    }
+    // The widths of addresses and the number of cores stand beside the features.
+    if (question.leaf == 0x80000008) a[0] = a[2] = a[3] = 0;
+    add(question.leaf);
+    for (const std::uint32_t answer : a) add(answer);
+  }
+  if (saves_registers) {
+    std::uint32_t low = 0, high = 0;
+    asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    add(low);
+    add(high);
+  }
+  return answers;
+}
+
+#else
+
+std::string ask() { return {}; }
+
+#endif
+
+}  // namespace
+
+const std::string& processor_identity() {
+  static const std::string identity = ask();
+  return identity;
+}
+
+}  // namespace dhpvm::codegen
