@@ -38,19 +38,31 @@ std::string without_parameter_names(std::string_view signature) {
   return out.append(signature.substr(end));
 }
 
-Status register_natives(vm::NativeRegistry& registry, Reach allowed) {
-  for (const NativeRow& row : natives()) {
-    if (row.reach > allowed) continue;
-    // A native may need more temporary memory than the system has, before it makes any object.
-    auto guarded = [function = row.function](vm::NativeCall& call) -> Status {
-      try {
-        return function(call);
-      } catch (const std::bad_alloc&) {
-        return call.isolate.out_of_memory("a native function ran out of memory");
-      }
-    };
-    DHPVM_TRY(registry.define(std::string(row.name), without_parameter_names(row.signature), guarded,
-                              fast_path(row.name)));
+namespace {
+
+Status register_native(vm::NativeRegistry& registry, const NativeRow& row) {
+  // A native may need more temporary memory than the system has, before it makes any object.
+  auto guarded = [function = row.function](vm::NativeCall& call) -> Status {
+    try {
+      return function(call);
+    } catch (const std::bad_alloc&) {
+      return call.isolate.out_of_memory("a native function ran out of memory");
+    }
+  };
+  return registry.define(std::string(row.name), without_parameter_names(row.signature), guarded,
+                         fast_path(row.name));
+}
+
+}  // namespace
+
+Status register_natives(vm::NativeRegistry& registry, Reach allowed,
+                        std::span<const bytecode::Import> imports) {
+  for (const bytecode::Import& import : imports) {
+    std::string_view name = import.name;
+    if (name.ends_with(bytecode::kFallibleImport)) name.remove_suffix(1);
+    const auto row = std::ranges::find(natives(), name, &NativeRow::name);
+    if (row == natives().end() || row->reach > allowed || registry.find(name) != nullptr) continue;
+    DHPVM_TRY(register_native(registry, *row));
   }
   return {};
 }

@@ -32,8 +32,10 @@ std::span<const NativeRow> natives();
 // That of the function with this name, or null.
 vm::NativeFastPath fast_path(std::string_view name);
 
-// Defines those of the reach allowed. The isolates that run them must carry a NativeState as their host data.
-Status register_natives(vm::NativeRegistry& registry, Reach allowed);
+// Defines those of the reach allowed that `imports` name and nobody has defined: a program uses few of them. The
+// isolates that run them must carry a NativeState as their host data.
+Status register_natives(vm::NativeRegistry& registry, Reach allowed,
+                        std::span<const bytecode::Import> imports);
 
 // `signature` without the names of parameters: "(str path, i64 at) -> str" is "(str, i64) -> str".
 std::string without_parameter_names(std::string_view signature);

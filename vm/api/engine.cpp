@@ -9,7 +9,6 @@
 #include "dhpvm/version.h"
 #include "offload/drivers/device_kinds.h"
 #include "offload/remote/client/remote_factory.h"
-#include "stdlib/native/natives.h"
 #include "vm/api/host_definitions.h"
 #include "vm/api/security.h"
 #include "vm/api/state.h"
@@ -85,9 +84,6 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   offload::add_devices(*state_->devices, state_->thread_pool);
   state_->devices->add(remote_devices(state_->options.remote));
   if (state_->options.rights) state_->rights = std::make_shared<stdlib::Rights>(*state_->options.rights);
-  // Fails for a bad row of the table only, which a test would have found.
-  (void)stdlib::register_natives(
-      state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);
 }
 
 Status Engine::define_function(std::string_view name, const detail::HostSignature& signature,

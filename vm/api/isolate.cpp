@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "offload/devices/device.h"
 #include "offload/schedule/placement/policy.h"
+#include "stdlib/native/natives.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 #include "vm/api/target.h"
@@ -25,9 +26,12 @@ Error explained(Error failure, const detail::EngineState& engine) {
 Result<std::shared_ptr<const vm::LinkedModule>> linked(detail::ModuleState& module) {
   const std::lock_guard module_lock(module.mutex);
   if (module.linked == nullptr) {
-    const std::lock_guard engine_lock(module.engine->mutex);
-    auto result = vm::LinkedModule::link(module.module, module.engine->natives);
-    if (!result.ok()) return explained(std::move(result).error(), *module.engine);
+    detail::EngineState& engine = *module.engine;
+    const std::lock_guard engine_lock(engine.mutex);
+    const auto reach = engine.options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf;
+    DHPVM_TRY(stdlib::register_natives(engine.natives, reach, module.module->imports));
+    auto result = vm::LinkedModule::link(module.module, engine.natives);
+    if (!result.ok()) return explained(std::move(result).error(), engine);
     module.linked = std::move(result).value();
   }
   return module.linked;
