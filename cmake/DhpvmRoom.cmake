@@ -247,6 +247,8 @@ function(dhpvm_tool name)
     list(PREPEND TOOL_DEPS dhpvm)
   endif()
   dhpvm_link(${name} PRIVATE ${TOOL_DEPS} dhpvm_flags)
+  # The loader looks for a name in the libraries in this order, and most names are the standard library's.
+  target_link_options(${name} PRIVATE LINKER:--push-state,--no-as-needed,-lstdc++,-lc,--pop-state)
   dhpvm_one_go(${name} TOOL)
   file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")

@@ -128,7 +128,7 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const RunReque
 // longer: a compilation that is given up begins anew in the next run, and would be given up there, too, in every run.
 void finish_compiling(const Engine& engine, std::chrono::nanoseconds patience) {
   constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(10);
-  constexpr int kMostTimes = 4;
+  constexpr int kMostTimes = 16;
   const auto processor_time = [] {
     return std::chrono::nanoseconds(std::chrono::seconds(1)) * std::clock() / CLOCKS_PER_SEC;
   };
