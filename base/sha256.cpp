@@ -88,10 +88,16 @@ __attribute__((target("sha,sse4.1"))) void compress_sha(State& state, const unsi
   _mm_storeu_si128(reinterpret_cast<__m128i*>(state.data() + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
-bool has_sha() {
+bool find_sha() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & bit_SHA) != 0 &&
          __builtin_cpu_supports("sse4.1");
+}
+
+// Asked once: in a virtual machine the question takes microseconds.
+bool has_sha() {
+  static const bool found = find_sha();
+  return found;
 }
 #endif
 

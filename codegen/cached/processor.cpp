@@ -27,9 +27,13 @@ std::string ask() {
     answers.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
   bool saves_registers = false;
+  // Asked as seldom as can be: in a virtual machine each question takes microseconds.
+  const std::uint32_t most_basic = __get_cpuid_max(0, nullptr);
+  const std::uint32_t most_extended = __get_cpuid_max(0x80000000, nullptr);
   for (const Question& question : kQuestions) {
+    if (question.leaf > (question.leaf < 0x80000000 ? most_basic : most_extended)) continue;
     std::array<std::uint32_t, 4> a = {};
-    if (__get_cpuid_count(question.leaf, question.part, &a[0], &a[1], &a[2], &a[3]) == 0) continue;
+    __cpuid_count(question.leaf, question.part, a[0], a[1], a[2], a[3]);
     if (question.leaf == 1) {
       saves_registers = (a[2] & bit_OSXSAVE) != 0;
       a[1] = 0;  // tells the cores apart
