@@ -271,6 +271,14 @@ void full_1gib(Report& report) {
 }
 void full_8gib(Report& report) { full_pause(report, 8, 2, 1000); }
 
+// Hangs the subtree at the second root into a random place of the tree at the first.
+void hang(Bench& bench, std::uint64_t path) {
+  auto* holder = reinterpret_cast<Tree*>(bench.roots.slots[0]);
+  for (int depth = 0; depth < 20; ++depth) holder = (path >> depth & 1) != 0 ? holder->left : holder->right;
+  bench.heap->write_barrier(reinterpret_cast<Object*>(holder));
+  holder->right = reinterpret_cast<Tree*>(bench.roots.slots[1]);
+}
+
 // The program builds subtrees of 15 objects, hangs one in eight of them into random places of an old tree, and drops
 // the rest. It collects by itself just before the nursery of 8 MiB is used up, so that the pause can be measured
 // from outside.
@@ -287,13 +295,7 @@ void minor_pause(Report& report, int gib, unsigned threads) {
   while (pauses.size() < 400) {
     for (std::size_t i = 0; i < kTreesPerNursery; ++i) {
       bench.make_tree(1, 3);
-      if (i % 8 != 0) continue;
-      auto* holder = reinterpret_cast<Tree*>(bench.roots.slots[0]);
-      const std::uint64_t path = random();
-      for (int depth = 0; depth < 20; ++depth)
-        holder = (path >> depth & 1) != 0 ? holder->left : holder->right;
-      bench.heap->write_barrier(reinterpret_cast<Object*>(holder));
-      holder->right = reinterpret_cast<Tree*>(bench.roots.slots[1]);
+      if (i % 8 == 0) hang(bench, random());
     }
     const auto begin = Clock::now();
     const double processor_begin = processor_seconds();
@@ -312,9 +314,11 @@ void minor_pause(Report& report, int gib, unsigned threads) {
 void minor_1gib(Report& report) { minor_pause(report, 1, 2); }
 void minor_8gib(Report& report) { minor_pause(report, 8, 2); }
 
-// The same program with the nursery that the heap chooses. A step that a collection falls into is taken for its pause.
+// The same program with the nursery that the heap chooses. A step that pauses is taken for its pause, so that it has to
+// be short, and long enough for its clocks not to matter.
 void minor_chosen(Report& report) {
   constexpr double kSeldom = 1.0 / 8;
+  constexpr int kTreesPerStep = 16;
   for (const double share : {kSeldom, 1.0}) {
     ThreadPool pool(2);
     Bench bench({.thread_pool = &pool});
@@ -324,24 +328,20 @@ void minor_chosen(Report& report) {
     std::mt19937_64 random(1);
     std::vector<double> pauses;
     std::vector<double> wall;
-    while (pauses.size() < 400) {
+    while (pauses.size() < 1000) {
       const HeapStats before = bench.heap->stats();
       const auto begin = Clock::now();
       const double processor_begin = processor_seconds();
-      bench.make_tree(1, 3);
+      for (int i = 0; i < kTreesPerStep; ++i) {
+        bench.make_tree(1, 3);
+        if (static_cast<double>(random() % 1024) < share * 1024) hang(bench, random());
+      }
       const double processor = (processor_seconds() - processor_begin) * 1e3;
       const HeapStats after = bench.heap->stats();
-      if (after.minor_collections != before.minor_collections) {
-        pauses.push_back(processor);
-        wall.push_back(seconds_since(begin) * 1e3);
-      }
-      if (static_cast<double>(random() % 1024) >= share * 1024) continue;
-      auto* holder = reinterpret_cast<Tree*>(bench.roots.slots[0]);
-      const std::uint64_t path = random();
-      for (int depth = 0; depth < 20; ++depth)
-        holder = (path >> depth & 1) != 0 ? holder->left : holder->right;
-      bench.heap->write_barrier(reinterpret_cast<Object*>(holder));
-      holder->right = reinterpret_cast<Tree*>(bench.roots.slots[1]);
+      if (after.full_collections != before.full_collections) continue;
+      if (after.minor_pauses.count() == before.minor_pauses.count()) continue;
+      pauses.push_back(processor);
+      wall.push_back(seconds_since(begin) * 1e3);
     }
     std::sort(pauses.begin(), pauses.end());
     std::sort(wall.begin(), wall.end());
@@ -351,6 +351,8 @@ void minor_chosen(Report& report) {
     report.row("  longest", pauses.back(), "ms");
     report.row("  p99 on the wall", wall[wall.size() * 99 / 100], "ms");
     report.row("  nursery at the end", static_cast<double>(bench.heap->stats().nursery_bytes) / kMiB, "MiB");
+    report.row("  allocated", static_cast<double>(bench.heap->stats().bytes_allocated) / kMiB - 1024, "MiB");
+    report.row("  full collections", static_cast<double>(bench.heap->stats().full_collections), "");
   }
 }
 
