@@ -91,8 +91,7 @@ void Heap::safepoint() {
   bump_.rearm(area_);
   if (options_.stress != 0 && --stress_countdown_ == 0) {
     stress_countdown_ = options_.stress;
-    const bool full = ++stress_collections_ % 8 == 0;
-    collect(full ? CollectionKind::kFull : CollectionKind::kMinor, CollectionReason::kStress);
+    collect_under_stress();
   } else if (requested_) {
     const CollectionReason reason = std::exchange(requested_reason_, CollectionReason::kExternal);
     collect(*requested_, reason);
@@ -142,7 +141,7 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
 }
 
 // Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls
-// for: at most one minor collection, then a full one; and last, what a fragmented heap can do without collecting.
+// for: at most one minor collection, or a part of one, then a full one; and last, what a fragmented heap can do without collecting.
 // Where a minor collection has freed no hole that is large enough, the next would not either; yet the holes opened in
 // vain would make it seem worthwhile for ever.
 template <typename Take>
@@ -160,8 +159,13 @@ Object* Heap::allocate_or_collect(std::size_t size, Take&& take) {
       continue;
     }
     const bool at_limit = limit_ != 0 && footprint_threshold_ == limit_;
-    const bool minor = shortage == Shortage::kNursery ? !grown_too_far() : at_limit && worth_a_minor();
-    if (minor && !after_minor) {
+    const bool nursery = shortage == Shortage::kNursery;
+    if (!after_minor && nursery && (is_marking_ || !grown_too_far())) {
+      collect_part(CollectionReason::kNursery);
+      after_minor = !is_marking_;
+      continue;
+    }
+    if (!after_minor && !nursery && (is_marking_ || (at_limit && worth_a_minor()))) {
       collect(CollectionKind::kMinor, CollectionReason::kNursery);
       after_minor = true;
       continue;
@@ -325,8 +329,7 @@ void Heap::log(Object* holder) {
   if (holder->header.has(kLarge) && LargeNode::of(holder)->cards != nullptr) {
     return log_elements(reinterpret_cast<Array*>(holder), 0, reinterpret_cast<Array*>(holder)->length);
   }
-  holder->header.clear(kUnlogged);
-  logged_.push_back(holder);
+  remembered_.add(holder);
 }
 
 // Scanning a large array again for one changed element would make minor pauses grow with the array: it stays
@@ -339,8 +342,7 @@ void Heap::log_elements(Array* holder, std::int64_t first, std::int64_t count) {
   const std::size_t stride = types_[holder->header.type].element_size;
   const std::size_t first_card = static_cast<std::size_t>(first) * stride / kCardSize;
   const std::size_t last_card = (static_cast<std::size_t>(first + count) * stride - 1) / kCardSize;
-  std::memset(node->cards + first_card, 1, last_card - first_card + 1);
-  if (!std::exchange(node->logged, true)) logged_.push_back(object);
+  remembered_.add_cards(node, first_card, last_card);
 }
 
 // ---- Outside memory

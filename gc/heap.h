@@ -33,6 +33,7 @@
 #include "gc/nursery.h"
 #include "gc/object.h"
 #include "gc/options.h"
+#include "gc/remembered_set.h"
 #include "gc/roots.h"
 
 namespace dhpvm::gc {
@@ -197,13 +198,21 @@ class Heap {
   void log_elements(Array* holder, std::int64_t first, std::int64_t count);
 
   void release_scarce_memory(CollectionKind kind, std::size_t occupied_before, std::size_t external_before);
-  void mark(CollectionKind kind);
-  void take_logged(CollectionKind kind);
-  void adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t survived,
-             Growth::Clock::time_point begin);
+  // One pause of a minor collection that is done in parts. The last one ends it.
+  void collect_part(CollectionReason reason);
+  void collect_under_stress();
+  void finish_collection(CollectionKind kind, CollectionReason reason, Marker::Clock::time_point begin);
+  void note_pause(CollectionKind kind, CollectionReason reason, std::size_t live_before,
+                  Marker::Clock::time_point begin);
+  void mark_all();
+  bool mark_young();
+  // What was allocated since the last collection.
+  std::size_t young_bytes() const { return bump_.consumed_bytes() + large_allocated_; }
+  void adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t allocated,
+             std::size_t survived, Growth::Clock::time_point begin);
   void set_thresholds();
   void allow_footprint(std::size_t bytes);
-  bool nursery_used_up() const { return bump_.consumed_bytes() + large_allocated_ >= nursery_.bytes(); }
+  bool nursery_used_up() const { return young_bytes() >= nursery_.bytes() + allowance_; }
   bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_.bytes() > live_threshold_; }
   bool worth_a_minor() const;
   bool nearly_full() const;
@@ -239,8 +248,13 @@ class Heap {
   RootBase handles_;
   Ref protected_ = nullptr;  // a root for the duration of an allocation
 
-  std::vector<Object*> logged_;  // old objects written to since the last collection
+  RememberedSet remembered_;
 
+  // A minor collection has marked a part.
+  bool is_marking_ = false;
+  std::size_t allowance_ = 0;     // bytes to be allocated, beyond the nursery, before the next part
+  std::size_t young_before_ = 0;  // young_bytes() when it began
+  unsigned root_scans_ = 0;       // of this collection
   Nursery nursery_;
   Growth growth_;
   std::size_t

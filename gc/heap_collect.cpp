@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <utility>
 
 #include "gc/heap.h"
 #include "gc/prompt_return.h"
@@ -14,20 +15,89 @@
 
 namespace dhpvm::gc {
 
+namespace {
+
+// A part of a minor collection marks for so long.
+constexpr std::chrono::microseconds kPart{1000};
+// Between two parts the program may allocate a quarter of what the first one has marked: the rest becomes less, even if
+// all that is new survives.
+constexpr std::size_t kAllowance = 4;
+constexpr std::size_t kLeastAllowance = kBlockSize;
+// The roots are scanned when nothing else is left, and again after each part in which there was no time for what they
+// refer to. That is only what the program has allocated since, and a third time it is not much.
+constexpr unsigned kMostRootScans = 3;
+
+}  // namespace
+
+// ---- Minor collections in parts
+
+void Heap::collect_part(CollectionReason reason) {
+  const auto begin = Marker::Clock::now();
+  if (options_.verify) verify_or_die(CollectionKind::kMinor, false);
+  const std::size_t marked_before = marker_.marked();
+  // A program that writes to more old objects than the parts have time for is stopped for long in the end.
+  if (!std::exchange(is_marking_, true)) young_before_ = young_bytes();
+  const bool is_overdue = young_bytes() - young_before_ > nursery_.bytes();
+  if (reason == CollectionReason::kStress) {
+    marker_.set_limit({.end = begin, .objects = std::size_t{1} << stress_collections_ % 7});
+  } else if (!is_overdue && root_scans_ + 1 < kMostRootScans) {
+    marker_.set_limit({.end = begin + kPart});
+  }
+  bool is_done = mark_young();
+  marker_.set_limit({});
+  if (!is_done && marker_.has_overflowed()) is_done = mark_young();
+  if (is_done) return finish_collection(CollectionKind::kMinor, reason, begin);
+  const std::size_t marked = (marker_.marked() - marked_before) * kGranule;
+  const std::size_t due = young_bytes() + std::max(marked / kAllowance, kLeastAllowance);
+  allowance_ = due - std::min(due, nursery_.bytes());
+  note_pause(CollectionKind::kMinor, reason, live_bytes(), begin);
+}
+
+// From the remembered set and the roots, as long as the marker is not late. True if nothing is left.
+bool Heap::mark_young() {
+  if (!remembered_.scan(marker_) || !marker_.finish()) return false;
+  ++root_scans_;
+  visit_all_roots(marker_);
+  return marker_.finish();
+}
+
+// ---- Whole collections
+
 void Heap::collect(CollectionKind kind, CollectionReason reason) {
-  const auto begin = Tracer::Clock::now();
+  const auto begin = Marker::Clock::now();
+  const bool full = kind == CollectionKind::kFull;
+  if (full) roots_.drop_dead_roots();
+  if (options_.verify) verify_or_die(kind, false);
+  if (full) {
+    mark_all();
+  } else {
+    mark_young();
+  }
+  finish_collection(kind, reason, begin);
+}
+
+// One in eight is full, and one in sixteen a whole minor one. The others are parts, of a few objects each.
+void Heap::collect_under_stress() {
+  const std::uint32_t turn = ++stress_collections_ % 8;
+  if (turn == 0) return collect(CollectionKind::kFull, CollectionReason::kStress);
+  if (stress_collections_ % 16 == 4) return collect(CollectionKind::kMinor, CollectionReason::kStress);
+  collect_part(CollectionReason::kStress);
+}
+
+// After marking.
+void Heap::finish_collection(CollectionKind kind, CollectionReason reason, Marker::Clock::time_point begin) {
   const bool full = kind == CollectionKind::kFull;
   const std::size_t live_before = live_bytes();
   const std::size_t external_before = external_.live();
   const std::size_t occupied_before = live_before + external_before;
   const std::size_t large_before = large_.bytes() - large_allocated_;
+  const std::size_t allocated = young_bytes();
   stats_.bytes_allocated += large_allocated_;
   large_allocated_ = 0;
   bump_.retire(area_);
-  if (full) roots_.drop_dead_roots();
-  if (options_.verify) verify_or_die(kind, false);
-
-  mark(kind);
+  is_marking_ = false;
+  allowance_ = 0;
+  root_scans_ = 0;
   const std::size_t marked = marker_.take_marked();
   const std::size_t limit = options_.limit_bytes;
   blocks_.sweep_thoroughly(limit != 0 && footprint() > limit - limit / 4);
@@ -50,24 +120,30 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   requested_.reset();
   release_scarce_memory(kind, occupied_before, external_before);
   const std::size_t large_survived = large_.bytes() - std::min(large_.bytes(), large_before);
-  adapt(kind, reason, live_before, marked * kGranule + large_survived, begin);
+  adapt(kind, reason, live_before, allocated, marked * kGranule + large_survived, begin);
   if (options_.verify) verify_or_die(kind, true);
-
-  const auto end = Tracer::Clock::now();
+  const auto end = Marker::Clock::now();
   external_.collected(kind, reason, external_before, begin, end);
   idle_watch_.collected(kind, reason, occupied_before, live_bytes() + external_.live(), begin, end);
-  const auto pause = static_cast<std::uint64_t>(std::chrono::nanoseconds(end - begin).count());
   (full ? stats_.full_collections : stats_.minor_collections) += 1;
-  (full ? stats_.full_pauses : stats_.minor_pauses).add(pause);
-  if (options_.tracer != nullptr) {
-    options_.tracer->slice(trace_track_,
-                           fmt::format("{} collection ({})", to_string(kind), to_string(reason)), begin, end,
-                           {{"live bytes before", static_cast<std::int64_t>(live_before)},
-                            {"live bytes", static_cast<std::int64_t>(live_bytes())},
-                            {"footprint", static_cast<std::int64_t>(footprint())},
-                            {"external bytes", static_cast<std::int64_t>(external_.live())}});
-    options_.tracer->counter("heap footprint", static_cast<std::int64_t>(footprint()));
-  }
+  note_pause(kind, reason, live_before, begin);
+}
+
+void Heap::note_pause(CollectionKind kind, CollectionReason reason, std::size_t live_before,
+                      Marker::Clock::time_point begin) {
+  const auto end = Marker::Clock::now();
+  const auto pause = static_cast<std::uint64_t>(std::chrono::nanoseconds(end - begin).count());
+  (kind == CollectionKind::kFull ? stats_.full_pauses : stats_.minor_pauses).add(pause);
+  if (options_.tracer == nullptr) return;
+  options_.tracer->slice(trace_track_,
+                         fmt::format("{}{} collection ({})", is_marking_ ? "part of a " : "", to_string(kind),
+                                     to_string(reason)),
+                         begin, end,
+                         {{"live bytes before", static_cast<std::int64_t>(live_before)},
+                          {"live bytes", static_cast<std::int64_t>(live_bytes())},
+                          {"footprint", static_cast<std::int64_t>(footprint())},
+                          {"external bytes", static_cast<std::int64_t>(external_.live())}});
+  options_.tracer->counter("heap footprint", static_cast<std::int64_t>(footprint()));
 }
 
 // Where memory is scarce, not much is kept for later.
@@ -79,12 +155,12 @@ void Heap::release_scarce_memory(CollectionKind kind, std::size_t occupied_befor
   if (kind == CollectionKind::kFull || much_outside) release_memory();
 }
 
-void Heap::mark(CollectionKind kind) {
-  if (kind == CollectionKind::kFull) {
-    blocks_.clear_marks(options_.thread_pool);
-    large_.clear_marks();
-  }
-  take_logged(kind);
+void Heap::mark_all() {
+  // A minor collection that has begun is given up: its marks go with all others.
+  marker_.abandon();
+  blocks_.clear_marks(options_.thread_pool);
+  large_.clear_marks();
+  remembered_.drop();
   visit_all_roots(marker_);
   marker_.finish();
 }
@@ -96,37 +172,10 @@ void Heap::visit_all_roots(RootVisitor& visitor) const {
     visitor.visit(handle->ref_);
 }
 
-// Empties the remembered set. In a full collection its objects are traced if and when they are reached; that
-// they become unlogged even if they are dead does no harm.
-void Heap::take_logged(CollectionKind kind) {
-  // They lie all over the heap, so their headers are fetched ahead.
-  constexpr std::size_t kPrefetchDistance = 16;
-  const bool minor = kind == CollectionKind::kMinor;
-  std::size_t small = 0;
-  for (std::size_t i = 0; i < logged_.size(); ++i) {
-    if (i + kPrefetchDistance < logged_.size()) __builtin_prefetch(logged_[i + kPrefetchDistance], 1);
-    Object* const object = logged_[i];
-    LargeNode* node = object->header.has(kLarge) ? LargeNode::of(object) : nullptr;
-    if (node != nullptr && node->logged) {
-      node->logged = false;
-      if (minor) {
-        marker_.scan_dirty_cards(node);
-      } else {
-        std::fill_n(node->cards, node->card_count, std::uint8_t{0});
-      }
-      continue;
-    }
-    object->header.set(kUnlogged);
-    logged_[small++] = object;
-  }
-  if (minor) marker_.scan({logged_.data(), small});
-  logged_.clear();
-}
-
 // Chooses the next nursery and, after a full collection, when the next one is due.
-void Heap::adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t survived,
-                 Growth::Clock::time_point begin) {
-  if (kind == CollectionKind::kMinor) return nursery_.minor_collected(survived, live_after_full_);
+void Heap::adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t allocated,
+                 std::size_t survived, Growth::Clock::time_point begin) {
+  if (kind == CollectionKind::kMinor) return nursery_.minor_collected(allocated, survived, live_after_full_);
   const std::size_t grown = live_before - std::min(live_before, live_after_full_);
   nursery_.full_collected(grown, live_before - std::min(live_before, live_bytes()));
   // Others say nothing about when the next one pays.

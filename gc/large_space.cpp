@@ -44,8 +44,7 @@ Object* LargeSpace::allocate(std::size_t size, std::size_t card_bytes, bool zero
   void* memory = allocate_memory(bytes, zeroed);
   if (memory == nullptr) return nullptr;
   auto* node = static_cast<LargeNode*>(memory);
-  *node = LargeNode{
-      .size = size, .cards = nullptr, .card_count = 0, .marked = false, .young = true, .logged = false};
+  *node = LargeNode{.size = size, .cards = nullptr, .card_count = 0, .marked = false, .young = true};
   if (card_bytes != 0) {
     // Behind the object, so that the cards cost no second allocation.
     node->cards = reinterpret_cast<std::uint8_t*>(node->object()) + size;
@@ -60,7 +59,9 @@ Object* LargeSpace::allocate(std::size_t size, std::size_t card_bytes, bool zero
 void LargeSpace::release_empty() { return_memory(); }
 
 void LargeSpace::clear_marks() {
-  for (LargeNode* node : old_) node->marked = false;
+  for (const std::vector<LargeNode*>* list : {&old_, &young_}) {
+    for (LargeNode* node : *list) node->marked = false;
+  }
 }
 
 void LargeSpace::release(LargeNode* node, bool scribble) {

@@ -14,12 +14,12 @@ namespace dhpvm::gc {
 
 // Directly in front of the object. 32 bytes, so that the object keeps its 16-byte alignment.
 struct alignas(kGranule) LargeNode {
-  std::size_t size;     // of the object, in bytes
-  std::uint8_t* cards;  // arrays of references: one byte per kCardSize of elements, 1 is dirty; else null
+  std::size_t size;  // of the object, in bytes
+  std::uint8_t*
+      cards;  // arrays of references: one byte per kCardSize of elements, 1 if remembered; else null
   std::uint32_t card_count;
   bool marked;
   bool young;
-  bool logged;  // some card is dirty, and the array is in the remembered set
 
   Object* object() { return reinterpret_cast<Object*>(this + 1); }
   static LargeNode* of(Object* object) { return reinterpret_cast<LargeNode*>(object) - 1; }
@@ -41,7 +41,7 @@ class LargeSpace {
   // the system has no memory.
   Object* allocate(std::size_t size, std::size_t card_bytes, bool zeroed);
 
-  // Before a full collection.
+  // Before a full collection. Young ones are marked too, if a minor collection had begun.
   void clear_marks();
   // Frees unmarked objects: the young ones (minor) or all (full). The survivors are old.
   void sweep_young(bool scribble);

@@ -78,7 +78,7 @@ class MarkStack {
     Object** end_ = nullptr;
   };
 
-  // For an empty stack, when marking ends: makes room again where objects were taken from below.
+  // Empties the stack, which makes room again where objects were taken from below.
   void rewind() {
     top_ = bottom_ = begin();
     used_ = true;
@@ -89,6 +89,8 @@ class MarkStack {
     bottom_ += count;
     return oldest;
   }
+
+  std::span<Object* const> all() const { return {bottom_, top_}; }
 
   // After a collection. A deep structure may have touched hundreds of MiB; a small stack is kept for the next one.
   void trim() const {

@@ -180,6 +180,26 @@ bool MarkWorker::drain(std::size_t steps) {
   return steps != 0;
 }
 
+void MarkWorker::adopt(MarkWorker& other) {
+  for (Object*& object : other.pending_) {
+    if (object != nullptr) push(std::exchange(object, nullptr));
+  }
+  other.waiting_ = 0;
+  for (Object* const object : other.stack_.all()) push(object);
+  other.stack_.rewind();
+  rests_.insert(rests_.end(), other.rests_.begin(), other.rests_.end());
+  other.rests_.clear();
+}
+
+void MarkWorker::abandon() {
+  pending_.fill(nullptr);
+  waiting_ = 0;
+  stack_.rewind();
+  rests_.clear();
+  marked_ = 0;
+  overflowed_ = false;
+}
+
 void MarkWorker::give(std::vector<Object*>& packet) {
   constexpr std::size_t kWorthSharing = 4;
   constexpr std::size_t kMost = 256;

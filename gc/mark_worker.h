@@ -75,9 +75,27 @@ class MarkWorker {
   // Moves about half of what waits, the oldest first, to the end of `packet`; nothing if hardly anything waits.
   void give(std::vector<Object*>& packet);
 
+  // Whether nothing waits.
+  bool is_done() const { return stack_.empty() && waiting_ == 0 && rests_.empty(); }
+  // Takes over all that waits elsewhere.
+  void adopt(MarkWorker& other);
+  // Forgets all that waits, and what was marked.
+  void abandon();
+  // Calls visit(object, is_array) for what waits: objects to be marked, and arrays some of whose elements are.
+  template <typename Visit>
+  void for_each_waiting(Visit&& visit) const {
+    for (Object* const object : stack_.all()) visit(object, false);
+    for (Object* const object : pending_) {
+      if (object != nullptr) visit(object, false);
+    }
+    for (const Rest& rest : rests_) visit(reinterpret_cast<Object*>(rest.array), true);
+  }
+
+  std::size_t marked() const { return marked_; }
   // Granules in blocks that were marked since this was last asked.
   std::size_t take_marked() { return std::exchange(marked_, 0); }
 
+  bool has_overflowed() const { return overflowed_; }
   // Whether the stack was full since this was last asked: children of marked objects may be unmarked.
   bool take_overflowed() {
     const bool overflowed = overflowed_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 namespace dhpvm::gc {
 namespace {
@@ -51,19 +52,29 @@ std::size_t Marker::take_marked() {
   return marked;
 }
 
+std::size_t Marker::marked() const {
+  std::size_t marked = 0;
+  for (const auto& worker : workers_) marked += worker->marked();
+  return marked;
+}
+
+void Marker::abandon() {
+  for (const auto& worker : workers_) worker->abandon();
+}
+
 void Marker::trim_stacks() const {
   for (const auto& worker : workers_) worker->trim();
 }
 
 // ---- Together
 
+// Until nothing is left, or it is late.
 void Marker::drain() {
-  if (first().drain(pool_ == nullptr ? SIZE_MAX : kStepsAlone)) return;
-  add_workers();
-  if (workers_.size() == 1) {
-    first().drain(SIZE_MAX);
-  } else {
-    drain_together();
+  for (std::size_t steps = 0;; steps += limit_.objects) {
+    if (first().drain(limit_.objects) || is_late()) return;
+    if (pool_ == nullptr || steps < kStepsAlone) continue;
+    add_workers();
+    if (workers_.size() != 1) return drain_together();
   }
 }
 
@@ -80,6 +91,7 @@ void Marker::add_workers() {
 // comes when all is done finds nothing, so that it does not matter how many threads take part.
 void Marker::drain_together() {
   busy_.store(1, std::memory_order_relaxed);
+  is_over_.store(false, std::memory_order_relaxed);
   pool_->parallel_for_chunks(static_cast<std::uint32_t>(workers_.size()), [this](std::uint32_t index) {
     if (index == 0) {
       work(*workers_[0]);
@@ -88,14 +100,29 @@ void Marker::drain_together() {
       if (find_work(*workers_[index])) work(*workers_[index]);
     }
   });
+  if (is_over_.load(std::memory_order_relaxed)) adopt_leftovers();
 }
 
-// A worker that counts as busy marks until nothing is left for any worker.
+// The threads that join in next time are others, or none.
+void Marker::adopt_leftovers() {
+  for (std::size_t i = 1; i < workers_.size(); ++i) first().adopt(*workers_[i]);
+  for (const std::vector<Object*>& packet : std::exchange(packets_, {})) {
+    for (Object* const object : packet) first().push(object);
+  }
+  packet_count_.store(0, std::memory_order_relaxed);
+}
+
+// A worker that counts as busy marks until nothing is left for any worker, or it is late.
 void Marker::work(MarkWorker& worker) {
   do {
     while (!worker.drain(kStepsBetweenGifts)) {
       if (hungry_.load(std::memory_order_relaxed) > packet_count_.load(std::memory_order_relaxed))
         share(worker);
+      if (is_over_.load(std::memory_order_relaxed) || is_late()) {
+        is_over_.store(true, std::memory_order_relaxed);
+        busy_.fetch_sub(1, std::memory_order_release);
+        return;
+      }
     }
     hungry_.fetch_add(1, std::memory_order_relaxed);
     busy_.fetch_sub(1, std::memory_order_release);
@@ -141,7 +168,7 @@ bool Marker::find_work(MarkWorker& worker) {
 void Marker::visit_range(const Ref* slots, std::size_t count) {
   for (std::size_t first_slot = 0; first_slot < count; first_slot += MarkWorker::kSlice) {
     first().push_range(slots + first_slot, std::min(MarkWorker::kSlice, count - first_slot));
-    drain();
+    if (!is_late()) drain();
   }
 }
 
@@ -149,27 +176,33 @@ void Marker::visit_range(const Ref* slots, std::size_t count) {
 void Marker::scan(std::span<Object* const> objects) {
   for (Object* const object : objects) {
     first().trace(object);
-    if (first().waiting() >= MarkWorker::kSlice) drain();
+    if (first().waiting() >= MarkWorker::kSlice && !is_late()) drain();
   }
-  drain();
+  if (!is_late()) drain();
 }
 
-void Marker::scan_dirty_cards(LargeNode* node) {
+void Marker::scan_card(LargeNode* node, std::size_t card) {
   const auto& array = *reinterpret_cast<Array*>(node->object());
   const TypeInfo& type = types_[array.header.type];
-  for (std::size_t card = 0; card < node->card_count; ++card) {
-    if (node->cards[card] == 0) continue;
-    node->cards[card] = 0;
-    const ElementRange range = elements_of_card(array, type, card);
-    visit_elements(array, type, range.first, range.last,
-                   [this](const Ref* slots, std::size_t count) { first().push_range(slots, count); });
-  }
-  drain();
+  const ElementRange range = elements_of_card(array, type, card);
+  visit_elements(array, type, range.first, range.last,
+                 [this](const Ref* slots, std::size_t count) { first().push_range(slots, count); });
+  if (first().waiting() >= MarkWorker::kSlice && !is_late()) drain();
 }
 
-void Marker::finish() {
-  drain();
+bool Marker::finish() {
+  if (!first().is_done()) drain();
+  if (!first().is_done()) return false;
+  // Rare, and not worth to be done in parts.
+  const Limit limit = std::exchange(limit_, {});
   while (any_overflowed()) rescan();
+  limit_ = limit;
+  return true;
+}
+
+bool Marker::has_overflowed() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const auto& worker) { return worker->has_overflowed(); });
 }
 
 bool Marker::any_overflowed() {

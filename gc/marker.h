@@ -4,9 +4,13 @@
 // The same code serves minor and full collections: marks are sticky, so in a minor collection old objects are
 // already marked and tracing stops at them. One thread begins; where there is much to mark, the threads of a pool
 // join in and share what waits on their stacks.
+//
+// A minor collection may be marked in parts, between which the program runs: what a marked object refers to is marked
+// or waits here, or the write barrier has put the object into the remembered set since.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -31,6 +35,13 @@ ElementRange elements_of_card(const Array& array, const TypeInfo& type, std::siz
 
 class Marker final : public RootVisitor {
  public:
+  using Clock = std::chrono::steady_clock;
+  // Of a part: it ends at the first look at the clock after `end`, and looks come after so many objects.
+  struct Limit {
+    Clock::time_point end = Clock::time_point::max();
+    std::size_t objects = 1024;
+  };
+
   // `pool` may be null, and otherwise outlives the marker.
   Marker(BlockSpace& blocks, LargeSpace& large, std::span<const TypeInfo> types, ThreadPool* pool);
   // Before anything else. False if the system refuses the smallest stack.
@@ -42,11 +53,26 @@ class Marker final : public RootVisitor {
 
   // Marks what `objects`, themselves marked already, refer to.
   void scan(std::span<Object* const> objects);
-  // The same, for the elements under the dirty cards of a large array; cleans the cards.
-  void scan_dirty_cards(LargeNode* node);
+  // Pushes the elements under a card of a large array.
+  void scan_card(LargeNode* node, std::size_t card);
 
-  // Until nothing reachable is unmarked.
-  void finish();
+  // Until nothing reachable from what was given is unmarked, or it is late. True if nothing is left.
+  bool finish();
+
+  // From now on marking stops when it is late; the default is never.
+  void set_limit(Limit limit) { limit_ = limit; }
+  bool is_late() const { return limit_.end != Clock::time_point::max() && Clock::now() >= limit_.end; }
+  // Forgets what waits, and what was marked.
+  void abandon();
+  // Calls visit(object, is_array) for what waits: objects to be marked, and arrays some of whose elements are.
+  template <typename Visit>
+  void for_each_waiting(Visit&& visit) const {
+    workers_.front()->for_each_waiting(visit);
+  }
+  // Whether something that waited is not known any more: only finish() will find it.
+  bool has_overflowed() const;
+  // Granules in blocks that were marked since take_marked().
+  std::size_t marked() const;
   // Granules in blocks that were marked since this was last asked; a few may count twice.
   std::size_t take_marked();
 
@@ -64,6 +90,7 @@ class Marker final : public RootVisitor {
   bool any_overflowed();
   void rescan();
   void rescan_object(Object* object);
+  void adopt_leftovers();
 
   BlockSpace& blocks_;
   LargeSpace& large_;
@@ -71,6 +98,7 @@ class Marker final : public RootVisitor {
   ThreadPool* const pool_;
   std::vector<Trace> traces_;
   std::vector<std::unique_ptr<MarkWorker>> workers_;  // the first belongs to the thread that collects
+  Limit limit_;
 
   // While workers mark together: work that one has given away for another to take.
   std::mutex mutex_;
@@ -78,6 +106,7 @@ class Marker final : public RootVisitor {
   std::atomic<std::size_t> packet_count_{0};  // of packets_
   std::atomic<unsigned> busy_{0};             // workers that have work, and so may give some away
   std::atomic<unsigned> hungry_{0};           // workers that wait for some
+  std::atomic<bool> is_over_{false};          // some worker has seen that it is late
 };
 
 }  // namespace dhpvm::gc

@@ -17,21 +17,11 @@ constexpr double kNegligible = 0.03;
 // With a share above this, the objects may only live longer than the nursery waits: a larger one may still gain.
 constexpr double kMost = 0.5;
 
-// Where next to everything survives, it is marked however large the nursery is, and a small one spreads that over many
-// short pauses. Where less survives, the objects get more time to die again.
-constexpr std::size_t kBrief = std::size_t{2} << 20;
-constexpr double kNothingDies = 0.75;
-constexpr double kSomethingDies = 0.5;
-// Smaller heaps are collected as a whole so soon that early promotion would cost more than it saves.
-constexpr std::size_t kManyLive = std::size_t{64} << 20;
-
-// Trials are counted in collections of the first size, of which a brief one is a part.
-constexpr std::uint32_t kTurn = kFirst / kBrief;
-// A trial has at most three pauses that are longer than usual: fewer than one in a hundred.
-constexpr std::uint32_t kFirstInterval = 384 * kTurn;
-constexpr std::uint32_t kLongestInterval = 8192 * kTurn;
+// Collections from one trial to the next, which costs some memory and what is in the caches.
+constexpr std::uint32_t kFirstInterval = 384;
+constexpr std::uint32_t kLongestInterval = 8192;
 // A program that has begun to do something else does not wait for so long.
-constexpr std::uint32_t kShortestInterval = 48 * kTurn;
+constexpr std::uint32_t kShortestInterval = 48;
 constexpr double kChanged = 2;
 
 }  // namespace
@@ -43,13 +33,13 @@ Nursery::Nursery(std::size_t fixed, std::size_t most)
       since_trial_(kShortestInterval),
       interval_(kFirstInterval) {}
 
-void Nursery::minor_collected(std::size_t survived, std::size_t live) {
+void Nursery::minor_collected(std::size_t allocated, std::size_t survived, std::size_t live) {
   if (is_fixed_) return;
-  const double share = static_cast<double>(survived) / static_cast<double>(bytes_);
+  const double share = static_cast<double>(survived) / static_cast<double>(std::max(allocated, bytes_));
   const std::size_t count = choices(live);
   if (is_trial_) return tried(share, count);
   share_ += (share - share_) / 4;
-  since_trial_ += bytes_ <= kBrief ? 1 : kTurn;
+  ++since_trial_;
   if (is_time_to_try(count)) {
     is_trial_ = true;
     known_ = count;
@@ -57,18 +47,8 @@ void Nursery::minor_collected(std::size_t survived, std::size_t live) {
     return try_size(0);
   }
   // Hardly anything survives: what is used again while it is in the cache is used faster.
-  if (survived < bytes_ / 128) bytes_ = std::min(std::max(bytes_ / 2, kSmallest), most_);
-  if (survived > bytes_ / 8 && bytes_ > kBrief) bytes_ = std::min(std::max(bytes_, kFirst), most_);
-  choose_brief(share, live);
-}
-
-// From the first size to a brief one, and back.
-void Nursery::choose_brief(double share, std::size_t live) {
-  if (bytes_ == kFirst && share > kNothingDies && live >= kManyLive) {
-    bytes_ = kBrief;
-  } else if (bytes_ == kBrief && share < kSomethingDies) {
-    bytes_ = std::min(kFirst, most_);
-  }
+  if (share < 1.0 / 128) bytes_ = std::min(std::max(bytes_ / 2, kSmallest), most_);
+  if (share > 1.0 / 8) bytes_ = std::min(std::max(bytes_, kFirst), most_);
 }
 
 void Nursery::full_collected(std::size_t promoted, std::size_t died) { dies_old_ = died > promoted / 4; }
@@ -98,17 +78,6 @@ void Nursery::tried(double share, std::size_t choices) {
   shares_[index_] += share / kChoice[index_].collections;
   if (++collections_ < kChoice[index_].collections) return;
   const double now = shares_[index_];
-  // Where next to nothing dies, the largest size says at once whether any other gains: one long pause, not three.
-  if (is_probe_) {
-    is_probe_ = false;
-    if (now * kNearly + kNegligible >= shares_[0]) return choose(1);
-    shares_[index_] = 0;
-    return try_size(1);
-  }
-  if (index_ == 0 && now > kNothingDies && choices > 2) {
-    is_probe_ = true;
-    return try_size(choices - 1);
-  }
   const bool gains = index_ == 0 || now > kMost || now * kNearly + kNegligible < shares_[index_ - 1];
   if (gains && index_ + 1 < choices) return try_size(index_ + 1);
   choose(index_ + 1);
@@ -122,9 +91,7 @@ void Nursery::choose(std::size_t tried) {
   is_trial_ = false;
   const bool is_same = expected_share_ != 0 && shares_[chosen] < expected_share_ * kChanged &&
                        shares_[chosen] > expected_share_ / kChanged;
-  // A brief nursery cannot tell what a larger one would gain.
-  const bool is_known = is_same && shares_[chosen] <= kNothingDies;
-  interval_ = is_known ? std::min(2 * interval_, kLongestInterval) : kFirstInterval;
+  interval_ = is_same ? std::min(2 * interval_, kLongestInterval) : kFirstInterval;
   since_trial_ = 0;
   bytes_ = kChoice[chosen].bytes;
   share_ = expected_share_ = shares_[chosen];

@@ -4,8 +4,8 @@
 // Objects that survive a minor collection are old at once, so a larger nursery pays where objects die a little later
 // than a small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So
 // sizes are tried now and then, from the first up, and the smallest one is kept that does nearly as well as the best.
-// Below the first there are two more: for programs of which hardly anything survives, and for those of which nearly
-// everything does.
+// Below the first there is one more, for programs of which hardly anything survives. How long the program is stopped
+// does not depend on the size: what takes long is marked in parts.
 #pragma once
 
 #include <array>
@@ -21,8 +21,9 @@ class Nursery {
 
   std::size_t bytes() const { return bytes_; }
 
-  // After a minor collection in which `survived` bytes became old. `live`: as of the last full collection.
-  void minor_collected(std::size_t survived, std::size_t live);
+  // After a minor collection: of `allocated` bytes, more than a nursery if it was marked in parts, `survived` became
+  // old. `live`: as of the last full collection.
+  void minor_collected(std::size_t allocated, std::size_t survived, std::size_t live);
   // After a full collection, in which `died` bytes died; `promoted` bytes had become old since the one before.
   void full_collected(std::size_t promoted, std::size_t died);
 
@@ -37,7 +38,6 @@ class Nursery {
 
   std::size_t choices(std::size_t live) const;
   bool is_time_to_try(std::size_t choices) const;
-  void choose_brief(double share, std::size_t live);
   void try_size(std::size_t index);
   void tried(double share, std::size_t choices);
   void choose(std::size_t tried);
@@ -52,7 +52,6 @@ class Nursery {
   std::size_t known_ = 0;      // sizes that the last trial could try
 
   bool is_trial_ = false;
-  bool is_probe_ = false;     // the size being tried is the largest, out of turn
   std::size_t index_ = 0;     // the size being tried
   unsigned collections_ = 0;  // with this size
   std::array<double, kSizes> shares_{};

@@ -14,7 +14,9 @@ Verifier::Verifier(const Heap& heap) : heap_(heap) {
   for (const std::vector<LargeNode*>* list : {&heap.large_.young(), &heap.large_.old()}) {
     for (LargeNode* node : *list) large_.insert(node->object());
   }
-  logged_.insert(heap.logged_.begin(), heap.logged_.end());
+  heap.remembered_.for_each([this](const Object* object) { remembered_.insert(object); });
+  heap.marker_.for_each_waiting(
+      [this](const Object* object, bool is_array) { (is_array ? tracing_ : waiting_).insert(object); });
 }
 
 Status Verifier::check() {
@@ -129,11 +131,8 @@ void Verifier::check_references(const Object* object) {
   const bool may_refer =
       (type.shape == Shape::kInstance && type.references != 0) || type.shape == Shape::kRefArray;
   if (old && may_refer) {
-    if (!object->header.has(kUnlogged) && !logged_.contains(object)) {
+    if (!object->header.has(kUnlogged) && !remembered_.contains(object)) {
       return fail(fmt::format("{} is neither unlogged nor in the remembered set", describe(object)));
-    }
-    if (has_cards && node->logged && !logged_.contains(object)) {
-      return fail(fmt::format("{} has dirty cards but is not in the remembered set", describe(object)));
     }
   }
   // `card` is meaningful for large arrays only.
@@ -141,7 +140,8 @@ void Verifier::check_references(const Object* object) {
     reach(target, object);
     if (target == nullptr || !fault_.empty() || !old || is_old(target)) return;
     if (!object->header.has(kUnlogged)) return;
-    if (has_cards && node->logged && node->cards[byte / kCardSize] != 0) return;
+    if (has_cards && node->cards[byte / kCardSize] != 0) return;
+    if (is_waiting(object, target)) return;
     fail(fmt::format("{} is old and refers to {}, which is young, without a write barrier", describe(object),
                      describe(target)));
   };

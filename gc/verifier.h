@@ -19,8 +19,8 @@ class Verifier final : public RootVisitor {
  public:
   explicit Verifier(const Heap& heap);
 
-  // Between collections: every reachable object is well-formed, none overlaps another, and every reference
-  // from an old to a young object is in the remembered set.
+  // Between collections, and between the parts of one: every reachable object is well-formed, none overlaps another, and every reference
+  // from an old to a young object is in the remembered set, or waits to be marked.
   Status check();
   // Right after a collection: also, reachable objects are marked; and after a full one, nothing else is.
   Status check_after(CollectionKind kind);
@@ -33,6 +33,9 @@ class Verifier final : public RootVisitor {
   std::string fault_of(const Object* object) const;
   std::string fault_of_shape(const Object* object) const;
   bool is_old(const Object* object) const;
+  bool is_waiting(const Object* holder, const Object* target) const {
+    return waiting_.contains(target) || tracing_.contains(holder);
+  }
   void check_references(const Object* object);
   void check_overlaps();
   void check_marks(CollectionKind kind);
@@ -41,7 +44,9 @@ class Verifier final : public RootVisitor {
 
   const Heap& heap_;
   std::unordered_set<const Object*> large_;
-  std::unordered_set<const Object*> logged_;
+  std::unordered_set<const Object*> remembered_;
+  std::unordered_set<const Object*> waiting_;  // a minor collection that has begun will mark them,
+  std::unordered_set<const Object*> tracing_;  // and what these arrays refer to
   std::unordered_set<const Object*> reached_;
   std::vector<const Object*> work_;
   std::string fault_;  // the first one

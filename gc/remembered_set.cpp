@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gc/remembered_set.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dhpvm::gc {
+namespace {
+
+// Objects lie all over the heap, so their headers are fetched ahead.
+constexpr std::size_t kPrefetchDistance = 16;
+// Between two looks whether the marker is late.
+constexpr std::size_t kObjectsInPart = 512;
+constexpr std::size_t kCardsInPart = 32;
+
+}  // namespace
+
+void RememberedSet::add_cards(LargeNode* node, std::size_t first, std::size_t last) {
+  for (std::size_t card = first; card <= last; ++card) {
+    if (std::exchange(node->cards[card], std::uint8_t{1}) == 0)
+      cards_.push_back({node, static_cast<std::uint32_t>(card)});
+  }
+}
+
+bool RememberedSet::scan(Marker& marker) {
+  while (next_object_ < objects_.size()) {
+    const std::size_t end = std::min(objects_.size(), next_object_ + kObjectsInPart);
+    for (std::size_t i = next_object_; i < end; ++i) {
+      if (i + kPrefetchDistance < objects_.size()) __builtin_prefetch(objects_[i + kPrefetchDistance], 1);
+      objects_[i]->header.set(kUnlogged);
+    }
+    marker.scan({objects_.data() + next_object_, end - next_object_});
+    next_object_ = end;
+    if (marker.is_late()) return false;
+  }
+  while (next_card_ < cards_.size()) {
+    const std::size_t end = std::min(cards_.size(), next_card_ + kCardsInPart);
+    for (; next_card_ < end; ++next_card_) {
+      const Card card = cards_[next_card_];
+      card.node->cards[card.index] = 0;
+      marker.scan_card(card.node, card.index);
+    }
+    if (marker.is_late()) return false;
+  }
+  clear();
+  return true;
+}
+
+void RememberedSet::drop() {
+  for (std::size_t i = next_object_; i < objects_.size(); ++i) {
+    if (i + kPrefetchDistance < objects_.size()) __builtin_prefetch(objects_[i + kPrefetchDistance], 1);
+    objects_[i]->header.set(kUnlogged);
+  }
+  for (std::size_t i = next_card_; i < cards_.size(); ++i) cards_[i].node->cards[cards_[i].index] = 0;
+  clear();
+}
+
+void RememberedSet::clear() {
+  objects_.clear();
+  cards_.clear();
+  next_object_ = next_card_ = 0;
+}
+
+}  // namespace dhpvm::gc
