@@ -39,9 +39,9 @@ void Heap::collect_part(CollectionReason reason) {
   if (!std::exchange(is_marking_, true)) young_before_ = young_bytes();
   const bool is_overdue = young_bytes() - young_before_ > nursery_.bytes();
   if (reason == CollectionReason::kStress) {
-    marker_.set_limit({.end = begin, .objects = std::size_t{1} << stress_collections_ % 7});
+    marker_.set_limit({.time = {}, .objects = std::size_t{1} << stress_collections_ % 7});
   } else if (!is_overdue && root_scans_ + 1 < kMostRootScans) {
-    marker_.set_limit({.end = begin + kPart});
+    marker_.set_limit({.time = kPart});
   }
   bool is_done = mark_young();
   marker_.set_limit({});

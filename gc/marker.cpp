@@ -16,6 +16,8 @@ constexpr std::size_t kStepsBetweenGifts = 128;
 constexpr std::size_t kHelperStack = std::size_t{64} << 20;
 // Turns for which a worker without work asks before it lets other threads run.
 constexpr int kPatience = 64;
+// Nothing else keeps the marker from looking at the clock for so long.
+constexpr std::chrono::microseconds kMostBetweenLooks{100};
 
 }  // namespace
 
@@ -58,6 +60,20 @@ std::size_t Marker::marked() const {
   return marked;
 }
 
+void Marker::set_limit(Limit limit) {
+  limit_ = limit;
+  spent_ = {};
+  last_look_ = Clock::now();
+}
+
+// The time in which another program has the processor is not spent on marking.
+bool Marker::look_at_clock() {
+  const Clock::time_point now = Clock::now();
+  spent_ += std::min<Clock::duration>(now - last_look_, kMostBetweenLooks);
+  last_look_ = now;
+  return spent_ >= limit_.time;
+}
+
 void Marker::abandon() {
   for (const auto& worker : workers_) worker->abandon();
 }
@@ -94,13 +110,19 @@ void Marker::drain_together() {
   is_over_.store(false, std::memory_order_relaxed);
   pool_->parallel_for_chunks(static_cast<std::uint32_t>(workers_.size()), [this](std::uint32_t index) {
     if (index == 0) {
-      work(*workers_[0]);
+      work(0);
     } else {
       hungry_.fetch_add(1, std::memory_order_relaxed);
-      if (find_work(*workers_[index])) work(*workers_[index]);
+      if (find_work(index)) work(index);
     }
   });
   if (is_over_.load(std::memory_order_relaxed)) adopt_leftovers();
+}
+
+// The first worker looks at the clock, the others at what it has seen.
+bool Marker::is_over(std::size_t index) {
+  if (index == 0 && is_late()) is_over_.store(true, std::memory_order_relaxed);
+  return is_over_.load(std::memory_order_relaxed);
 }
 
 // The threads that join in next time are others, or none.
@@ -113,20 +135,20 @@ void Marker::adopt_leftovers() {
 }
 
 // A worker that counts as busy marks until nothing is left for any worker, or it is late.
-void Marker::work(MarkWorker& worker) {
+void Marker::work(std::size_t index) {
+  MarkWorker& worker = *workers_[index];
   do {
     while (!worker.drain(kStepsBetweenGifts)) {
       if (hungry_.load(std::memory_order_relaxed) > packet_count_.load(std::memory_order_relaxed))
         share(worker);
-      if (is_over_.load(std::memory_order_relaxed) || is_late()) {
-        is_over_.store(true, std::memory_order_relaxed);
+      if (is_over(index)) {
         busy_.fetch_sub(1, std::memory_order_release);
         return;
       }
     }
     hungry_.fetch_add(1, std::memory_order_relaxed);
     busy_.fetch_sub(1, std::memory_order_release);
-  } while (find_work(worker));
+  } while (find_work(index));
 }
 
 void Marker::share(MarkWorker& worker) {
@@ -138,9 +160,9 @@ void Marker::share(MarkWorker& worker) {
   packet_count_.store(packets_.size(), std::memory_order_relaxed);
 }
 
-// A worker that counts as hungry takes a packet and becomes busy, or learns that all is done. The giver of a packet
+// A worker that counts as hungry takes a packet and becomes busy, or learns that all is done or late. The giver of a packet
 // is busy, and stays so until it has been put down: without busy workers and packets there will be none.
-bool Marker::find_work(MarkWorker& worker) {
+bool Marker::find_work(std::size_t index) {
   for (int turn = 0;; ++turn) {
     const bool is_last_look = busy_.load(std::memory_order_acquire) == 0;
     if (is_last_look || packet_count_.load(std::memory_order_relaxed) != 0) {
@@ -155,11 +177,16 @@ bool Marker::find_work(MarkWorker& worker) {
         }
       }
       if (!packet.empty() || is_last_look) hungry_.fetch_sub(1, std::memory_order_relaxed);
-      for (Object* const object : packet) worker.push(object);
+      for (Object* const object : packet) workers_[index]->push(object);
       if (!packet.empty()) return true;
       if (is_last_look) return false;
     }
-    if (turn % kPatience == kPatience - 1) std::this_thread::yield();
+    if (turn % kPatience != kPatience - 1) continue;
+    if (is_over(index)) {
+      hungry_.fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
+    std::this_thread::yield();
   }
 }
 

@@ -36,9 +36,9 @@ ElementRange elements_of_card(const Array& array, const TypeInfo& type, std::siz
 class Marker final : public RootVisitor {
  public:
   using Clock = std::chrono::steady_clock;
-  // Of a part: it ends at the first look at the clock after `end`, and looks come after so many objects.
+  // Of a part: it ends when it has taken so much time. It looks at the clock after so many objects.
   struct Limit {
-    Clock::time_point end = Clock::time_point::max();
+    Clock::duration time = Clock::duration::max();
     std::size_t objects = 1024;
   };
 
@@ -60,8 +60,8 @@ class Marker final : public RootVisitor {
   bool finish();
 
   // From now on marking stops when it is late; the default is never.
-  void set_limit(Limit limit) { limit_ = limit; }
-  bool is_late() const { return limit_.end != Clock::time_point::max() && Clock::now() >= limit_.end; }
+  void set_limit(Limit limit);
+  bool is_late() { return limit_.time != Clock::duration::max() && look_at_clock(); }
   // Forgets what waits, and what was marked.
   void abandon();
   // Calls visit(object, is_array) for what waits: objects to be marked, and arrays some of whose elements are.
@@ -84,13 +84,15 @@ class Marker final : public RootVisitor {
   void drain();
   void drain_together();
   void add_workers();
-  void work(MarkWorker& worker);
+  void work(std::size_t index);
   void share(MarkWorker& worker);
-  bool find_work(MarkWorker& worker);
+  bool is_over(std::size_t index);
+  bool find_work(std::size_t index);
   bool any_overflowed();
   void rescan();
   void rescan_object(Object* object);
   void adopt_leftovers();
+  bool look_at_clock();
 
   BlockSpace& blocks_;
   LargeSpace& large_;
@@ -99,6 +101,8 @@ class Marker final : public RootVisitor {
   std::vector<Trace> traces_;
   std::vector<std::unique_ptr<MarkWorker>> workers_;  // the first belongs to the thread that collects
   Limit limit_;
+  Clock::duration spent_{};  // of its time
+  Clock::time_point last_look_;
 
   // While workers mark together: work that one has given away for another to take.
   std::mutex mutex_;
