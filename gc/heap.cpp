@@ -191,6 +191,14 @@ bool Heap::fits_memory(std::size_t bytes) const {
   return occupied <= options_.memory_bytes && bytes <= options_.memory_bytes - occupied;
 }
 
+// While a nursery is marked in parts, what the program allocates is not held against it: else the part that the heap
+// becomes too large in would be the last one, however much is left to be marked.
+bool Heap::may_grow(std::size_t bytes) const {
+  std::size_t threshold = footprint_threshold_ + (is_marking_ ? nursery_.bytes() : 0);
+  if (limit_ != 0) threshold = std::min(threshold, limit_);
+  return footprint() + bytes <= threshold;
+}
+
 // A heap that lives near its limit has little room, and uses it up before the nursery's budget. Most of what
 // it has just used is garbage all the same, so a minor collection comes first, unless it could not free 1/64
 // of the limit.
@@ -226,7 +234,7 @@ std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
   if (nursery_used_up()) return nullptr;
   if (std::byte* memory = bump_.take(area_, size)) return memory;
   shortage = Shortage::kGrowth;
-  if (footprint() + kBlockSize > footprint_threshold_) return nullptr;
+  if (!may_grow(kBlockSize)) return nullptr;
   if (blocks_.used_bytes() + kBlockSize > blocks_.resident_bytes() && !fits_memory(kBlockSize))
     return nullptr;
   shortage = Shortage::kSystem;
@@ -239,8 +247,8 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     shortage = Shortage::kNursery;
     if (nursery_used_up()) return nullptr;
     shortage = Shortage::kGrowth;
-    if (footprint() + bytes > footprint_threshold_) blocks_.sweep_all();
-    if (footprint() + bytes > footprint_threshold_) {
+    if (!may_grow(bytes)) blocks_.sweep_all();
+    if (!may_grow(bytes)) {
       // One object may exceed what the heap was expected to grow by; only the limit is absolute.
       if (!after_full) return nullptr;
       if (limit_ != 0 && footprint() + bytes > limit_) return nullptr;
@@ -251,7 +259,7 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     if (object == nullptr) return nullptr;
     object->header = Header{type, static_cast<std::uint32_t>(kLarge) << Header::kFlagShift};
     large_allocated_ += bytes;
-    if (footprint() > footprint_threshold_) allow_footprint(footprint());
+    if (!is_marking_ && footprint() > footprint_threshold_) allow_footprint(footprint());
     return object;
   });
 }

@@ -215,6 +215,7 @@ class Heap {
   bool nursery_used_up() const { return young_bytes() >= nursery_.bytes() + allowance_; }
   bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_.bytes() > live_threshold_; }
   bool worth_a_minor() const;
+  bool may_grow(std::size_t bytes) const;
   bool nearly_full() const;
   void relieve();
   bool is_idle(IdleWatch::Wait wait);

@@ -16,6 +16,8 @@ constexpr std::size_t kStepsBetweenGifts = 128;
 constexpr std::size_t kHelperStack = std::size_t{64} << 20;
 // Turns for which a worker without work asks before it lets other threads run.
 constexpr int kPatience = 64;
+// Fewer than one part in a hundred finds out that helpers are late.
+constexpr unsigned kPartsAlone = 512;
 // Nothing else keeps the marker from looking at the clock for so long.
 constexpr std::chrono::microseconds kMostBetweenLooks{100};
 
@@ -63,7 +65,8 @@ std::size_t Marker::marked() const {
 void Marker::set_limit(Limit limit) {
   limit_ = limit;
   spent_ = {};
-  last_look_ = Clock::now();
+  last_look_ = part_begin_ = Clock::now();
+  if (is_limited() && parts_alone_ != 0) --parts_alone_;
 }
 
 // The time in which another program has the processor is not spent on marking.
@@ -88,7 +91,7 @@ void Marker::trim_stacks() const {
 void Marker::drain() {
   for (std::size_t steps = 0;; steps += limit_.objects) {
     if (first().drain(limit_.objects) || is_late()) return;
-    if (pool_ == nullptr || steps < kStepsAlone) continue;
+    if (pool_ == nullptr || steps < kStepsAlone || (parts_alone_ != 0 && is_limited())) continue;
     add_workers();
     if (workers_.size() != 1) return drain_together();
   }
@@ -117,6 +120,8 @@ void Marker::drain_together() {
     }
   });
   if (is_over_.load(std::memory_order_relaxed)) adopt_leftovers();
+  // Where other programs have the processors, this thread has waited for a helper that did not run.
+  if (is_limited() && Clock::now() - part_begin_ > 2 * limit_.time) parts_alone_ = kPartsAlone;
 }
 
 // The first worker looks at the clock, the others at what it has seen.

@@ -61,7 +61,7 @@ class Marker final : public RootVisitor {
 
   // From now on marking stops when it is late; the default is never.
   void set_limit(Limit limit);
-  bool is_late() { return limit_.time != Clock::duration::max() && look_at_clock(); }
+  bool is_late() { return is_limited() && look_at_clock(); }
   // Forgets what waits, and what was marked.
   void abandon();
   // Calls visit(object, is_array) for what waits: objects to be marked, and arrays some of whose elements are.
@@ -92,6 +92,7 @@ class Marker final : public RootVisitor {
   void rescan();
   void rescan_object(Object* object);
   void adopt_leftovers();
+  bool is_limited() const { return limit_.time != Clock::duration::max(); }
   bool look_at_clock();
 
   BlockSpace& blocks_;
@@ -103,6 +104,8 @@ class Marker final : public RootVisitor {
   Limit limit_;
   Clock::duration spent_{};  // of its time
   Clock::time_point last_look_;
+  Clock::time_point part_begin_;
+  unsigned parts_alone_ = 0;  // for so many parts no other thread is asked
 
   // While workers mark together: work that one has given away for another to take.
   std::mutex mutex_;
