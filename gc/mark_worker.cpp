@@ -105,8 +105,8 @@ std::uintptr_t distance(const Object* from, const Object* to) {
 void MarkWorker::trace_slice(Rest& rest, std::size_t most) {
   const Array& array = *rest.array;
   const auto length = array.data == nullptr ? std::size_t{0} : static_cast<std::size_t>(array.length);
+  if (rest.next >= length) return;  // also if the program has closed the array meanwhile
   const std::size_t first = std::exchange(rest.next, rest.next + std::min(most, length - rest.next));
-  if (rest.next == first) return;
   visit_elements(array, types_[array.header.type], first, rest.next,
                  [this](const Ref* slots, std::size_t count) { push_range(slots, count); });
 }
