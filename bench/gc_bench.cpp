@@ -103,9 +103,9 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-double processor_seconds() {
+double processor_seconds(clockid_t clock = CLOCK_THREAD_CPUTIME_ID) {
   timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
@@ -236,13 +236,16 @@ void full_pause(Report& report, int gib, unsigned threads, double bar) {
   bench.roots.slots.resize(1);
   bench.make_tree(0, 23 + std::bit_width(static_cast<unsigned>(gib)));
   std::vector<double> processor;
+  std::vector<double> all_threads;
   std::vector<double> wall;
   for (int repeat = 0; repeat <= kRepeats; ++repeat) {
     const auto begin = Clock::now();
+    const double all_begin = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
     const double processor_begin = processor_seconds();
     bench.heap->collect(CollectionKind::kFull);
     if (repeat == 0) continue;
     processor.push_back((processor_seconds() - processor_begin) * 1e3);
+    all_threads.push_back((processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - all_begin) * 1e3);
     wall.push_back(seconds_since(begin) * 1e3);
   }
   // With one thread, report processor time: it is steadier on a machine that is also used otherwise.
@@ -251,6 +254,7 @@ void full_pause(Report& report, int gib, unsigned threads, double bar) {
              median(threads == 1 ? processor : wall), "ms", bar);
   report.row("  on the wall", median(wall), "ms");
   report.row("  processor time of the first thread", median(processor), "ms");
+  report.row("  processor time of all threads", median(all_threads), "ms");
   report.row("  live", static_cast<double>(bench.heap->stats().live_bytes) / kMiB, "MiB");
 }
 // The same with children made before their parents, as programs do that pass them to a constructor.
@@ -316,45 +320,44 @@ void minor_8gib(Report& report) { minor_pause(report, 8, 2); }
 
 // The same program with the nursery that the heap chooses. A step that pauses is taken for its pause, so that it has to
 // be short, and long enough for its clocks not to matter.
-void minor_chosen(Report& report) {
-  constexpr double kSeldom = 1.0 / 8;
+void minor_chosen(Report& report, double share) {
   constexpr int kTreesPerStep = 16;
-  for (const double share : {kSeldom, 1.0}) {
-    ThreadPool pool(2);
-    Bench bench({.thread_pool = &pool});
-    bench.roots.slots.resize(2);
-    bench.make_tree(0, 24);
-    bench.heap->collect(CollectionKind::kFull);
-    std::mt19937_64 random(1);
-    std::vector<double> pauses;
-    std::vector<double> wall;
-    while (pauses.size() < 1000) {
-      const HeapStats before = bench.heap->stats();
-      const auto begin = Clock::now();
-      const double processor_begin = processor_seconds();
-      for (int i = 0; i < kTreesPerStep; ++i) {
-        bench.make_tree(1, 3);
-        if (static_cast<double>(random() % 1024) < share * 1024) hang(bench, random());
-      }
-      const double processor = (processor_seconds() - processor_begin) * 1e3;
-      const HeapStats after = bench.heap->stats();
-      if (after.full_collections != before.full_collections) continue;
-      if (after.minor_pauses.count() == before.minor_pauses.count()) continue;
-      pauses.push_back(processor);
-      wall.push_back(seconds_since(begin) * 1e3);
+  ThreadPool pool(2);
+  Bench bench({.thread_pool = &pool});
+  bench.roots.slots.resize(2);
+  bench.make_tree(0, 24);
+  bench.heap->collect(CollectionKind::kFull);
+  std::mt19937_64 random(1);
+  std::vector<double> pauses;
+  std::vector<double> wall;
+  while (pauses.size() < 1000) {
+    const HeapStats before = bench.heap->stats();
+    const auto begin = Clock::now();
+    const double processor_begin = processor_seconds();
+    for (int i = 0; i < kTreesPerStep; ++i) {
+      bench.make_tree(1, 3);
+      if (static_cast<double>(random() % 1024) < share * 1024) hang(bench, random());
     }
-    std::sort(pauses.begin(), pauses.end());
-    std::sort(wall.begin(), wall.end());
-    report.row(fmt::format("minor pause p99, chosen nursery, {:.0f} % survives, 1 GiB live", share * 100),
-               pauses[pauses.size() * 99 / 100], "ms", 2);
-    report.row("  median", median(pauses), "ms");
-    report.row("  longest", pauses.back(), "ms");
-    report.row("  p99 on the wall", wall[wall.size() * 99 / 100], "ms");
-    report.row("  nursery at the end", static_cast<double>(bench.heap->stats().nursery_bytes) / kMiB, "MiB");
-    report.row("  allocated", static_cast<double>(bench.heap->stats().bytes_allocated) / kMiB - 1024, "MiB");
-    report.row("  full collections", static_cast<double>(bench.heap->stats().full_collections), "");
+    const double processor = (processor_seconds() - processor_begin) * 1e3;
+    const HeapStats after = bench.heap->stats();
+    if (after.full_collections != before.full_collections) continue;
+    if (after.minor_pauses.count() == before.minor_pauses.count()) continue;
+    pauses.push_back(processor);
+    wall.push_back(seconds_since(begin) * 1e3);
   }
+  std::sort(pauses.begin(), pauses.end());
+  std::sort(wall.begin(), wall.end());
+  report.row(fmt::format("minor pause p99, chosen nursery, {:.0f} % survives, 1 GiB live", share * 100),
+             pauses[pauses.size() * 99 / 100], "ms", 2);
+  report.row("  median", median(pauses), "ms");
+  report.row("  longest", pauses.back(), "ms");
+  report.row("  p99 on the wall", wall[wall.size() * 99 / 100], "ms");
+  report.row("  nursery at the end", static_cast<double>(bench.heap->stats().nursery_bytes) / kMiB, "MiB");
+  report.row("  allocated", static_cast<double>(bench.heap->stats().bytes_allocated) / kMiB - 1024, "MiB");
+  report.row("  full collections", static_cast<double>(bench.heap->stats().full_collections), "");
 }
+void minor_chosen(Report& report) { minor_chosen(report, 1.0 / 8); }
+void minor_survivors(Report& report) { minor_chosen(report, 1); }
 
 // A heap that grows to 8 GiB by itself, keeping one object in four, with the nursery that the heap chooses.
 void growing(Report& report) {
@@ -471,6 +474,7 @@ constexpr Measurement kMeasurements[] = {
     {"full_8gib", full_8gib, true},
     {"minor_8gib", minor_8gib, true},
     {"minor_chosen", minor_chosen},
+    {"minor_survivors", minor_survivors},
     {"growing", growing, true},
     {"space_steady", space_steady},
     {"space_mixed", space_mixed},

@@ -19,7 +19,7 @@ constexpr int kPatience = 64;
 // Fewer than one part in a hundred finds out that helpers are late.
 constexpr unsigned kPartsAlone = 512;
 // Nothing else keeps the marker from looking at the clock for so long.
-constexpr std::chrono::microseconds kMostBetweenLooks{100};
+constexpr std::chrono::microseconds kMostBetweenLooks{250};
 
 }  // namespace
 
