@@ -165,8 +165,8 @@ void Marker::share(MarkWorker& worker) {
   packet_count_.store(packets_.size(), std::memory_order_relaxed);
 }
 
-// A worker that counts as hungry takes a packet and becomes busy, or learns that all is done or late. The giver of a packet
-// is busy, and stays so until it has been put down: without busy workers and packets there will be none.
+// A worker that counts as hungry takes a packet and becomes busy, or learns that all is done or late. The giver of a
+// packet is busy, and stays so until it has been put down: without busy workers and packets there will be none.
 bool Marker::find_work(std::size_t index) {
   for (int turn = 0;; ++turn) {
     const bool is_last_look = busy_.load(std::memory_order_acquire) == 0;
