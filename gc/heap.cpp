@@ -140,10 +140,10 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
   return object;
 }
 
-// Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls
-// for: at most one minor collection, in parts or as a whole, then a full one; and last, what a fragmented heap can do
-// without collecting. Where a minor collection has freed no hole that is large enough, the next would not either; yet the holes opened in
-// vain would make it seem worthwhile for ever.
+// Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls for: at most
+// one minor collection, in parts or as a whole, then a full one; and last, what a fragmented heap can do without
+// collecting. Where a minor collection has freed no hole that is large enough, the next would not either; yet the holes
+// opened in vain would make it seem worthwhile for ever.
 template <typename Take>
 Object* Heap::allocate_or_collect(std::size_t size, Take&& take) {
   bool after_minor = false;

@@ -19,8 +19,8 @@ class Verifier final : public RootVisitor {
  public:
   explicit Verifier(const Heap& heap);
 
-  // Between collections, and between the parts of one: every reachable object is well-formed, none overlaps another, and
-  // every reference from an old to a young object is in the remembered set, or waits to be marked.
+  // Between collections, and between the parts of one: every reachable object is well-formed, none overlaps another,
+  // and every reference from an old to a young object is in the remembered set, or waits to be marked.
   Status check();
   // Right after a collection: also, reachable objects are marked; and after a full one, nothing else is.
   Status check_after(CollectionKind kind);
