@@ -137,6 +137,23 @@ TEST_F(WriteBarrier, RangesAndUnknownElements) {
   }
 }
 
+// As arrays that the program closes after it has written to them.
+TEST_F(WriteBarrier, RememberedArraysMayLoseTheirElements) {
+  make_heap({.verify = true});
+  for (const std::int64_t length : {100, 50'000}) {
+    Array* old = make_array(kRefs, length);
+    roots_.slots = {ref(old)};
+    minor();
+    Pair* young = make_pair();
+    heap_->write_barrier(old, length / 2);
+    elements(old)[length / 2] = ref(young);
+    old->data = nullptr;
+    old->readable = old->writable = 0;
+    minor();
+    expect_sound();
+  }
+}
+
 TEST_F(WriteBarrier, LargeInstancesAreLoggedWhole) {
   make_heap({.verify = true});
   auto* old = make<Huge>(kHuge);

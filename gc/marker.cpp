@@ -24,7 +24,8 @@ constexpr std::chrono::microseconds kMostBetweenLooks{250};
 }  // namespace
 
 ElementRange elements_of_card(const Array& array, const TypeInfo& type, std::size_t card) {
-  const auto length = static_cast<std::size_t>(array.length);
+  // The program may have closed the array since it wrote to it.
+  const auto length = array.data == nullptr ? std::size_t{0} : static_cast<std::size_t>(array.length);
   const std::size_t first = card * kCardSize / type.element_size;
   const std::size_t last = ((card + 1) * kCardSize + type.element_size - 1) / type.element_size;
   return {std::min(first, length), std::min(last, length)};
