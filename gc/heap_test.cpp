@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -441,6 +442,22 @@ TEST_F(HeapModes, UnusedMemoryGoesBackToTheSystem) {
   }
   EXPECT_TRUE(resident(dead));
   expect_sound();
+}
+
+TEST_F(HeapModes, AMarkStackThatIsInUseIsGivenBackZeroed) {
+  constexpr std::size_t kStack = 1 << 20;
+  ReservationPool pool;
+  make_heap({.stress = 100,
+             .address_space = &pool,
+             .reservation_bytes = std::size_t{64} << 20,
+             .mark_stack_bytes = kStack});
+  for (int i = 0; i < 101; ++i) roots_.slots.push_back(ref(make_pair()));
+  EXPECT_EQ(heap_->stats().minor_pauses.count(), 1u);
+  EXPECT_EQ(heap_->stats().minor_collections, 0u);
+  heap_.reset();
+  const Reservation stack = pool.take(kStack, kPageSize);
+  EXPECT_TRUE(std::all_of(stack.data(), stack.data() + kPageSize,
+                          [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
 TEST_F(HeapModes, TwoHeapsAreIndependent) {

@@ -49,6 +49,12 @@ class MarkWorker {
 
   MarkWorker(const BlockSpace& blocks, std::span<const TypeInfo> types, std::span<const Trace> traces)
       : blocks_(blocks), types_(types), traces_(traces) {}
+  // A minor collection may not have ended: what waits for it has been written to the stack.
+  ~MarkWorker() {
+    if (!is_done()) abandon();
+  }
+  MarkWorker(const MarkWorker&) = delete;
+  MarkWorker& operator=(const MarkWorker&) = delete;
   // Before anything else. False if the system refuses the smallest stack.
   bool reserve_stack(std::size_t bytes, ReservationPool* pool) { return stack_.reserve(bytes, pool); }
   void trim() const { stack_.trim(); }
