@@ -50,7 +50,7 @@ class RandomGraph : public HeapTest, public ::testing::WithParamInterface<Parame
         slots.push_back(reinterpret_cast<Ref*>(object + 1) + i);
     } else if (type.shape == Shape::kRefArray) {
       auto* array = reinterpret_cast<Array*>(object);
-      for (std::int64_t i = 0; i < array->length; ++i) {
+      for (std::int64_t i = 0; array->data != nullptr && i < array->length; ++i) {
         for (std::uint32_t j = 0; j < type.element_reference_count; ++j) {
           slots.push_back(
               reinterpret_cast<Ref*>(array->data + i * type.element_size + type.element_references[j]));
@@ -165,6 +165,17 @@ class RandomGraph : public HeapTest, public ::testing::WithParamInterface<Parame
     set_root(pick(), *slots[index], model_.at(root_ids_[slot]).children[index]);
   }
 
+  // As the program closes an array.
+  void step_close() {
+    const std::size_t slot = pick();
+    Object* object = roots_.slots[slot];
+    if (object == nullptr || kTypes[object->header.type].shape != Shape::kRefArray) return;
+    auto* array = reinterpret_cast<Array*>(object);
+    array->data = nullptr;
+    array->readable = array->writable = 0;
+    model_.at(root_ids_[slot]).children.clear();
+  }
+
   void step_weak() {
     const std::size_t slot = pick();
     const std::size_t source = pick();
@@ -244,6 +255,8 @@ TEST_P(RandomGraph, AgreesWithTheModel) {
     } else if (choice < 98) {
       set_root(pick(), nullptr, 0);
     } else if (choice == 98) {
+      step_close();
+    } else if (step % 4 == 0) {
       minor();
     }
     if (step % 500 == 499) {
@@ -265,6 +278,9 @@ INSTANTIATE_TEST_SUITE_P(
         Parameters{"Limit", {.limit_bytes = 1024 * kKiB, .verify = true}, 8'000, 3},
         Parameters{"StressEvery", {.stress = 1}, 5'000, 4},
         Parameters{"StressVerified", {.stress = 3, .verify = true}, 3'000, 5},
+        Parameters{"StressSeldom", {.nursery_bytes = 64 * kKiB, .stress = 40, .verify = true}, 10'000, 7},
+        Parameters{"StressLimit", {.limit_bytes = 1024 * kKiB, .stress = 7, .verify = true}, 5'000, 8},
+        Parameters{"StressTinyMarkStack", {.stress = 5, .verify = true, .mark_stack_bytes = 4096}, 5'000, 9},
         Parameters{"TinyMarkStack", {.nursery_bytes = 64 * kKiB, .mark_stack_bytes = 4096}, 10'000, 6}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
