@@ -197,6 +197,8 @@ def _shape(kind):
         return "optional", _shape(kind.kind)
     if isinstance(kind, types.Named):
         return "named", kind.names, [_shape(item) for item in kind.items]
+    if isinstance(kind, types.Dict) and not isinstance(kind, types.Set):
+        return "named", None, [_shape(types.List(each)) for each in (kind.known.key, kind.known.value)]
     if types.builder(kind):
         return types.builder(kind), len(types.outward(kind).items)
     if isinstance(kind, types.Tuple):

@@ -20,17 +20,9 @@ def lists(items, lengths):
 
 
 def members(*columns):
-    return set(_items(columns))
-
-
-def entries(*columns):
-    """A dictionary: the last array has the values."""
-    return dict(zip(_items(columns[:-1]), columns[-1].tolist()))
-
-
-def _items(columns):
-    return columns[0].tolist() if len(columns) == 1 else tuples(*columns)
+    return set(columns[0].tolist() if len(columns) == 1 else tuples(*columns))
 
 
 def named(names, values):
-    return dict(zip(names, values))
+    """A dictionary with these texts as its keys. Without names: lists of the keys and of the values."""
+    return dict(zip(*values)) if names is None else dict(zip(names, values))

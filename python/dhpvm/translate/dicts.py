@@ -10,7 +10,8 @@ import re
 from dataclasses import replace
 
 from . import list_functions, lists
-from .types import BOOL, FLOAT, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple
+from .types import (BOOL, FLOAT, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple,
+                    outward)
 from .values import NOTHING, Value, quoted, tuple_of
 
 # Python raises a KeyError where the language has a trap of its own.
@@ -315,13 +316,18 @@ def add_entries(items, target, iterated, dictionary, call=None):
 
 
 def parts(expressions, value):
-    """The texts of the arrays that Python gets for a dictionary or a set: see dhpvm.results."""
-    kind = value.type.known
-    keys = f"{value.text}.keys()"
-    if isinstance(kind.key, Tuple):
-        expressions.unit.module("list")
-        found = list_functions.parts(expressions, Value(
-            f"list.of<{expressions.unit.type_text(kind.key)}>({keys})", List(kind.key)))
-    else:
-        found = [keys]
-    return found if isinstance(kind, Set) else [*found, f"{value.text}.values()"]
+    """The texts of what Python gets for a dictionary, its keys and its values, or for a set: see dhpvm.results."""
+    kind, unit = value.type.known, expressions.unit
+    found = []
+    for name, element in (("keys", kind.key), ("values", kind.value)):
+        items = f"{value.text}.{name}()"
+        if isinstance(element, Scalar):
+            found.append([items])
+        else:
+            unit.module("list")
+            found.append(list_functions.parts(expressions, Value(
+                f"list.of<{unit.type_text(element)}>({items})", List(element))))
+    if isinstance(kind, Set):
+        return found[0]
+    return [f"{unit.struct(outward(List(element)))}({', '.join(each)})"
+            for each, element in zip(found, (kind.key, kind.value))]

@@ -226,8 +226,8 @@ class Statements(Assignments, Loops):
             if not isinstance(kind, (Scalar, Array, Given, List, Dict)) and kind != NONE:
                 self.source.fail(node, "a function returns numbers, arrays, lists and dictionaries, several of "
                                        f"them as one tuple, and this is {kind}")
-            nested = isinstance(kind, List) and isinstance(kind.element, List) and not isinstance(
-                kind.element.known.element, Scalar)
+            inner = kind.element if isinstance(kind, List) else kind.value if isinstance(kind, Dict) else None
+            nested = isinstance(inner, List) and not isinstance(inner.known.element, Scalar)
             if self.version.is_entry and (nested or (isinstance(kind, Dict) and kind.key == KEY_TEXT)):
                 self.source.fail(node, f"this {kind} cannot be returned to Python: return arrays of what is in it")
 

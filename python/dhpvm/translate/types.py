@@ -209,10 +209,8 @@ def outward(kind):
         parts = item.items if isinstance(item, Tuple) else (item,)
         return Tuple(tuple(Array(part.name, 1) for part in parts))
     if isinstance(kind, Dict):
-        known = kind.known
-        keys = known.key.items if isinstance(known.key, Tuple) else (known.key,)
-        parts = keys if isinstance(kind, Set) else (*keys, known.value)
-        return Tuple(tuple(Array(part.name, 1) for part in parts))
+        keys, values = (outward(List(each)) for each in (kind.known.key, kind.known.value))
+        return keys if isinstance(kind, Set) else Tuple((keys, values))
     if type(kind) in (Tuple, Named):
         return Tuple(tuple(map(outward, kind.items)))
     return kind
@@ -222,7 +220,7 @@ def builder(kind):
     """The function of dhpvm.results for a result of this type, None where there is none."""
     if isinstance(kind, List):
         return {List: "lists", Tuple: "tuples"}.get(type(kind.known.element), "numbers")
-    return "members" if isinstance(kind, Set) else "entries" if isinstance(kind, Dict) else None
+    return "members" if isinstance(kind, Set) else None
 
 
 def text(kind):
