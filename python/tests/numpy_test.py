@@ -194,6 +194,7 @@ class NumPy(support.Comparisons):
     def test_all_types(self):
         random = np.random.default_rng(5)
         order = np.array([3, 0, 11, -1, -12, 3])
+        self.compare(joined, np.array([True, False, True, True]), np.array([False, True]))
         for kind in TYPES:
             x = random.integers(0, 7, 12).astype(kind)
             self.compare_all(chosen, x, order)

@@ -243,13 +243,13 @@ def reshape(a, n, m=None, k=None):
 def concatenate(a, b):
     n = len(a)
     if a.ndim == 1:
-        r = np.empty(n + len(b), (a[:0] + b[:0]).dtype)
+        r = np.empty(n + len(b), np.where(True, a[:0], b[:0]).dtype)
         r[:n] = a
         r[n:] = b
         return r
     if a.ndim == 2:
         assert a.shape[1] == b.shape[1], "arrays of different widths cannot be joined"
-        m = np.empty((n + len(b), a.shape[1]), (a[0, :0] + b[0, :0]).dtype)
+        m = np.empty((n + len(b), a.shape[1]), np.where(True, a[0, :0], b[0, :0]).dtype)
         m[:n] = a
         m[n:] = b
         return m
