@@ -367,6 +367,62 @@ def rows_of_arrays(x, i):
         np.array((i, i)), np.array([k * 2 for k in range(3)], dtype=np.float64)
 
 
+def pushed(xs, x):
+    xs.append(x)
+
+
+@case(7)
+@case(0)
+def changed_in_loops(n):
+    xs, out = [1, 2, 3], []
+    ys = xs
+    for x in xs:  # by another name
+        out.append(x)
+        if len(ys) < n:
+            ys.append(x * 10)
+    ws = [5]
+    for x in ws:  # by a function
+        if len(ws) < n:
+            pushed(ws, x + 1)
+    else:
+        ws.append(-1)
+
+    def add(x):
+        ws.append(x)
+
+    for k, (x, w) in enumerate(zip(xs, ws)):  # by a function in this one
+        if k == 1:
+            continue
+        if k > 2 * n:
+            break
+        add(x + w)
+    table = [[1], [2, 3]]
+    for row in table:
+        for x in row:
+            if len(row) < n:
+                row += [x + 1]
+        if len(table) < n:
+            table.append([9])
+    zs = [1, 2, 3, 4]
+    for z in zs:
+        zs.remove(z)
+    return out, xs, ws, table, zs
+
+
+@case(3)
+def added_to(n):
+    xs = [n]
+    ys, table = xs, [[1], [2]]
+    xs += [1, 2]
+    xs += xs
+    xs += (5, 6)
+    xs += range(2)
+    table[1] += [n]
+    groups = {1: [2]}
+    groups[1] += [n]
+    return xs, ys, table, groups
+
+
 class Lists(support.Comparisons):
     def test_all(self):
         case.compare(self)

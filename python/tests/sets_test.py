@@ -264,6 +264,47 @@ def breadth_first(adj):
     return dist
 
 
+@case(np.array([1, 2, 3]))
+@case(np.array([1]))
+@case(np.array([4, 3, 2, 1]))
+@case(np.array([9, 8, 7]))
+@case(np.array([], dtype=np.int64))
+def compared(a):
+    s, t, made, k = set(a), {1, 2, 3}, set(), 0
+    while made != {0, 1, 2}:
+        made.add(k)
+        k += 1
+    u = made
+    made |= t
+    made |= {50}
+    return s == t, s != t, s <= t, s < t, s >= t, s > t, k, u, made
+
+
+@case(LABELS)
+@case(np.array([], dtype=np.int64))
+def dictionaries_of_several(a):
+    groups = {}
+    places = {}
+    pairs = {}
+    for i in range(len(a)):
+        k = a[i] % 3
+        if k not in groups:
+            groups[k] = []
+        groups[k].append(i)
+        places[k, i % 2] = i, i * 0.5
+        pairs[i] = (i, 2)
+    return groups, places, pairs, len(groups)
+
+
+@case(4)
+@case(0)
+def maybe_a_dictionary(n):
+    if n == 0:
+        return None
+    found = {n: [1, 2]}
+    return found
+
+
 class Sets(support.Comparisons):
     def test_all(self):
         case.compare(self)

@@ -7,7 +7,7 @@ import ast
 from dataclasses import replace
 
 from . import complex_numbers, dicts, lists, optionals, records, scopes, selections, sets, views, whole
-from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple
+from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple
 from .values import Value, quoted, tuple_of
 
 
@@ -434,7 +434,10 @@ class Assignments:
         if isinstance(node.target, ast.Subscript):
             base = self.expressions.value(node.target.value)
             if isinstance(base.type, Dict):
-                dicts.update_item(self, node, base)
+                if isinstance(base.type.value, List):
+                    self._augment_collection(node, self.expressions.value(node.target))
+                else:
+                    dicts.update_item(self, node, base)
                 return
             node.target = self.expressions.with_indices(node.target)
             updated = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
@@ -450,7 +453,9 @@ class Assignments:
             self.store_value(node.target, self.expressions.operation(node, node.op, old, self.expressions.scalar(
                 node.value)), node)
             return
-        if isinstance(old.type, Array):
+        if isinstance(old.type, (List, Dict)):
+            self._augment_collection(node, old)
+        elif isinstance(old.type, Array):
             self._augment_elements(node, old)
         elif isinstance(node.target, ast.Name):
             self._augment_variable(node, old)
@@ -459,6 +464,16 @@ class Assignments:
             value = self.expressions.operation(node, node.op, old, self.expressions.scalar(node.value))
             if UNKNOWN not in (old.type, value.type):
                 self.emit(f"{old.text} = {value.as_type(old.type)};", node)
+
+    def _augment_collection(self, node, old):
+        """xs += ys and seen |= others, which change what other names have, too."""
+        method = {(List, ast.Add): "extend", (Set, ast.BitOr): "update", (Dict, ast.BitOr): "update"}.get(
+            (type(old.type), type(node.op)))
+        if method is None:
+            symbols = "+= only" if isinstance(old.type, List) else "|= only; write seen = seen - others"
+            self.source.fail(node, f"a {old.type} is changed by {symbols}")
+        call = ast.Call(ast.Attribute(node.target, method, ast.Load()), [node.value], [])
+        self._expr(ast.fix_missing_locations(ast.copy_location(ast.Expr(ast.copy_location(call, node)), node)))
 
     def _augment_elements(self, node, place):
         """a += b, a[1:] *= 2."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from . import creation, dicts, lists, optionals
+from . import creation, dicts, lists, optionals, sets
 from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Unconvertible, promote
 from .values import Value, constant
 
@@ -33,6 +33,8 @@ class Comparisons:
             sides = [self.value(each).items for each in operands]
             if all(sides):
                 return self._same_items(node, *sides)
+        if len(operands) == 2 and all(isinstance(self.value(each).type, (List, Dict)) for each in operands):
+            return sets.compared(self, node, *map(self.value, operands))
         parts = []
         for operator, left, right in zip(node.ops, operands, operands[1:]):
             if type(operator) not in COMPARISONS:

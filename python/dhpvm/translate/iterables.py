@@ -14,11 +14,11 @@ from .values import Value
 class Items:
     """The number of turns of a loop, and its variables in each. `stores` are targets, functions that
     give their values for the number of the turn, and the nodes that these come from. `is_known`: whether types are.
-    `body` are the loop's statements."""
+    `is_live`: whether the number of turns may change in the loop. `body` are its statements."""
 
     def __init__(self, statements, body):
         self.statements, self._body = statements, body
-        self.sizes, self.stores, self.is_known = [], [], True
+        self.sizes, self.stores, self.is_known, self.is_live = [], [], True, False
 
     @property
     def size(self):
@@ -186,24 +186,22 @@ class Items:
         return lambda turn: Value(views.at(array, (turn,)).text, kind)
 
     def _list(self, target, iterated, value):
-        """All items that are in a list when the loop begins."""
+        """All items that are in a list at their turn."""
         if value.type.element == UNKNOWN:
             self.is_known = False
             return
-        name = self._list_items(iterated, value)
-        lists.add_items(self, target, iterated, lambda turn: f"{name}[{turn}]", value.type.element)
-
-    def _list_items(self, iterated, value):
-        """The name of the array that has the items, as long as the list does not grow."""
-        change = lists.change_in(self._body, iterated)
-        if change is not None:
-            self._fail(change, f"this changes the size of the list that the loop runs over: write while k < "
-                               f"len({iterated.id}), with {iterated.id}[k]")
-        found, size, name = (self.statements.temporary() for _ in range(3))
-        for each, text in ((found, value.text), (size, f"{found}.len()"), (name, f"{found}.items")):
-            self.statements.emit(f"let {each} = {text};", iterated)
-        self.sizes.append(size)
-        return name
+        found = self.statements.temporary()
+        self.statements.emit(f"let {found} = {value.text};", iterated)
+        if lists.may_change_size(self.statements, self._body, value.type):
+            self.is_live = True
+            self.sizes.append(f"{found}.len()")
+            items = found
+        else:
+            size, items = self.statements.temporary(), self.statements.temporary()
+            self.statements.emit(f"let {size} = {found}.len();", iterated)
+            self.statements.emit(f"let {items} = {found}.items;", iterated)
+            self.sizes.append(size)
+        lists.add_items(self, target, iterated, lambda turn: f"{items}[{turn}]", value.type.element)
 
     def _array(self, target, iterated):
         expressions = self.statements.expressions

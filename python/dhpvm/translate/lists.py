@@ -7,11 +7,12 @@ A list is an object of the language's class List, and variables are references t
 from __future__ import annotations
 
 import ast
+import inspect
 import builtins
 import collections
 
 from . import list_functions, views, whole
-from .types import BOOL, INT, NONE, UNKNOWN, Array, List, Scalar, Tuple, Unconvertible, join, promote
+from .types import BOOL, INT, NONE, UNKNOWN, Array, Dict, List, Scalar, Tuple, Unconvertible, join, promote
 from .values import NOTHING, Value, tuple_of
 
 
@@ -294,17 +295,29 @@ def length(value):
 
 # ---- Items.
 
-def change_in(statements, node):
-    """The call that changes the size of the list of this name while a loop with these statements goes on over it; None
-    if nothing does."""
-    if not isinstance(node, ast.Name):
-        return None
-    for statement in _going_on(statements):
-        for each in ast.walk(statement):
-            if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and \
-                    getattr(each.func.value, "id", None) == node.id and each.func.attr in _RESIZING:
-                return each
-    return None
+def may_change_size(statements, body, kind):
+    """Whether something in the body of a loop may change the size of a list of this type, and another turn follow."""
+    scope = statements.scope
+
+    def is_of_kind(node):
+        found = scope.kind_at(node)
+        return found == UNKNOWN or found == kind
+
+    def changes(node):
+        if isinstance(node, ast.AugAssign):
+            return isinstance(scope.kind_at(node.target), List)
+        if not isinstance(node, ast.Call):
+            return False
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _RESIZING:
+            return is_of_kind(node.func.value)
+        try:
+            called = statements.source.meaning(node.func, scope.names())
+        except LookupError:
+            return isinstance(node.func, ast.Name)  # a function in this one, whose variables may be the list
+        return inspect.isfunction(inspect.unwrap(called) if callable(called) else called) and any(
+            isinstance(scope.type_of(each.id), (List, Dict)) for each in ast.walk(node) if isinstance(each, ast.Name))
+
+    return any(changes(each) for statement in _going_on(body) for each in ast.walk(statement))
 
 
 def _going_on(statements, is_inner=False):

@@ -162,11 +162,18 @@ class Loops:
             return
         turn = self.temporary()
 
+        following = self.temporary() if items.is_live else None
+        if following:
+            self.emit(f"var {following} = 0;", node)
+
         def begin():
+            if following:
+                self.emit(f"let {turn} = {following};", node)
+                self.emit(f"{following} += 1;", node)
             for target, value, iterated in items.stores:
                 self.store_value(target, value(turn), iterated)
 
-        self._loop(f"for {turn} in 0..{items.size}", node, begin)
+        self._loop(f"while {following} < {items.size}" if following else f"for {turn} in 0..{items.size}", node, begin)
 
     # ---- In parallel.
 

@@ -23,8 +23,11 @@ _TEXTS = {
     "discard": "let _ = xs.remove(y);",
     "update": "for k, _ in y { xs.set(k, true); }",
     "subset": "for k, _ in xs { if !y.has(k) { return false; } } return true;",
+    "part": "if xs.len() >= y.len() { return false; } for k, _ in xs { if !y.has(k) { return false; } } return true;",
+    "same": "if xs.len() != y.len() { return false; } for k, _ in xs { if !y.has(k) { return false; } } return true;",
     "disjoint": "for k, _ in xs { if y.has(k) { return false; } } return true;",
 }
+_ORDERS = {ast.LtE: "subset", ast.GtE: "subset", ast.Lt: "part", ast.Gt: "part", ast.Eq: "same", ast.NotEq: "same"}
 _OPERATORS = {ast.BitOr: "or", ast.BitAnd: "and", ast.Sub: "sub", ast.BitXor: "xor"}
 _METHODS = {"union": "or", "intersection": "and", "difference": "sub", "symmetric_difference": "xor",
             "update": "update", "issubset": "subset", "isdisjoint": "disjoint"}
@@ -42,8 +45,9 @@ def _function(expressions, what, kind):
     own = f"_set_{what}_" + re.sub(r"\W+", "_", key)
     first = "" if what == "of" else f"xs: {whole}, "
     second = f"List<{key}>" if what == "of" else key if what in ("with", "remove", "discard") else whole
-    result = {"subset": " -> bool", "disjoint": " -> bool", "remove": "", "discard": "", "update": ""}.get(
-        what, f" -> {whole}")
+    results = dict.fromkeys(("subset", "part", "same", "disjoint"), " -> bool") | dict.fromkeys(
+        ("remove", "discard", "update"), "")
+    result = results.get(what, f" -> {whole}")
     if what == "of":
         unit.module("list")
     return unit.function(own, f"fn {own}({first}y: {second}){result} {{ {_TEXTS[what].replace('SET', whole)} }}")
@@ -115,6 +119,26 @@ def combined(expressions, node, values):
         expressions.fail(node, f"a {values[0].type} and a {values[1].type} have different members: convert them first")
     texts = [_same(expressions, node, kind, each, value) for each, value in zip((node.left, node.right), values)]
     return Value(f"{_function(expressions, what, kind)}({', '.join(texts)})", kind)
+
+
+def compared(expressions, node, left, right):
+    """a == b, a <= b and others."""
+    kinds, operator = (left.type, right.type), type(node.ops[0])
+    if not all(isinstance(kind, Set) for kind in kinds):
+        expressions.fail(node, f"a {kinds[0]} and a {kinds[1]} cannot be compared: write a loop over their items, or "
+                               "np.array_equal(np.array(xs), np.array(ys)) for lists of numbers")
+    dicts.check(expressions, node, "reads")
+    kind = join(*kinds)
+    if kind is None or operator not in _ORDERS:
+        expressions.fail(node, "sets with members of one type are compared, by ==, !=, <, <=, > and >=")
+    if UNKNOWN in (kind.key, left.type.key, right.type.key):
+        return Value("false", BOOL)
+    texts = [_same(expressions, node, kind, each, value)
+             for each, value in ((node.left, left), (node.comparators[0], right))]
+    if operator in (ast.Gt, ast.GtE):
+        texts.reverse()
+    found = f"{_function(expressions, _ORDERS[operator], kind)}({', '.join(texts)})"
+    return Value(f"(!{found})" if operator is ast.NotEq else found, BOOL)
 
 
 def method(expressions, node, value):

@@ -121,16 +121,16 @@ class Variables:
             if not is_call and (not isinstance(node, ast.Subscript) or isinstance(node.slice, ast.Slice)):
                 break
             node = node.func.value if is_call else node.value
-            kind = Dict(UNKNOWN, kind) if isinstance(self._kind_at(node), Dict) else List(kind)
+            kind = Dict(UNKNOWN, kind) if isinstance(self.kind_at(node), Dict) else List(kind)
         if not isinstance(node, ast.Name) or node.id not in self._names:
             return False
         self.assign(node, node.id, kind)
         return True
 
-    def _kind_at(self, node):
+    def kind_at(self, node):
         """The type of a variable, or of an item of a list or dictionary."""
         if isinstance(node, ast.Subscript):
-            kind = self._kind_at(node.value)
+            kind = self.kind_at(node.value)
             return kind.value if isinstance(kind, Dict) else getattr(kind, "element", UNKNOWN)
         return self.type_of(node.id) if isinstance(node, ast.Name) else UNKNOWN
 
