@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of many workers for the client that uses them: `fleet_bench [--workers=N,..] [--json]`.
+// Measures the cost of many workers for the client that uses them: `fleet_bench [--workers=N,..] [--runs=N] [--json]`.
 //   * a chunk at the board that hands chunks out, alone;
 //   * a chunk of a loop that simulated workers share, from its plan to its results: all processor time of this process
-//     but that of the thread that plays the workers;
+//     but that of the thread that plays the workers; in chunks as measurements suggest, of which large fleets get fewer
+//     than they have workers, and in 16 for each worker;
 //   * the time until 200 workers that dial the client are all in.
 // The workers are sessions on a network inside this process, at an address each, and compute nothing.
 #include <fmt/format.h>
@@ -43,11 +44,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr unsigned kRuns = 7;
+constexpr unsigned kRuns = 7;  // unless --runs says otherwise
 constexpr unsigned kJoining = 200;
 constexpr std::chrono::seconds kPatience{60};
 // The elements of the shared loop for each worker.
 constexpr std::int64_t kElementsOfEach = 2048;
+// Chunks for each worker where the loop is cut finely: what a worker costs a loop counts less than what a chunk does.
+constexpr std::uint64_t kChunksOfEach = 16;
 
 double processor_seconds(clockid_t clock) {
   timespec time{};
@@ -196,7 +199,8 @@ class SharedLoop {
     double microseconds = 0;  // of the client's processor, for a chunk
     std::uint64_t chunks = 0;
   };
-  Cost run() {
+  // With chunks of so many elements; 0: as large as measurements suggest.
+  Cost run(std::uint64_t rows) {
     std::vector<codegen::KernelArray> arrays(2);
     std::vector<ArrayStorage> storage(2);
     for (unsigned n = 0; n < 2; ++n) {
@@ -213,7 +217,7 @@ class SharedLoop {
     std::vector<Part> parts;
     for (std::size_t n = 0; n < devices_.size(); ++n) parts.push_back({devices_[n].get(), kernels_[n], {}});
     const double before = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - fleet_.seconds_there();
-    const auto done = run_on_devices(parts, loop, 0, {}, {});
+    const auto done = run_on_devices(parts, loop, rows, {}, {});
     const double after = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - fleet_.seconds_there();
     if (const auto* const failure = std::get_if<PipelineFailure>(&done)) insist(Status(failure->error));
     const std::uint64_t chunks = std::get<PipelineOutcome>(done).chunks;
@@ -265,11 +269,14 @@ void print(bool json, const std::string& name, double value, std::string_view un
 
 int run(int argc, char** argv) {
   bool json = false;
+  unsigned runs = kRuns;
   std::vector<unsigned> sizes{10, 100, 1000};
   for (int n = 1; n < argc; ++n) {
     const std::string_view word = argv[n];
     if (word == "--json") {
       json = true;
+    } else if (word.starts_with("--runs=")) {
+      runs = static_cast<unsigned>(std::strtoul(argv[n] + std::strlen("--runs="), nullptr, 10));
     } else if (word.starts_with("--workers=")) {
       sizes.clear();
       for (const char* at = argv[n] + std::strlen("--workers="); *at != '\0';) {
@@ -278,7 +285,7 @@ int run(int argc, char** argv) {
         at = *end == ',' ? end + 1 : end;
       }
     } else {
-      fmt::print(stderr, "usage: fleet_bench [--workers=N,..] [--json]\n");
+      fmt::print(stderr, "usage: fleet_bench [--workers=N,..] [--runs=N] [--json]\n");
       return 2;
     }
   }
@@ -290,16 +297,19 @@ int run(int argc, char** argv) {
   for (const unsigned size : sizes) {
     Fleet fleet(size);
     SharedLoop loop(fleet, size);
-    loop.run();  // measures the workers
-    std::vector<double> times;
-    std::vector<double> chunks;
-    for (unsigned n = 0; n < kRuns; ++n) {
-      const SharedLoop::Cost cost = loop.run();
-      times.push_back(cost.microseconds);
-      chunks.push_back(static_cast<double>(cost.chunks));
+    loop.run(0);  // measures the workers
+    for (const bool is_cut : {false, true}) {
+      std::vector<double> times;
+      std::vector<double> chunks;
+      for (unsigned n = 0; n < runs; ++n) {
+        const SharedLoop::Cost cost = loop.run(is_cut ? kElementsOfEach / kChunksOfEach : 0);
+        times.push_back(cost.microseconds);
+        chunks.push_back(static_cast<double>(cost.chunks));
+      }
+      const std::string name = is_cut ? "a finely cut loop" : "a loop";
+      print(json, fmt::format("a chunk of {} on {} workers", name, size), median(times), "us");
+      print(json, fmt::format("chunks of {} on {} workers", name, size), median(chunks), "");
     }
-    print(json, fmt::format("a chunk of a loop on {} workers", size), median(times), "us");
-    print(json, fmt::format("chunks of a loop on {} workers", size), median(chunks), "");
   }
   Fleet fleet(0);
   print(json, fmt::format("until {} workers have joined", kJoining), fleet.join(kJoining), "s");

@@ -91,9 +91,15 @@ Status TimelineSemaphore::signal(std::uint64_t value) {
 }
 
 void TimelineSemaphore::fail(Error error) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = std::move(error);
-  wake();
+  Listening listening;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(error);
+    listening = std::exchange(listening_, {});
+    awaited_ = kNobody;
+    changed_.notify_all();
+  }
+  tell(listening);
 }
 
 Result<bool> TimelineSemaphore::has_reached(std::uint64_t value) {
@@ -103,20 +109,31 @@ Result<bool> TimelineSemaphore::has_reached(std::uint64_t value) {
 }
 
 void TimelineSemaphore::reach(std::uint64_t value) {
+  Listening listening;
+  bool is_awaited = false;
   {
     const std::lock_guard lock(mutex_);
     if (!failure_) value_ = std::max(value_, value);
-    if (value_ < awaited_) return;
-    awaited_ = kNobody;
+    if (value_ >= listening_.value) listening = std::exchange(listening_, {});
+    is_awaited = value_ >= awaited_;
+    // Those who are to wait further say so again.
+    if (is_awaited) awaited_ = kNobody;
   }
   // A woken waiter needs the mutex. The caller keeps the semaphore.
-  changed_.notify_all();
+  if (is_awaited) changed_.notify_all();
+  tell(listening);
 }
 
-// With the mutex held. Those who are to wait further say so again.
-void TimelineSemaphore::wake() {
-  awaited_ = kNobody;
-  changed_.notify_all();
+bool TimelineSemaphore::listen(std::uint64_t value, std::shared_ptr<SemaphoreListener> listener,
+                               std::uint64_t label) {
+  const std::lock_guard lock(mutex_);
+  if (value_ >= value || failure_) return false;
+  listening_ = {value, std::move(listener), label};
+  return true;
+}
+
+void TimelineSemaphore::tell(const Listening& listening) {
+  if (listening.listener != nullptr) listening.listener->on_reached(listening.label);
 }
 
 bool TimelineSemaphore::has_failed() {

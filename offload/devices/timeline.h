@@ -16,6 +16,15 @@ namespace dhpvm::offload {
 
 class TimelineSemaphore;
 
+// Hears of values that semaphores have reached: one thread can wait for many.
+class SemaphoreListener {
+ public:
+  virtual ~SemaphoreListener() = default;
+  // The semaphore that was given this label has reached the value, or has failed. On any thread, which holds no mutex
+  // of the semaphore.
+  virtual void on_reached(std::uint64_t label) = 0;
+};
+
 // State that the semaphores of one device share. Thread-safe; must outlive them.
 class Timeline {
  public:
@@ -52,12 +61,20 @@ class TimelineSemaphore : public Semaphore {
   // Like wait(), but for operations: a clock that counts the host's waiting does not count this.
   Result<bool> await(std::uint64_t value, Clock::time_point deadline = Clock::time_point::max());
   const Timeline& timeline() const { return timeline_; }
+  // Tells the listener once, when the value is reached or never will be; false if that is so already. There is one
+  // listener: this one takes the place of any before.
+  bool listen(std::uint64_t value, std::shared_ptr<SemaphoreListener> listener, std::uint64_t label);
 
  private:
   friend class Timeline;
   static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+  struct Listening {
+    std::uint64_t value = kNobody;
+    std::shared_ptr<SemaphoreListener> listener;
+    std::uint64_t label = 0;
+  };
   bool has_failed();
-  void wake();
+  static void tell(const Listening& listening);
 
   Timeline& timeline_;
   std::uint64_t promised_;  // guarded by timeline_.mutex_
@@ -67,6 +84,7 @@ class TimelineSemaphore : public Semaphore {
   // The least value that any thread may be waiting for: a thread that waits for the last of a hundred operations is not
   // woken a hundred times.
   std::uint64_t awaited_ = kNobody;
+  Listening listening_;
   std::optional<Error> failure_;
 };
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 
@@ -89,6 +91,32 @@ TEST_F(TimelineRules, ALookNeverSleeps) {
   const long before = sleeps();
   for (int n = 0; n < 1000; ++n) EXPECT_FALSE(*semaphore->wait(1, {}));
   EXPECT_LT(sleeps() - before, 100);
+}
+
+class Heard final : public SemaphoreListener {
+ public:
+  void on_reached(std::uint64_t label) override { labels.push_back(label); }
+  std::vector<std::uint64_t> labels;
+};
+
+TEST_F(TimelineRules, AListenerHearsOnceAndOfTheLastThingItAskedFor) {
+  const auto semaphore = make();
+  const auto heard = std::make_shared<Heard>();
+  EXPECT_TRUE(semaphore->listen(2, heard, 7));
+  semaphore->reach(1);
+  EXPECT_TRUE(heard->labels.empty()) << "not yet";
+  EXPECT_TRUE(semaphore->listen(3, heard, 8)) << "in place of the one before";
+  semaphore->reach(2);
+  EXPECT_TRUE(heard->labels.empty());
+  semaphore->reach(3);
+  semaphore->reach(4);
+  EXPECT_EQ(heard->labels, std::vector<std::uint64_t>{8});
+  EXPECT_FALSE(semaphore->listen(4, heard, 9)) << "reached";
+  EXPECT_TRUE(semaphore->listen(5, heard, 9));
+  semaphore->fail(error(ErrorCode::kDeviceLost, "gone"));
+  EXPECT_EQ(heard->labels, (std::vector<std::uint64_t>{8, 9}));
+  EXPECT_FALSE(semaphore->listen(5, heard, 10)) << "never";
+  EXPECT_EQ(heard.use_count(), 1) << "a semaphore keeps nobody that has heard";
 }
 
 TEST_F(TimelineRules, FailureStays) {

@@ -239,21 +239,31 @@ void DeviceRun::outdate_between(std::span<DeviceRun* const> runs) {
 Status DeviceRun::wait_for(std::size_t count) {
   while (chunks_.size() > count) {
     DHPVM_TRY(device_.wait(chunks_.front().until));
-    conclude(chunks_.front());
-    chunks_.pop_front();
+    conclude_first();
   }
   return {};
 }
 
 Result<bool> DeviceRun::await_first(std::chrono::milliseconds moment) {
   DHPVM_ASSIGN(const bool is_done, device_.await(chunks_.front().until, moment));
-  if (!is_done) return false;
-  conclude(chunks_.front());
-  chunks_.pop_front();
-  return true;
+  if (is_done) conclude_first();
+  return is_done;
 }
 
-Status DeviceRun::finish(bool wait) {
+Result<bool> DeviceRun::take_first() {
+  const Fate fate = device_.fate_of(chunks_.front().until);
+  if (fate == Fate::kFailed) return *device_.failure();
+  if (fate == Fate::kDone) conclude_first();
+  return fate == Fate::kDone;
+}
+
+void DeviceRun::conclude_first() {
+  conclude(chunks_.front());
+  chunks_.pop_front();
+}
+
+Status DeviceRun::send_rest() {
+  if (rest_sent_) return {};
   // Results that go back only now count as one more chunk, without iterations.
   current_ = RunChunk{};
   current_->box = loops_[0].space;
@@ -268,6 +278,12 @@ Status DeviceRun::finish(bool wait) {
   chunks_.push_back(std::move(*current_));
   current_.reset();
   if (!device_.info().may_be_lost && !has_claims_) DHPVM_TRY(download_report());
+  rest_sent_ = true;
+  return {};
+}
+
+Status DeviceRun::finish(bool wait) {
+  DHPVM_TRY(send_rest());
   if (!wait && !plan_.synchronous) return {};
   DHPVM_TRY(wait_for(0));
   DHPVM_TRY(device_.wait(last_));

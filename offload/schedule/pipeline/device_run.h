@@ -54,8 +54,16 @@ class DeviceRun {
   Status wait_for(std::size_t count);
   // Waits for the first of them for a moment of this length; whether it is done.
   Result<bool> await_first(std::chrono::milliseconds moment);
-  // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
-  // happened on return: results are on the host as far as they are sent back.
+  // The same without waiting.
+  Result<bool> take_first();
+  // Tells the listener when the first of them should be asked about again; false: now.
+  bool listen_to_first(const std::shared_ptr<SemaphoreListener>& listener, std::uint64_t label) {
+    return device_.listen(chunks_.front().until, listener, label);
+  }
+  // Submits what remains to be sent back after the last chunk.
+  Status send_rest();
+  // The same, if it has not been done. If the loop is synchronous, or `wait`, all of it has happened on return: results
+  // are on the host as far as they are sent back.
   Status finish(bool wait);
   // After a failure: which of the chunks that were submitted have to be done elsewhere, with the
   // contents that the host's memory has now; nothing if those are neither what they were before nor what they
@@ -148,6 +156,7 @@ class DeviceRun {
   Status add_result(std::uint32_t array, const Interval& bytes, std::byte* to);
   Result<MemorySpan> memory_for(const KeptResult& result);
   void conclude(RunChunk& chunk);
+  void conclude_first();
   static void put_in_place(const RunChunk& chunk);
   void leave(RunChunk& chunk, bool is_mine);
   void let_go(RunChunk& chunk);
@@ -181,6 +190,7 @@ class DeviceRun {
   std::optional<RunChunk> current_;  // being submitted
   bool has_claims_ = false;          // of its chunks
   bool is_shared_ = false;
+  bool rest_sent_ = false;                   // see send_rest()
   std::deque<RunChunk> chunks_;              // in flight
   std::vector<IterationSpace> chunks_done_;  // known to be
   Positions last_;                           // of all that was submitted

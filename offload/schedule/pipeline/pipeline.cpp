@@ -2,20 +2,16 @@
 #include "offload/schedule/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <numeric>
 #include <utility>
 #include <variant>
 
 #include "base/error.h"
-#include "base/thread.h"
 #include "bytecode/reduction.h"
 #include "offload/devices/host_code.h"
 #include "offload/schedule/pipeline/chunk_board.h"
 #include "offload/schedule/pipeline/partials.h"
+#include "offload/schedule/pipeline/shared_loop.h"
 #include "offload/schedule/pipeline/stage_load.h"
 
 namespace dhpvm::offload {
@@ -33,42 +29,6 @@ namespace {
 std::uint64_t unit_of(const Loop& loop) {
   return loop.space.dimensions == 1 && !loop.reductions.empty() ? bytecode::kReductionBlock : 1;
 }
-
-double now_in_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// How long each of so many threads waits before it looks around: together they look as often as a few, and each looks
-// often enough to end with the program.
-std::chrono::milliseconds moment_of(std::size_t threads) {
-  constexpr std::size_t kFew = 16;
-  constexpr std::size_t kLongest = 64;
-  return std::chrono::milliseconds(std::min(1 + threads / kFew, kLongest));
-}
-
-// Tells threads that everything is done.
-class Bell {
- public:
-  void ring() {
-    {
-      const std::lock_guard lock(mutex_);
-      ++rings_;
-    }
-    rung_.notify_all();
-  }
-  // For a moment, at most.
-  void wait() {
-    std::unique_lock lock(mutex_);
-    rung_.wait_for(lock, moment_of(++waiting_), [this, seen = rings_] { return rings_ != seen; });
-    --waiting_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable rung_;
-  std::uint64_t rings_ = 0;
-  unsigned waiting_ = 0;
-};
 
 // One execution of a loop on one device or several.
 class LoopExecution {
@@ -104,19 +64,6 @@ class LoopExecution {
   }
 
  private:
-  struct PartRun {
-    std::size_t part;
-    std::unique_ptr<DeviceRun> run;
-    std::uint64_t rows = 0;  // of a chunk
-    std::uint64_t unit = 1;  // as Kernel::row_unit()
-    Status status;
-    std::optional<Error> exhausted;  // not even the smallest chunk has found room; what was submitted is done
-    std::uint64_t chunks = 0;
-    std::uint64_t iterations = 0;
-    bool is_shared = false;  // with others
-    ChunkBoard::Facts facts;
-  };
-
   Loops loops() const { return {&loop_, 1}; }
   PipelineFailure given_up(Error error) {
     return {std::move(error), std::vector<IterationSpace>{loop_.space}};
@@ -139,30 +86,16 @@ class LoopExecution {
     able.clear();
     if (runs.empty()) return {};
     const bool shared = runs.size() > 1;
-    moment_ = moment_of(runs.size());
     if (shared) prepare_sharing(runs);
-    for (PartRun& part_run : runs) parts_[part_run.part].device->keep_copies(shared);
-    std::vector<Thread> threads;
-    std::vector<PartRun*> without_thread;
-    for (std::size_t n = 1; n < runs.size(); ++n) {
-      auto thread = Thread::start("dhpvm-device", [this, &part_run = runs[n]] { work(part_run, true); });
-      if (thread.ok()) {
-        threads.push_back(std::move(thread).value());
-      } else {
-        without_thread.push_back(&runs[n]);
-        board_.leave(runs[n].part);
-      }
+    for (PartRun& part_run : runs) part_run.device->keep_copies(shared);
+    if (shared) {
+      work_together(board_, loop_, runs);
+    } else {
+      runs[0].status = work_alone(runs[0]);
     }
-    work(runs[0], shared);
-    // The others have taken their chunks.
-    for (PartRun* const part_run : without_thread) {
-      board_.join(part_run->part, part_run->facts);
-      work(*part_run, true);
-    }
-    threads.clear();
     std::vector<DeviceRun*> ended;
     for (PartRun& part_run : runs) {
-      parts_[part_run.part].device->keep_copies(false);
+      part_run.device->keep_copies(false);
       ended.push_back(part_run.run.get());
     }
     if (shared) DeviceRun::outdate_between(ended);
@@ -181,6 +114,7 @@ class LoopExecution {
     if (!plan.ok()) return note_failure(std::move(plan).error());
     PartRun part_run;
     part_run.part = part;
+    part_run.device = &device;
     part_run.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loops(), *plan);
     // A device that shares arrays with others sends its results back.
     if (parts_.size() > 1) plan->share();
@@ -217,7 +151,7 @@ class LoopExecution {
     Redo redo = is_in_place ? Redo::kInstead : Redo::kBeside;
     if (!has_inputs || (is_in_place && loop_.can_trap)) redo = Redo::kNever;
     for (PartRun& part_run : runs) {
-      const DeviceInfo& info = parts_[part_run.part].device->info();
+      const DeviceInfo& info = part_run.device->info();
       part_run.is_shared = true;
       part_run.run->share();
       part_run.facts.has_claims = (info.is_remote || info.may_be_lost) && !info.shares_host_memory;
@@ -226,29 +160,13 @@ class LoopExecution {
     }
   }
 
-  void work(PartRun& part_run, bool shared) {
-    part_run.status = shared ? work_with_others(part_run) : work_alone(part_run);
-    if (!shared) return;
-    board_.leave(part_run.part);
-    bell_.ring();
-  }
-
-  std::uint64_t rows_now(const PartRun& part_run) {
-    PipelineDevice& device = *parts_[part_run.part].device;
-    if (!device.is_paced()) return part_run.rows;
-    const std::uint64_t soon = std::min(part_run.rows, soon_done_rows(device, loops()));
-    return in_units(soon, part_run.unit, soon);
-  }
-
   Status work_alone(PartRun& part_run) {
-    PipelineDevice& device = *parts_[part_run.part].device;
     for (;;) {
-      DHPVM_TRY(device.await_turn());
-      const std::uint64_t rows = rows_now(part_run);
-      const std::optional<IterationSpace> box = board_.take(rows);
+      DHPVM_TRY(part_run.device->await_turn());
+      const std::optional<IterationSpace> box = board_.take(part_run.rows_now(loop_));
       if (!box) return part_run.run->finish(false);
       const Status submitted = part_run.run->submit(*box);
-      if (lacks_room(part_run, submitted)) {
+      if (part_run.lacks_room(submitted)) {
         board_.give_back({*box});
         part_run.rows = box->extent(0) / 2;
         if (box->extent(0) > board_.unit()) continue;
@@ -260,55 +178,6 @@ class LoopExecution {
       DHPVM_TRY(submitted);
       DHPVM_TRY(part_run.run->wait_for(kChunksInFlight));
     }
-  }
-
-  Status work_with_others(PartRun& part_run) {
-    using Advice = ChunkBoard::Advice;
-    PipelineDevice& device = *parts_[part_run.part].device;
-    DeviceRun& run = *part_run.run;
-    std::deque<ChunkBoard::Chunk> flying;
-    for (;;) {
-      DHPVM_TRY(device.await_turn());
-      const std::uint64_t rows = rows_now(part_run);
-      const ChunkBoard::Offer offer = board_.next(part_run.part, now_in_seconds(), rows, part_run.unit);
-      if (offer.advice == Advice::kCompute) {
-        const ChunkBoard::Chunk& chunk = offer.chunk;
-        const Status submitted = run.submit(chunk.box, chunk.claim);
-        if (lacks_room(part_run, submitted)) {
-          board_.refuse(part_run.part, chunk);
-          part_run.rows = chunk.box.extent(0) / 2;
-          if (chunk.box.extent(0) > board_.unit()) continue;
-          part_run.exhausted = submitted.error();
-          return run.finish(true);
-        }
-        ++part_run.chunks;
-        DHPVM_TRY(submitted);
-        if (part_run.facts.redo != Redo::kInstead) board_.submitted(part_run.part, chunk);
-        flying.push_back(chunk);
-      } else if (offer.advice == Advice::kEnd) {
-        // Others have done the chunks that are still in flight here.
-        if (flying.empty()) return run.finish(true);
-        run.abandon();
-        return {};
-      } else if (flying.empty()) {
-        bell_.wait();
-      } else {
-        DHPVM_ASSIGN(const bool is_done, run.await_first(moment_));
-        if (!is_done && run.has_first_read_inputs()) board_.submitted(part_run.part, flying.front());
-        if (!is_done) continue;
-        const bool is_last = board_.done(part_run.part, flying.front(), now_in_seconds());
-        flying.pop_front();
-        if (is_last) bell_.ring();
-      }
-    }
-  }
-
-  // Nothing of the chunk has begun then: slices may be larger in one place than in another.
-  bool lacks_room(const PartRun& part_run, const Status& status) const {
-    return !status.ok() &&
-           (status.error().code() == ErrorCode::kDeviceExhausted ||
-            status.error().code() == ErrorCode::kOffHeapExhausted) &&
-           !parts_[part_run.part].device->failure();
   }
 
   Status end(PartRun& part_run) {
@@ -323,7 +192,7 @@ class LoopExecution {
       return {};
     }
     // Somebody wants the loop to stop, and the device goes on.
-    if (!parts_[part_run.part].device->failure()) return part_run.status;
+    if (!part_run.device->failure()) return part_run.status;
     std::optional<std::vector<IterationSpace>> unfinished = part_run.run->give_up();
     if (!unfinished) return part_run.status;
     outcome_.shares[part_run.part] += part_run.run->iterations_done();
@@ -347,8 +216,6 @@ class LoopExecution {
   const std::uint64_t wanted_rows_;
   const HostPart& host_;
   ChunkBoard board_;
-  Bell bell_;
-  std::chrono::milliseconds moment_{1};  // see moment_of()
   Partials partials_;
   PipelineOutcome outcome_;
   std::optional<Error> error_;  // of the last device that failed

@@ -15,11 +15,6 @@
 namespace dhpvm::offload {
 namespace {
 
-// A waiting thread looks at the clock and for interrupts with this period: deadlines are honoured as precisely.
-// Looking more often takes some time from devices that compute on this processor.
-constexpr auto kPollInterval = std::chrono::milliseconds(4);
-// Enough to keep any device busy; each costs some memory until it is done.
-constexpr std::uint64_t kLaunchesAhead = 1024;
 // Loops that run together are stopped between chunks only: as many as there may be take less than the 100 ms that a
 // request to stop may take.
 constexpr double kMostJoined = 1e-3;
@@ -56,11 +51,6 @@ std::uint32_t at_once(const DeviceInfo& info) {
   constexpr std::uint32_t kLanesOfProcessor = 16;
   constexpr std::uint32_t kThreadsOfUnit = 1024;
   return std::max(info.compute_units, 1U) * (info.is_gpu ? kThreadsOfUnit : kLanesOfProcessor);
-}
-
-// Whether the operation was part of a batch that could not be submitted.
-bool never_comes(const PipelineDevice& device, unsigned stage, std::uint64_t position) {
-  return device.failure() && position > device.submitted().at[stage];
 }
 
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -302,13 +292,6 @@ Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positio
   return position;
 }
 
-Status PipelineDevice::poll() {
-  if (!options_.poll) return {};
-  Status status = options_.poll();
-  if (!status.ok()) was_interrupted_ = true;
-  return status;
-}
-
 const Error& PipelineDevice::fail(Error reason) {
   if (!failure_) failure_ = std::move(reason);
   return *failure_;
@@ -318,95 +301,6 @@ bool PipelineDevice::joins(const Loop& loop) {
   if (!overlaps() || (info().stops_kernels && info().shares_host_memory)) return false;
   if (info().is_remote) return copies_with_launches(1);
   return *loop.space.count() <= pace_->most_iterations(loop) && pace_->expected_seconds(loop) <= kMostJoined;
-}
-
-Status PipelineDevice::await_turn() {
-  DHPVM_TRY(poll());
-  if (!is_paced()) return {};
-  while (const auto position = pace_->wait_before_next(done_[Stage::kLaunch])) {
-    Positions first;
-    first[Stage::kLaunch] = *position;
-    DHPVM_TRY(wait(first));
-  }
-  return {};
-}
-
-// A request that came late was meant for a call that has just ended with it.
-Error PipelineDevice::stop_reason() const {
-  Status status = options_.poll ? options_.poll() : Status();
-  return status.ok() ? Error(ErrorCode::kInterrupted, "the program was asked to stop")
-                     : std::move(status).error();
-}
-
-Status PipelineDevice::keep_pace() {
-  if (failure_) return *failure_;
-  const Result<std::uint64_t> done = semaphores_[static_cast<unsigned>(Stage::kLaunch)]->value();
-  if (!done.ok()) return fail(done.error());
-  const std::uint64_t submitted = submitted_[Stage::kLaunch];
-  // A batch has as many launches as a chain has loops, and more.
-  const std::uint64_t ahead = info().batch_bytes == 0 ? kLaunchesAhead : kLaunchesAhead / 16;
-  if (submitted - *done <= ahead) return {};
-  Positions half;
-  half[Stage::kLaunch] = submitted - ahead / 2;
-  return wait(half);
-}
-
-// Room for an array may depend on a download that is a step of the batch being made: it has to begin first.
-Status PipelineDevice::submit_for(const Positions& positions) {
-  return positions[Stage::kLaunch] > submitted_[Stage::kLaunch] ? submit_batch() : Status();
-}
-
-Status PipelineDevice::wait(const Positions& positions) {
-  DHPVM_TRY(submit_for(positions));
-  for (unsigned stage = 0; stage < kStages; ++stage) {
-    if (positions.at[stage] <= done_.at[stage]) continue;
-    if (never_comes(*this, stage, positions.at[stage])) return *failure_;
-    DHPVM_TRY(queues_[stage]->flush());
-    for (bool reached = false; !reached;) {
-      // Also where nothing is waited for in the end: some devices do their work while it is given to them.
-      DHPVM_TRY(poll());
-      Result<bool> result =
-          semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::now() + kPollInterval);
-      if (!result.ok()) return fail(std::move(result).error());
-      reached = *result;
-    }
-    done_.at[stage] = positions.at[stage];
-  }
-  return {};
-}
-
-Result<bool> PipelineDevice::await(const Positions& positions, std::chrono::milliseconds moment) {
-  DHPVM_TRY(submit_for(positions));
-  const auto deadline = Semaphore::Clock::now() + moment;
-  for (unsigned stage = 0; stage < kStages; ++stage) {
-    if (positions.at[stage] <= done_.at[stage]) continue;
-    if (never_comes(*this, stage, positions.at[stage])) return *failure_;
-    DHPVM_TRY(queues_[stage]->flush());
-    DHPVM_TRY(poll());
-    const Result<bool> reached = semaphores_[stage]->wait(positions.at[stage], deadline);
-    if (!reached.ok()) return fail(reached.error());
-    if (!*reached) return false;
-    done_.at[stage] = positions.at[stage];
-  }
-  return true;
-}
-
-Fate PipelineDevice::fate_of(const Positions& positions) {
-  for (unsigned stage = 0; stage < kStages; ++stage) {
-    if (positions.at[stage] <= done_.at[stage]) continue;
-    if (never_comes(*this, stage, positions.at[stage])) return Fate::kFailed;
-    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one
-    // operation, not at all.
-    const Result<bool> reached =
-        semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
-    if (!reached.ok()) {
-      fail(reached.error());
-      return Fate::kFailed;
-    }
-    if (!*reached) return Fate::kUnderWay;
-    done_.at[stage] = positions.at[stage];
-  }
-  return Fate::kDone;
 }
 
 void PipelineDevice::hold(Buffer& buffer, const Positions& until) {

@@ -30,6 +30,8 @@
 
 namespace dhpvm::offload {
 
+class SemaphoreListener;
+
 class ArrayCopies;
 
 // Device memory that goes back to the device's cache when its last owner lets go of it.
@@ -142,6 +144,10 @@ class PipelineDevice final : public Timelines {
   // The results of these operations are no longer needed; until they are done, the device is busy with them.
   void set_behind(const Positions& until) { behind_.include(until); }
   bool is_behind() { return fate_of(behind_) == Fate::kUnderWay; }
+  // Tells the listener when the first of these stages that is under way is done, or has failed; false if none is. For
+  // devices whose semaphores are raised without anybody's asking, as those of workers are.
+  bool listen(const Positions& positions, const std::shared_ptr<SemaphoreListener>& listener,
+              std::uint64_t label);
   // The fate of these operations, without blocking. Notes a failure.
   Fate fate_of(const Positions& positions) override;
 

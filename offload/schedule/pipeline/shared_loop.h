@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop that several devices share, and the threads that keep them busy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "dhpvm/result.h"
+#include "offload/schedule/pipeline/chunk_board.h"
+#include "offload/schedule/pipeline/device_run.h"
+
+namespace dhpvm::offload {
+
+// A device's part in one execution of a loop.
+struct PartRun {
+  std::size_t part = 0;
+  PipelineDevice* device = nullptr;
+  std::unique_ptr<DeviceRun> run;
+  std::uint64_t rows = 0;  // of a chunk
+  std::uint64_t unit = 1;  // as Kernel::row_unit()
+  Status status;
+  std::optional<Error> exhausted;  // not even the smallest chunk has found room; what was submitted is done
+  std::uint64_t chunks = 0;
+  std::uint64_t iterations = 0;
+  bool is_shared = false;  // with others
+  ChunkBoard::Facts facts;
+
+  // Of the next chunk.
+  std::uint64_t rows_now(const Loop& loop) const;
+  // Nothing of the chunk has begun then: slices may be larger in one place than in another.
+  bool lacks_room(const Status& submitted) const;
+};
+
+// Lets the parts, which have joined the board, work until all have come to their end, well or with an error. A device
+// that works while it is given something, or whose semaphores tell nobody, has a thread of its own; those of workers
+// are many to a thread, because a wake-up of one for each of their chunks would cost more than all the rest.
+void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts);
+
+}  // namespace dhpvm::offload

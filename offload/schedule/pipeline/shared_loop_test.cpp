@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops that a dozen devices of other machines share, more than there are threads for them: they work in threads of
+// their own, at rates of their own, and some are lost in between. Every element must be right after every loop.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "bytecode/assembler.h"
+#include "bytecode/verifier.h"
+#include "offload/devices/checked_queue.h"
+#include "offload/devices/host_code.h"
+#include "offload/loops/footprint.h"
+#include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/pipeline.h"
+
+namespace dhpvm::offload {
+namespace {
+
+constexpr unsigned kDevices = 12;
+constexpr std::int64_t kElements = 20'000;
+
+std::int64_t next(std::int64_t value) { return value * 3 + 1; }
+
+DeviceInfo far(unsigned number) {
+  DeviceInfo info;
+  info.name = fmt::format("far:{}", number);
+  info.memory_bytes = std::uint64_t{1} << 30;
+  info.largest_allocation = info.memory_bytes;
+  info.copy_engines = 2;
+  info.may_be_lost = true;
+  info.is_remote = true;
+  return info;
+}
+
+// Does its operations in the order of submission, on a thread of its own.
+class FarDevice final : public DeviceBase {
+ public:
+  explicit FarDevice(unsigned number) : DeviceBase(far(number)), pause_(number * 20) {
+    thread_ = std::thread([this] { work(); });
+  }
+  ~FarDevice() override {
+    {
+      const std::lock_guard lock(mutex_);
+      is_ending_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override {
+    return allocate_on_host(*this, bytes);
+  }
+  Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override {
+    return import_from_host(*this, memory, kind);
+  }
+  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override {
+    return std::shared_ptr<Kernel>(std::make_shared<OwnedKernel>(*this, image));
+  }
+  Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+
+  // It is lost after so many operations more.
+  void lose_after(unsigned operations) {
+    const std::lock_guard lock(mutex_);
+    left_ = operations;
+  }
+
+ private:
+  friend class FarQueue;
+  void work();
+  void drain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return pending_.empty(); });
+  }
+
+  const std::chrono::microseconds pause_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::pair<class FarQueue*, Operation>> pending_;  // the first is being done
+  std::optional<unsigned> left_;
+  bool is_ending_ = false;
+  std::thread thread_;
+};
+
+class FarQueue final : public CheckedQueue {
+ public:
+  FarQueue(FarDevice& device, QueueOptions options)
+      : CheckedQueue(device, std::move(options)), far_(device) {}
+  ~FarQueue() override { far_.drain(); }
+  Status flush() override { return {}; }
+
+  void perform(Operation operation, bool is_lost) {
+    Status status = await(operation);
+    if (status.ok() && is_lost) status = error(ErrorCode::kDeviceLost, "its cable was pulled");
+    if (status.ok()) compute(operation);
+    finish(std::move(operation), std::move(status));
+  }
+
+ protected:
+  void submit(Operation operation) override {
+    {
+      const std::lock_guard lock(far_.mutex_);
+      far_.pending_.emplace_back(this, std::move(operation));
+    }
+    far_.changed_.notify_all();
+  }
+
+ private:
+  static std::byte* address(const MemorySpan& span) { return span.memory->host() + span.offset; }
+  static void compute(const Operation& operation) {
+    if (operation.function) operation.function();
+    if (operation.kernel == nullptr) {
+      if (operation.to.bytes != 0)
+        std::memcpy(address(operation.to), address(operation.from), operation.to.bytes);
+      return;
+    }
+    const auto at = [](const ArrayArgument& array, std::int64_t i) {
+      return address(array.memory) + array.first + i * 8;
+    };
+    for (std::int64_t i = operation.space.low[0]; i < operation.space.high[0]; ++i) {
+      std::int64_t value = 0;
+      std::memcpy(&value, at(operation.arrays[0], i), sizeof(value));
+      value = next(value);
+      std::memcpy(at(operation.arrays[1], i), &value, sizeof(value));
+    }
+  }
+
+  FarDevice& far_;
+};
+
+Result<std::unique_ptr<Queue>> FarDevice::create_queue(QueueOptions options) {
+  return std::unique_ptr<Queue>(std::make_unique<FarQueue>(*this, std::move(options)));
+}
+
+void FarDevice::work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return is_ending_ || !pending_.empty(); });
+    if (pending_.empty()) return;
+    auto [queue, operation] = std::move(pending_.front());
+    const bool is_lost = left_ == 0U;
+    if (left_ && !is_lost) --*left_;
+    lock.unlock();
+    if (operation.kernel != nullptr && !is_lost) std::this_thread::sleep_for(pause_);
+    queue->perform(std::move(operation), is_lost);
+    lock.lock();
+    pending_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+class SharedLoops : public ::testing::Test {
+ protected:
+  SharedLoops() {
+    auto assembled = bytecode::assemble(R"(module 1.0
+type array A: i64
+function copy(i64, A, A) registers 2 2
+  load.i64 p1, r0, p0
+  store.i64 r1, p0, p1
+  return
+end
+kernel copy dims 1
+)");
+    EXPECT_TRUE(assembled.ok() && bytecode::verify(*assembled).ok());
+    module_ = std::move(assembled).value();
+    footprint_ = analyse(module_, module_.kernels[0]);
+    for (Buffer*& array : arrays_) array = pool_.allocate(kElements * 8, BufferContents::kZeroed).value();
+    PipelineDeviceOptions options;
+    options.poll = [this]() -> Status {
+      if (!is_interrupted_) return {};
+      return Error(ErrorCode::kInterrupted, "somebody wants to stop");
+    };
+    for (unsigned n = 0; n < kDevices; ++n) {
+      devices_.push_back(std::make_shared<FarDevice>(n));
+      KernelImage image;
+      image.arrays = 2;
+      kernels_.push_back(devices_.back()->load(image).value());
+      pipelines_.push_back(PipelineDevice::create(devices_.back(), pool_, registrations_, options).value());
+    }
+  }
+  ~SharedLoops() override {
+    pipelines_.clear();
+    for (Buffer* const array : arrays_) array->close();
+  }
+
+  // From one array to the other, in small chunks, on all that are there.
+  std::variant<PipelineOutcome, PipelineFailure> run(unsigned from) {
+    std::vector<codegen::KernelArray> arrays(2);
+    std::vector<ArrayStorage> storage(2);
+    for (unsigned n = 0; n < 2; ++n) {
+      Buffer* const buffer = arrays_[n == 0 ? from : 1 - from];
+      arrays[n].data = buffer->data();
+      arrays[n].shape = {kElements, kElements, kElements, {kElements}};
+      storage[n] = {8, buffer};
+    }
+    Loop loop;
+    loop.footprint = &footprint_;
+    loop.space = {1, {0}, {kElements}};
+    loop.arrays = arrays;
+    loop.storage = storage;
+    loop.can_trap = false;
+    std::vector<Part> parts;
+    for (unsigned n = 0; n < kDevices; ++n) {
+      if (!pipelines_[n]->failure()) parts.push_back({pipelines_[n].get(), kernels_[n], {}});
+    }
+    return run_on_devices(parts, loop, 64, {}, {});
+  }
+
+  // That the array has what `loops` loops have made of zeros.
+  void expect(unsigned array, unsigned loops) {
+    std::int64_t expected = 0;
+    for (unsigned n = 0; n < loops; ++n) expected = next(expected);
+    ASSERT_TRUE(arrays_[array]->copies()->to_host_for_reading().ok());
+    for (std::int64_t i = 0; i < kElements; ++i) {
+      std::int64_t value = 0;
+      std::memcpy(&value, arrays_[array]->data() + i * 8, sizeof(value));
+      ASSERT_EQ(value, expected) << "element " << i << " after " << loops << " loops";
+    }
+  }
+
+  std::vector<std::shared_ptr<FarDevice>> devices_;
+  std::atomic<bool> is_interrupted_ = false;
+
+ private:
+  bytecode::Module module_;
+  Footprint footprint_;
+  BufferPool pool_;
+  Registrations registrations_{pool_};
+  std::vector<std::unique_ptr<PipelineDevice>> pipelines_;
+  std::vector<std::shared_ptr<Kernel>> kernels_;
+  Buffer* arrays_[2] = {};
+};
+
+TEST_F(SharedLoops, AreDoneByAllTogether) {
+  for (unsigned loop = 0; loop < 10; ++loop) {
+    const auto done = run(loop % 2);
+    ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(done));
+    const PipelineOutcome& outcome = std::get<PipelineOutcome>(done);
+    EXPECT_EQ(std::accumulate(outcome.shares.begin(), outcome.shares.end(), std::uint64_t{0}),
+              std::uint64_t{kElements});
+    EXPECT_TRUE(outcome.failures.empty());
+    expect(1 - loop % 2, loop + 1);
+  }
+}
+
+TEST_F(SharedLoops, OutliveDevices) {
+  for (unsigned loop = 0; loop < 10; ++loop) {
+    // The first one stays.
+    devices_[loop + 1]->lose_after(loop * 7);
+    const auto done = run(loop % 2);
+    ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(done)) << "after " << loop;
+    expect(1 - loop % 2, loop + 1);
+  }
+}
+
+TEST_F(SharedLoops, EndWhenAllAreLost) {
+  for (const auto& device : devices_) device->lose_after(9);
+  const auto done = run(0);
+  ASSERT_TRUE(std::holds_alternative<PipelineFailure>(done));
+  EXPECT_EQ(std::get<PipelineFailure>(done).error.code(), ErrorCode::kDeviceLost);
+}
+
+TEST_F(SharedLoops, AreInterrupted) {
+  std::thread user([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    is_interrupted_ = true;
+  });
+  std::optional<ErrorCode> code;
+  for (unsigned loop = 0; loop < 10'000 && !code; ++loop) {
+    const auto done = run(loop % 2);
+    if (const auto* const failure = std::get_if<PipelineFailure>(&done)) code = failure->error.code();
+  }
+  user.join();
+  EXPECT_EQ(code, ErrorCode::kInterrupted);
+  is_interrupted_ = false;
+}
+
+}  // namespace
+}  // namespace dhpvm::offload
