@@ -249,7 +249,15 @@ Status Worker::serve_session(EngineOptions engine_options, const WorkerOptions& 
   std::unique_ptr<offload::Transport> transport;
   std::optional<Engine> engine;
   offload::SessionProcess::Task task;
-  const auto open = [&] { return open_devices(*engine->state()->devices, options.devices); };
+  const auto open = [&](std::uint64_t number, const std::string& name) {
+    // Those that were wished for are lent in the order in which they were named, perhaps with parameters.
+    const std::vector<std::string>& wished = options.devices;
+    return engine->state()->devices->open(number < wished.size() ? wished[number] : name);
+  };
+  const auto show = [&]() -> Status {
+    DHPVM_ASSIGN(const auto devices, open_devices(*engine->state()->devices, options.devices));
+    return process.show(devices);
+  };
   const auto prepare = [&]() -> Status {
     DHPVM_TRY(process.enter({cache_folder_of(engine_options) + "/clients"}));
     DHPVM_ASSIGN(fabric, offload::load_fabric());
@@ -258,7 +266,7 @@ Status Worker::serve_session(EngineOptions engine_options, const WorkerOptions& 
     engine_options.code_cache = engine_options.code_cache && !task.caches.empty();
     engine_options.code_cache_directory = task.caches;
     engine.emplace(std::move(engine_options));
-    if (task.is_probe) return process.show(open);
+    if (task.is_probe) return show();
     DHPVM_ASSIGN(transport, fabric->create_transport({}));
     return {};
   };

@@ -122,12 +122,15 @@ Status FrameLane::handle(MutableBytes message) {
     default: return broken("a message of an unknown kind");
   }
   handler_->on_frame(content);
-  // Without a frame that they could go with, credits are sent by themselves before the other side runs out of them.
-  if (owed_.fetch_add(1) + 1 >= kCredits / 2) {
-    const std::lock_guard lock(mutex_);
-    send_now(Kind::kSign, {});
-  }
+  if (!std::exchange(is_withheld_, false)) give_credits(1);
   return {};
+}
+
+// Without a frame that they could go with, credits are sent by themselves before the other side runs out of them.
+void FrameLane::give_credits(unsigned count) {
+  if (owed_.fetch_add(count) + count < kCredits / 2) return;
+  const std::lock_guard lock(mutex_);
+  send_now(Kind::kSign, {});
 }
 
 Status FrameLane::take_credits(unsigned count) {

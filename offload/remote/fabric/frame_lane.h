@@ -55,6 +55,10 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   // At most kLargestFrame. From any thread; frames of one thread arrive in the order in which it has sent them. Without
   // credits the frame waits here: it is the protocol's business that those waiting are few.
   void send(ConstBytes frame);
+  // On the progress thread, from on_frame(): the frame will be handled later, and the other side may send as many less
+  // until give_credits() says that so many frames have been.
+  void withhold_credit() { is_withheld_ = true; }
+  void give_credits(unsigned count);
   // As in Channel.
   void close(Error reason) { channel_->close(std::move(reason)); }
   // Whether the other side has said farewell. On the progress thread.
@@ -109,6 +113,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   std::chrono::milliseconds needed_there_ = kNotTold;  // the other side's deadline
   std::uint64_t turn_ = 0;                             // of tick()
   bool was_left_ = false;
+  bool is_withheld_ = false;  // the credit of the frame that is being handled
 
   std::atomic<unsigned> owed_ = 0;  // credits for the other side, to be sent with the next message
 

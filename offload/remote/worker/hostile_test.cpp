@@ -41,14 +41,22 @@ class Gate : public Noted {
   void open(Status how) {
     note([&] { opened_ = std::move(how); });
   }
-  Status pass() {
+  Status pass(std::uint64_t device) {
+    note([&] { asked_for_.push_back(device); });
     return wait([&] { return opened_.has_value(); })
                ? *opened_
                : Status(Error(ErrorCode::kDeviceFailed, "the gate stays shut"));
   }
+  // Devices, in the order in which they came.
+  std::vector<std::uint64_t> asked_for() {
+    std::vector<std::uint64_t> devices;
+    note([&] { devices = asked_for_; });
+    return devices;
+  }
 
  private:
   std::optional<Status> opened_;
+  std::vector<std::uint64_t> asked_for_;
 };
 
 // A session in the worker's process whose devices are behind a gate.
@@ -87,8 +95,11 @@ class GatedSession final : public SessionHandle, private SessionHost {
  private:
   const WorkerOptions& options() const override { return surroundings_.options; }
   const std::vector<wire::Device>& facts() const override { return surroundings_.facts; }
-  Status open_devices() override { return surroundings_.gate->pass(); }
-  const std::vector<std::shared_ptr<Device>>& devices() const override { return surroundings_.devices; }
+  void prepare() override {}
+  Result<std::shared_ptr<Device>> open_device(std::uint64_t number) override {
+    DHPVM_TRY(surroundings_.gate->pass(number));
+    return surroundings_.devices[number];
+  }
   const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
   Fabric& fabric() override { return surroundings_.fabric; }
   Transport& transport() override { return surroundings_.transport; }
@@ -252,6 +263,11 @@ class Client final : public Noted,
   std::string answer(wire::Id request) {
     if (!wait([&] { return answers_.contains(request) || end_; })) return "no answer";
     return answers_.contains(request) ? answers_[request] : "ended: " + end_->to_string();
+  }
+  bool is_answered(wire::Id request) {
+    bool is_there = false;
+    note([&] { is_there = answers_.contains(request); });
+    return is_there;
   }
   // Why the queue has failed, or nothing if it has done `count` operations.
   std::string fares(wire::Id queue, std::uint64_t count) {
@@ -513,18 +529,50 @@ TEST_F(EarlyFrames, AreHandledInTheirOrder) {
   client_->say({wire::CreateQueue{1, 1, kHost, false, "a queue"}, wire::Allocate{2, kHost, 2, 4096}});
   dial_bulk();
   for (wire::Id n = 3; n < 65; ++n) client_->say({wire::Allocate{n, kHost, n, 64}});
-  std::this_thread::sleep_for(50ms);
-  EXPECT_FALSE(client_->ready_);
-  gate_->open({});
   EXPECT_TRUE(client_->wait([&] { return client_->ready_ || client_->end_; }) && client_->ready_);
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(client_->is_answered(1)) << "the device is still shut";
+  gate_->open({});
   for (wire::Id n = 1; n < 65; ++n) EXPECT_EQ(client_->answer(n), "") << n;
   EXPECT_TRUE(client_->is_served());
   client_->leave();
 }
 
-TEST_F(EarlyFrames, AreLimited) {
-  for (int n = 0; n < 65; ++n) client_->say({wire::Ping{1}});
-  EXPECT_THAT(client_->end(), HasSubstr("does not wait until the session is ready"));
+// However many: the client is given no credits for frames that wait.
+TEST_F(EarlyFrames, AreKeptBack) {
+  client_->say({wire::Allocate{1, kHost, 1, 4096}});
+  dial_bulk();
+  for (int n = 0; n < 500; ++n) client_->say({wire::Ping{1}});
+  client_->say({wire::Allocate{2, kHost, 2, 4096}});
+  std::this_thread::sleep_for(50ms);
+  EXPECT_FALSE(client_->is_answered(1));
+  gate_->open({});
+  EXPECT_EQ(client_->answer(1), "");
+  EXPECT_EQ(client_->answer(2), "");
+  client_->leave();
+}
+
+TEST_F(EarlyFrames, OpenNothingButWhatTheyName) {
+  gate_->open({});
+  dial_bulk();
+  EXPECT_TRUE(client_->wait([&] { return client_->ready_; }));
+  EXPECT_TRUE(gate_->asked_for().empty());
+  client_->say({wire::Allocate{1, kSim, 1, 64}, wire::Allocate{2, kSim, 2, 64}});
+  client_->say({wire::Allocate{3, kSim, 3, 64}});
+  for (wire::Id n = 1; n < 4; ++n) EXPECT_EQ(client_->answer(n), "") << n;
+  EXPECT_EQ(gate_->asked_for(), std::vector<std::uint64_t>{kSim});
+  client_->say({wire::Allocate{4, kHost, 4, 64}});
+  EXPECT_EQ(client_->answer(4), "");
+  EXPECT_EQ(gate_->asked_for(), (std::vector<std::uint64_t>{kSim, kHost}));
+  client_->leave();
+}
+
+// As one does that takes devices for open at once.
+TEST_F(EarlyFrames, BeforeTheGreeting) {
+  const auto hasty = Client::dial(site_);
+  hasty->say({wire::Hello{"hasty", "1"}, wire::Allocate{1, kHost, 1, 64}});
+  EXPECT_THAT(hasty->end(), HasSubstr("before its welcome"));
+  client_->leave();
 }
 
 TEST_F(EarlyFrames, ThatAreHostileEndTheSession) {

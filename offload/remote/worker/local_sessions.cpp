@@ -48,8 +48,10 @@ class LocalSession final : public SessionHandle, private SessionHost {
  private:
   const WorkerOptions& options() const override { return surroundings_.options; }
   const std::vector<wire::Device>& facts() const override { return surroundings_.facts; }
-  Status open_devices() override { return {}; }
-  const std::vector<std::shared_ptr<Device>>& devices() const override { return surroundings_.devices; }
+  void prepare() override {}
+  Result<std::shared_ptr<Device>> open_device(std::uint64_t number) override {
+    return surroundings_.devices[number];
+  }
   const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
   Fabric& fabric() override { return surroundings_.fabric; }
   Transport& transport() override { return surroundings_.transport; }

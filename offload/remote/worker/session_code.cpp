@@ -163,7 +163,7 @@ void SessionCode::compile(const wire::LoadKernel& record,
         for (const codegen::KernelSite& site : made->sites) answer.sites.push_back(describe(site));
         port_.log(LogLevel::kInfo,
                   fmt::format("kernel {} ready for {} after {:.1f} ms", quoted_name(record.name),
-                              port_.host().devices()[record.device]->info().name,
+                              port_.opened(record.device)->info().name,
                               std::chrono::duration<double, std::milli>(end - begin).count()));
       } else {
         kernels_.erase(record.kernel);
@@ -193,7 +193,7 @@ Result<SessionCode::Compiled> SessionCode::compile_now(
   request.module = module.get();
   request.kernel = number;
   request.proven = compiled.kernel.guard->proven_paths();
-  Device& device = *port_.host().devices()[record.device];
+  Device& device = *port_.opened(record.device);
   DHPVM_ASSIGN(const KernelImage image, compile_kernel(*generator, request, device.info(),
                                                        describe_kernel(*module, number, record.name)));
   if (image.sites.size() > wire::kMaxSites) {

@@ -20,10 +20,10 @@ namespace dhpvm::offload {
 class SessionHost {
  public:
   virtual const WorkerOptions& options() const = 0;
-  // Opens the devices, which may take long; on the session's own thread, once. devices() has them from then on.
-  virtual Status open_devices() = 0;
-  // In the order of facts(); null: it cannot be opened any more.
-  virtual const std::vector<std::shared_ptr<Device>>& devices() const = 0;
+  // The session is served from now on. Does not block.
+  virtual void prepare() = 0;
+  // Opens a device, by its place in facts(), which may take long; on the session's own thread, once for each.
+  virtual Result<std::shared_ptr<Device>> open_device(std::uint64_t number) = 0;
   virtual const std::shared_ptr<SessionFigures>& own_figures() const = 0;
   virtual Fabric& fabric() = 0;
   virtual Transport& transport() = 0;

@@ -20,14 +20,11 @@ void SessionPort::send(FrameLane& frames, const wire::FromWorker& record) {
 }
 
 Result<Device*> SessionPort::device(std::uint64_t number) {
-  if (number >= host().devices().size()) return protocol_violation("a device that does not exist");
-  const std::shared_ptr<Device>& device = host().devices()[number];
-  if (device == nullptr) {
-    return error(ErrorCode::kDeviceFailed, "device '{}' of the worker cannot be opened any more",
-                 host().facts()[number].name);
-  }
+  if (number >= host().facts().size()) return protocol_violation("a device that does not exist");
+  Device* const device = opened(number);
+  if (device == nullptr) return protocol_violation("a device before its welcome");
   if (number < 64) figures().devices |= std::uint64_t{1} << number;
-  return device.get();
+  return device;
 }
 
 Error protocol_violation(std::string_view what) {

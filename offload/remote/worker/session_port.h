@@ -44,8 +44,10 @@ class SessionPort {
 
   void send(const wire::FromWorker& record) { send(*frames(), record); }
   static void send(FrameLane& frames, const wire::FromWorker& record);
-  // kProtocol when there is no such device; kDeviceFailed when it cannot be opened any more.
+  // kProtocol when there is no such device, or none that is open.
   Result<Device*> device(std::uint64_t number);
+  // Null until it is open.
+  virtual Device* opened(std::uint64_t number) const = 0;
   virtual const WorkerLimits& limits() const = 0;
 
  protected:

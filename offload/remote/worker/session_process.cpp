@@ -29,13 +29,13 @@ class ServedSession final : private SessionHost {
  public:
   ServedSession(const control::Socket& control, const std::shared_ptr<SessionFigures>& figures,
                 std::vector<wire::Device> facts, Fabric& fabric, Transport& transport,
-                SessionProcess::OpenDevices open_devices, WorkerOptions options)
+                SessionProcess::OpenDevice open_device, WorkerOptions options)
       : control_(control),
         figures_(figures),
         facts_(std::move(facts)),
         fabric_(fabric),
         transport_(transport),
-        open_devices_(std::move(open_devices)),
+        open_device_(std::move(open_device)),
         options_(std::move(options)) {}
 
   [[noreturn]] void serve(control::Begin& begin);
@@ -43,8 +43,8 @@ class ServedSession final : private SessionHost {
  private:
   const WorkerOptions& options() const override { return options_; }
   const std::vector<wire::Device>& facts() const override { return facts_; }
-  Status open_devices() override;
-  const std::vector<std::shared_ptr<Device>>& devices() const override { return devices_; }
+  void prepare() override;
+  Result<std::shared_ptr<Device>> open_device(std::uint64_t number) override;
   const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
   Fabric& fabric() override { return fabric_; }
   Transport& transport() override { return transport_; }
@@ -71,26 +71,27 @@ class ServedSession final : private SessionHost {
   const std::vector<wire::Device> facts_;
   Fabric& fabric_;
   Transport& transport_;
-  const SessionProcess::OpenDevices open_devices_;
-  std::vector<std::shared_ptr<Device>> devices_;
+  const SessionProcess::OpenDevice open_device_;
   const WorkerOptions options_;
   bool dials_client_ = false;
   std::shared_ptr<WorkerSession> session_;
   Thread compiler_;  // loads it
 };
 
-// Meanwhile the compiler is loaded, which takes as long: the first kernel finds it there.
-Status ServedSession::open_devices() {
+// Loads the compiler while the client opens its second connection: the first kernel finds it there.
+void ServedSession::prepare() {
   static_cast<void>(compiler_.start_once("compiler", [generator = options_.generator] {
     if (generator) static_cast<void>(generator());
   }));
-  DHPVM_ASSIGN(const std::vector<std::shared_ptr<Device>> opened, open_devices_());
-  for (const wire::Device& lent : facts_) {
-    const auto found =
-        std::ranges::find(opened, lent.name, [](const auto& device) { return device->info().name; });
-    devices_.push_back(found == opened.end() ? nullptr : *found);
-  }
-  return {};
+}
+
+Result<std::shared_ptr<Device>> ServedSession::open_device(std::uint64_t number) {
+  const std::string& name = facts_[number].name;
+  auto opened = open_device_(number, name);
+  if (opened.ok() && (*opened)->info().name == name) return opened;
+  Error failure =
+      error(ErrorCode::kDeviceFailed, "device '{}' of the worker cannot be opened any more", name);
+  return opened.ok() ? failure : std::move(opened).error().with_context(failure.message());
 }
 
 // Without the worker no recipient of a report is left.
@@ -242,16 +243,15 @@ void SessionProcess::refuse(const Error& reason) const {
   static_cast<void>(control_.send(record, control::Patience::kNone));
 }
 
-Status SessionProcess::show(const OpenDevices& open_devices) const {
-  DHPVM_ASSIGN(const std::vector<std::shared_ptr<Device>> devices, open_devices());
+Status SessionProcess::show(const std::vector<std::shared_ptr<Device>>& devices) const {
   for (const std::shared_ptr<Device>& device : devices)
     DHPVM_TRY(control_.send(control::Lends{facts_of(device->info())}, control::Patience::kForever));
   return {};
 }
 
-void SessionProcess::serve(Fabric& fabric, Transport& transport, OpenDevices open_devices,
+void SessionProcess::serve(Fabric& fabric, Transport& transport, OpenDevice open_device,
                            WorkerOptions options) {
-  ServedSession session(control_, figures_.figures(), devices_, fabric, transport, std::move(open_devices),
+  ServedSession session(control_, figures_.figures(), devices_, fabric, transport, std::move(open_device),
                         std::move(options));
   session.serve(*begin_);
 }

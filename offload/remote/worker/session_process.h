@@ -36,13 +36,14 @@ class SessionProcess {
   // Tells the worker why there can be no session.
   void refuse(const Error& reason) const;
 
-  // Opens the devices; it may take long.
-  using OpenDevices = std::function<Result<std::vector<std::shared_ptr<Device>>>()>;
-  // For a probe.
-  Status show(const OpenDevices& open_devices) const;
+  // For a probe: tells the worker of devices that it could lend.
+  Status show(const std::vector<std::shared_ptr<Device>>& devices) const;
+  // Opens the device with this number of those that show() has told of, and this name; it may take long.
+  using OpenDevice =
+      std::function<Result<std::shared_ptr<Device>>(std::uint64_t number, const std::string& name)>;
   // Serves the session. The process ends with it, or with the worker. Identity and seal of the options are not used:
   // the worker has authenticated the client.
-  [[noreturn]] void serve(Fabric& fabric, Transport& transport, OpenDevices open_devices,
+  [[noreturn]] void serve(Fabric& fabric, Transport& transport, OpenDevice open_device,
                           WorkerOptions options);
 
  private:

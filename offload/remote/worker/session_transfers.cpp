@@ -104,7 +104,7 @@ void SessionTransfers::continue_run() {
 
 // The host's address of device memory if host and device share it; null otherwise, also on simulated links.
 std::byte* SessionTransfers::shared_memory(const Stream& stream, const MemorySpan& span) const {
-  const bool shared = port_.host().devices()[stream.device]->info().shares_host_memory;
+  const bool shared = port_.opened(stream.device)->info().shares_host_memory;
   return shared && span.memory->host() != nullptr ? span.memory->host() + span.offset : nullptr;
 }
 

@@ -15,7 +15,8 @@ WorkerSession::WorkerSession(SessionHost& host, wire::Token token, const Session
       dial_bulk_(std::move(dial_bulk)),
       limits_(host.options().limits),
       first_place_(place),
-      place_(place.number) {}
+      place_(place.number),
+      devices_(host.facts().size()) {}
 
 WorkerSession::~WorkerSession() = default;
 
@@ -27,24 +28,14 @@ std::shared_ptr<FrameLane> WorkerSession::attach(const std::shared_ptr<Channel>&
   return frames_;
 }
 
-// The devices are opened only now: until then a session costs little. Meanwhile the client is welcomed, and opens its
-// second connection.
 void WorkerSession::serve(const SessionPlace& place) {
   limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
   if (place.time.count() != 0)
     limits_.time = limits_.time.count() == 0 ? place.time : std::min(limits_.time, place.time);
   is_served_ = true;
-  post_task([this] { post_to_progress([this, opened = host_.open_devices()] { on_devices(opened); }); });
+  host_.prepare();
   await_bulk();
   if (greeted_) welcome();
-}
-
-void WorkerSession::on_devices(const Status& opened) {
-  if (ended_) return;
-  if (!opened.ok()) return close(EndCause::kDevices, opened.error());
-  has_devices_ = true;
-  become_ready();
-  for (const std::vector<std::byte>& frame : std::exchange(early_frames_, {})) handle_frame(frame);
 }
 
 void WorkerSession::await_bulk() {
@@ -69,9 +60,7 @@ void WorkerSession::on_bulk_open() {
   become_ready();
 }
 
-// Once both the second connection and the devices are there.
 void WorkerSession::become_ready() {
-  if (!has_bulk_ || !has_devices_) return;
   operations_.open();
   send(wire::Ready{});
   watch_idleness();
@@ -106,19 +95,18 @@ void WorkerSession::announce_end() {
 // ---- Records --------------------------------------------------------------------------------------------------------
 
 void WorkerSession::on_frame(ConstBytes frame) {
-  // A client that has been welcomed may name the devices at once.
-  const bool is_early = greeted_ && is_served_ && !has_devices_;
-  if (!is_early || closed_for_) return handle_frame(frame);
-  if (early_frames_.size() == kEarlyFrames)
-    return close(EndCause::kProtocol, protocol_violation("it does not wait until the session is ready"));
-  early_frames_.emplace_back(frame.begin(), frame.end());
-}
-
-void WorkerSession::handle_frame(ConstBytes frame) {
   if (ended_ || closed_for_) return;
   auto records = wire::read_from_client(frame);
   if (!records.ok()) return close(EndCause::kProtocol, std::move(records).error());
-  for (wire::FromClient& record : *records) {
+  if (held_frames_.empty() && are_open_for(*records)) return handle_frame(*records);
+  if (held_frames_.size() == FrameLane::kCredits)
+    return close(EndCause::kProtocol, protocol_violation("it sends more frames than it may"));
+  frames_->withhold_credit();
+  held_frames_.push_back(std::move(*records));
+}
+
+void WorkerSession::handle_frame(std::vector<wire::FromClient>& records) {
+  for (wire::FromClient& record : records) {
     Status status = admit(record);
     if (status.ok()) status = std::visit([this](auto& value) { return dispatch(value); }, record);
     if (!status.ok()) return close(EndCause::kProtocol, std::move(status).error());
@@ -126,12 +114,43 @@ void WorkerSession::handle_frame(ConstBytes frame) {
   queues_.advance();
 }
 
+// Whether all devices that the records name are open. Devices are opened when a client names them first, so that a
+// session costs no more than what it uses.
+bool WorkerSession::are_open_for(const std::vector<wire::FromClient>& records) {
+  if (!greeted_ || !is_served_) return true;  // nothing of that is admitted
+  bool are_open = true;
+  for (const wire::FromClient& record : records) {
+    const std::uint64_t number = std::visit(
+        []<typename Record>(const Record& fields) {
+          if constexpr (requires { fields.device; }) return fields.device;
+          return ~std::uint64_t{0};
+        },
+        record);
+    if (number >= devices_.size() || devices_[number].device != nullptr) continue;
+    are_open = false;
+    if (std::exchange(devices_[number].is_asked_for, true)) continue;
+    post_task([this, number] {
+      post_to_progress([this, number, opened = host_.open_device(number)] { on_device(number, opened); });
+    });
+  }
+  return are_open;
+}
+
+void WorkerSession::on_device(std::uint64_t number, const Result<std::shared_ptr<Device>>& opened) {
+  if (ended_) return;
+  if (!opened.ok()) return close(EndCause::kDevices, opened.error());
+  devices_[number].device = *opened;
+  while (!held_frames_.empty() && !ended_ && !closed_for_ && are_open_for(held_frames_.front())) {
+    handle_frame(held_frames_.front());
+    held_frames_.pop_front();
+    frames_->give_credits(1);
+  }
+}
+
 // Whether the client may say that now.
 Status WorkerSession::admit(const wire::FromClient& record) {
   const bool is_greeting = std::holds_alternative<wire::Hello>(record);
   if (!greeted_ && !is_greeting) return protocol_violation("it does not begin with a greeting");
-  if (!has_devices_ && !is_greeting && !std::holds_alternative<wire::Ping>(record))
-    return protocol_violation("it does not wait until it is served");
   if (place_ != 0 && !is_greeting) return protocol_violation("it does not wait until it is served");
   if (!std::holds_alternative<wire::Ping>(record)) active_ = std::chrono::steady_clock::now();
   return {};

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -59,9 +60,6 @@ class WorkerSession final : public FrameHandler,
  private:
   // Requests that a client may have waiting.
   static constexpr std::uint64_t kRequests = 64;
-  // Frames that a client may send before it has heard that the session is ready.
-  static constexpr std::size_t kEarlyFrames = 64;
-
   SessionHost& host() override { return host_; }
   bool has_ended() const override { return ended_.has_value(); }
   const WorkerLimits& limits() const override { return limits_; }
@@ -71,6 +69,7 @@ class WorkerSession final : public FrameHandler,
   void post_task(std::function<void()> task) override { tasks_.post(std::move(task)); }
   void post_to_progress(std::function<void()> function) override;
   std::weak_ptr<void> alive() override { return weak_from_this(); }
+  Device* opened(std::uint64_t number) const override { return devices_[number].device.get(); }
 
   Status handle(wire::Hello& record);
   Status handle(wire::Ping& record);
@@ -78,11 +77,12 @@ class WorkerSession final : public FrameHandler,
   template <typename Record>
   Status dispatch(Record& record);
   Status admit(const wire::FromClient& record);
-  void handle_frame(ConstBytes frame);
+  void handle_frame(std::vector<wire::FromClient>& records);
+  bool are_open_for(const std::vector<wire::FromClient>& records);
+  void on_device(std::uint64_t number, const Result<std::shared_ptr<Device>>& opened);
   void await_bulk();
   void serve(const SessionPlace& place);
   void welcome();
-  void on_devices(const Status& opened);
   void become_ready();
   void watch_idleness();
   EndCause cause_of(const Error& reason) const;
@@ -101,9 +101,13 @@ class WorkerSession final : public FrameHandler,
   std::shared_ptr<FrameLane> frames_;
   bool greeted_ = false;
   bool is_served_ = false;
-  bool has_devices_ = false;
   bool has_bulk_ = false;
-  std::vector<std::vector<std::byte>> early_frames_;  // that wait for the devices
+  struct LentDevice {
+    bool is_asked_for = false;
+    std::shared_ptr<Device> device;  // null until it is open
+  };
+  std::vector<LentDevice> devices_;                        // in the order of the host's facts
+  std::deque<std::vector<wire::FromClient>> held_frames_;  // until the devices that the first names are open
   std::chrono::steady_clock::time_point active_ = std::chrono::steady_clock::now();  // had something to do
   std::optional<EndCause> closed_for_;
   std::optional<Error> ended_;
