@@ -240,7 +240,7 @@ Times compile_once(const HostCompiler& compiler, llvm::TargetMachine& machine, L
   compiler.target().constrain(*ir.module, /*traceable=*/false);
   must_do(optimise(*ir.module, machine, input.pipeline));
   const double t1 = now_ms();
-  auto object = must(emit_object(*ir.module, machine, input.pipeline));
+  const auto object = must(emit_object(*ir.module, machine, input.pipeline));
   const double t2 = now_ms();
   std::vector<NamedAddress> symbols;
   // Never called here, so that any address does.
@@ -248,7 +248,8 @@ Times compile_once(const HostCompiler& compiler, llvm::TargetMachine& machine, L
     if (global.isDeclaration()) symbols.push_back({global.getName().str(), &compiler});
   }
   const double t3 = now_ms();
-  const LoadedCode code = must(linker.load(std::move(object), symbols));
+  const auto bytes = std::as_bytes(std::span(object->getBufferStart(), object->getBufferSize()));
+  const LoadedCode code = must(linker.load(bytes, symbols));
   return {t1 - t0, t2 - t1, now_ms() - t3};
 }
 
