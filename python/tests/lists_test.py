@@ -420,6 +420,7 @@ def added_to(n):
     table[1] += [n]
     groups = {1: [2]}
     groups[1] += [n]
+    del ys[1], ys[-1]
     return xs, ys, table, groups
 
 

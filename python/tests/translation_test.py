@@ -43,6 +43,10 @@ def outer(x):
     return inner(x, len(x))
 
 
+def called_twice(x):
+    return np.vectorize(abs)(x)
+
+
 class Refused(unittest.TestCase):
     def refuse(self, function, advice, *arguments, line=None):
         with self.assertRaises(dhpvm.TranslationError) as caught:
@@ -51,7 +55,7 @@ class Refused(unittest.TestCase):
         first = function.__code__.co_firstlineno
         shown = re.match(rf"{re.escape(__file__)}:(\d+): ", str(caught.exception))
         self.assertIsNotNone(shown, str(caught.exception))
-        self.assertEqual(int(shown[1]) - first, line or 1, str(caught.exception))
+        self.assertEqual(int(shown[1]) - first, 1 if line is None else line, str(caught.exception))
 
     def test_expressions(self):
         def f(x):
@@ -199,7 +203,7 @@ class Refused(unittest.TestCase):
 
         def f(x):
             return list(map(abs, x))
-        self.refuse(f, "write a loop that fills an array", X)
+        self.refuse(f, r"\[f\(x\) for x in xs\]", X)
 
         def f(x):
             return undefined(x)  # noqa: F821
@@ -304,6 +308,60 @@ class Refused(unittest.TestCase):
             for i in prange(3):
                 x[i] = g(x[i])
         self.refuse(f, "a prange loop cannot assert", X, line=-3)
+
+    def test_what_to_write(self):
+        import functools
+        import heapq
+        import itertools
+        for advice, function in (
+                ("as functions over a list", lambda x: heapq.heappop([x])),
+                ("as functions over a list", lambda x: heapq.nlargest(2, x)),
+                (r"np.sum\(a \* b, axis=1\)", lambda x: np.einsum("i,i->", x, x)),
+                (r"t = a\[rows\]", lambda x: x[np.ix_([0], [1])]),
+                (r"np.where\(a, x, np.where", lambda x: np.select([x > 1], [x])),
+                ("for row in a", lambda x: np.apply_along_axis(np.sum, 0, x)),
+                ("keeps the best", lambda x: max(x, key=abs)),
+                ("kind='stable'", lambda x: sorted(x, key=abs)),
+                (":= cannot be compiled: write an assignment before", lambda x: (y := x)),
+                (r"seen.add\(x\)", lambda x: {i for i in range(3)}),
+                (r"d\[k\] = x", lambda x: {i: i for i in range(3)}),
+                (r"d\[k\] = x", lambda x: dict(x)),
+                (r"\[f\(x\) for x in xs\]", lambda x: list(map(abs, x))),
+                ("loops in each other", lambda x: itertools.product(x, x)),
+                ("write a loop", lambda x: functools.reduce(max, x)),
+                (r"np.searchsorted\(np.unique\(a\), a\)", lambda x: np.unique(x, return_inverse=True)),
+                ("for row in a", lambda x: np.sort(x, axis=0)),
+                ("define the function with def", called_twice)):
+            with self.subTest(advice):
+                self.refuse(function, advice, X, line=function is called_twice)
+
+        def f(x):
+            match x:
+                case 1:
+                    return 2
+        self.refuse(f, "write if and elif", 1)
+
+        def f(x):
+            try:
+                return x
+            except ValueError:
+                return 1
+        self.refuse(f, "ask for what can go wrong with if", 1)
+
+        def f(x):
+            xs = [1, 2]
+            xs.sort(key=abs)
+        self.refuse(f, "kind='stable'", 1, line=2)
+
+        def f(x):
+            xs = [1, 2]
+            return xs == [x]
+        self.refuse(f, "np.array_equal", 1, line=2)
+
+        def f(x):
+            seen = {1, 2}
+            seen -= {x}
+        self.refuse(f, "seen = seen - others", 1, line=2)
 
     def test_functions_in_functions(self):
         def f(x):

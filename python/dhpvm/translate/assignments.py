@@ -83,7 +83,7 @@ class Assignments:
             elif isinstance(several.type, Tuple):
                 parts = list(several.items) or self._results(several, value)
             else:
-                self.source.fail(value, f"{several.type} cannot be unpacked")
+                self.source.fail(value, f"{several.type} cannot be unpacked: write each item, xs[0]")
             nodes = [value] * len(parts)
         self._store_parts(target, parts, nodes)
 

@@ -7,7 +7,7 @@ import ast
 import builtins
 import math
 
-from . import (complex_numbers, creation, dicts, functions, generators, lists, products, records, reductions,
+from . import (advice, complex_numbers, creation, dicts, functions, generators, lists, products, records, reductions,
                selections, sequences, sets, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
@@ -53,26 +53,16 @@ def call(expressions, node):
         value = handle(expressions, node, function)
         if value is not None:
             return value
-    expressions.fail(node, f"{ast.unparse(node.func)} cannot be compiled: {_advice(function)}")
-
-
-def _advice(function):
-    """The advice for a call of this function: what to write instead."""
-    if function in (builtins.list, builtins.dict, builtins.set, builtins.tuple, builtins.map, builtins.filter,
-                    builtins.sorted, builtins.str):
-        return "write a loop that fills an array"
-    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
-    if "random" in module:
-        return "make a generator in the function, rng = np.random.default_rng(seed), and write rng.normal()"
-    if module in ("time", "builtins", "_io") or module.startswith(("numpy.linalg", "numpy.fft", "scipy")):
-        return "call it outside of the function, and pass what it returns"
-    return "docs/python.md lists the functions that can, and functions written in Python can be called"
+    expressions.fail(node, f"{ast.unparse(node.func)} cannot be compiled: {advice.of_function(function)}")
 
 
 def _method(expressions, node):
     from . import library  # which needs NumPy
 
     if not isinstance(node.func, ast.Attribute):
+        if isinstance(node.func, ast.Call):
+            expressions.fail(node, "what a call returns cannot be called: define the function with def, and write "
+                                   "a loop")
         expressions.fail(node, f"'{ast.unparse(node.func)}' is not defined")
     name = node.func.attr
     if not node.args + node.keywords:
@@ -407,6 +397,6 @@ def _of_package(expressions, node, function):
 def _of_user(expressions, node, function):
     """A compiled function, or one of Python's that can be."""
     function = getattr(function, "__wrapped__", function)
-    if not hasattr(function, "__code__") or (function.__module__ or "").partition(".")[0] == "numpy":
+    if not hasattr(function, "__code__") or (function.__module__ or "").partition(".")[0] in ("numpy", "heapq"):
         return None
     return functions.of_function(expressions, node, function, *functions.arguments(expressions, node, function))

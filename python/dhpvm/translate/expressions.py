@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 
-from . import (calls, complex_numbers, creation, dicts, elementwise, lists, optionals, products, records, sets, views,
-               whole)
+from . import (advice, calls, complex_numbers, creation, dicts, elementwise, lists, optionals, products, records,
+               sets, views, whole)
 from .comparisons import Comparisons
 from .types import (BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Set, Tuple,
                     literal, promote)
@@ -75,8 +75,7 @@ class Expressions(Comparisons):
         try:
             method = getattr(self, f"_{type(node).__name__.lower()}", None)
             if method is None:
-                advice = _ADVICE.get(type(node), "use loops and numbers")
-                self.fail(node, f"{type(node).__name__} expressions cannot be compiled: {advice}")
+                self.fail(node, advice.of_expression(node))
             return method(node)
         finally:
             self._given, self._is_element = before
@@ -508,15 +507,3 @@ def _constants(meant):
     """A tuple of numbers and of such tuples, as a value; None for other objects."""
     items = [constant(each) or _constants(each) for each in meant] if isinstance(meant, tuple) else [None]
     return None if None in items else tuple_of(items)
-
-
-_ADVICE = {
-    ast.ListComp: "give it a statement of its own, t = [..], or write a loop",
-    ast.GeneratorExp: "give it a statement of its own, t = sum(..), or write a loop",
-    ast.Lambda: "write a function with def, in the function or outside",
-    ast.List: "make an array with np.array([a, b]), or give the list a name first",
-    ast.Dict: "give the dictionary a name first, d = {}",
-    ast.DictComp: "write a loop that sets its entries",
-    ast.JoinedStr: "text can be made outside",
-    ast.NamedExpr: "write an assignment before",
-}

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 
-from . import parameters, views
+from . import advice, parameters, views
 from .types import UNKNOWN
 from .values import Value, constant
 
@@ -21,7 +21,8 @@ def arguments(expressions, node, function, evaluate=None):
     try:
         bound = signature.bind(*node.args, **{each.arg: each.value for each in node.keywords if each.arg[0] != "'"})
     except TypeError as error:
-        expressions.fail(node, f"{function.__name__}: {error}")
+        others = [each.arg for each in node.keywords if each.arg not in signature.parameters]
+        expressions.fail(node, f"{function.__name__}: {error}{advice.of_keywords(others)}")
     nodes = []
     for name, parameter in signature.parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

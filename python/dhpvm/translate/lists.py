@@ -11,7 +11,7 @@ import inspect
 import builtins
 import collections
 
-from . import list_functions, views, whole
+from . import advice, list_functions, views, whole
 from .types import BOOL, INT, NONE, UNKNOWN, Array, Dict, List, Scalar, Tuple, Unconvertible, join, promote
 from .values import NOTHING, Value, tuple_of
 
@@ -102,7 +102,8 @@ def of_call(expressions, node, function):
         return None
     options = {each.arg: each.value for each in node.keywords}
     if set(options) - ({"reverse"} if function is sorted else set()) or (function is sorted and not node.args):
-        expressions.fail(node, "sorted takes an array, a list or a dictionary of numbers, and reverse=True here")
+        expressions.fail(node, "sorted takes an array, a list or a dictionary of numbers, and reverse=True here" +
+                         advice.of_keywords(options))
     _check(expressions, node)
     if not node.args:
         return Value(_new(expressions, UNKNOWN), List(UNKNOWN))
@@ -236,6 +237,8 @@ def method(expressions, node, value):
         return Value(f"{value.text}.{name}()", NONE)
     if name == "copy" and not node.args + node.keywords:
         return Value(f"{value.text}.copy()", value.type)
+    if name == "sort" and [each.arg for each in node.keywords] == ["key"]:
+        expressions.fail(node, f"key= of sort cannot be compiled{advice.of_keywords(['key'])}")
     if name == "sort" and not node.args and [each.arg for each in node.keywords] in ([], ["reverse"]):
         return _sort(expressions, node, value)
     if name in ("index", "count", "remove") and count == 1 and not node.keywords:

@@ -8,7 +8,7 @@ import re
 import sys
 from dataclasses import replace
 
-from . import dicts, list_functions, lists, optionals, parameters, scopes
+from . import advice, dicts, list_functions, lists, optionals, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
@@ -111,8 +111,8 @@ class Statements(Assignments, Loops):
             method = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if method is None:
                 name = type(statement).__name__
-                advice = _ADVICE.get(name, "leave it out, or do it outside of the function")
-                self.source.fail(statement, f"{name} statements cannot be compiled: {advice}")
+                instead = advice.STATEMENTS.get(name, "leave it out, or do it outside of the function")
+                self.source.fail(statement, f"{name} statements cannot be compiled: {instead}")
             try:
                 if method(statement):
                     return True
@@ -437,8 +437,17 @@ class Statements(Assignments, Loops):
             base = self.expressions.value(target.value) if isinstance(target, ast.Subscript) else None
             if base is not None and isinstance(base.type, Dict):
                 dicts.delete_item(self, target, base)
+            elif base is not None and isinstance(base.type, List):
+                self._delete_from_list(target)
             elif not isinstance(target, ast.Name):
                 self.source.fail(node, "only variables can be deleted; elements of an array cannot")
+
+    def _delete_from_list(self, target):
+        """del xs[i]."""
+        if isinstance(target.slice, ast.Slice):
+            self.source.fail(target, "a part of a list cannot be deleted: write xs = xs[:i] + xs[j:]")
+        call = ast.Call(ast.Attribute(target.value, "pop", ast.Load()), [target.slice], [])
+        self._expr(ast.fix_missing_locations(ast.copy_location(ast.Expr(ast.copy_location(call, target)), target)))
 
     def _import(self, node):
         pass  # source.py has its names
@@ -454,13 +463,3 @@ class Statements(Assignments, Loops):
                 self.source.fail(node, "With statements cannot be compiled, except np.errstate: open and close "
                                        "outside")
         return self.block(node.body)
-
-
-_ADVICE = {
-    "FunctionDef": "define functions in the first level of the function, or outside",
-    "ClassDef": "define classes outside, and pass numbers and arrays",
-    "Try": "ask for what can go wrong with if, or catch the exception outside",
-    "Match": "write if and elif",
-    "Global": "return the value, or store it in an array that is passed",
-    "Nonlocal": "return the value, or store it in an array that is passed",
-}

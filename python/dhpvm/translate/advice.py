@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to write in place of statements, expressions and functions that cannot be compiled."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+STATEMENTS = {
+    "FunctionDef": "define functions in the first level of the function, or outside",
+    "ClassDef": "define classes outside, and pass numbers and arrays",
+    "Try": "ask for what can go wrong with if, or catch the exception outside",
+    "Match": "write if and elif",
+    "Global": "return the value, or store it in an array that is passed",
+    "Nonlocal": "return the value, or store it in an array that is passed",
+}
+# What Python calls them, and what to write.
+_EXPRESSIONS = {
+    ast.ListComp: ("this comprehension", "give it a statement of its own, t = [..], or write a loop"),
+    ast.GeneratorExp: ("this generator", "give it a statement of its own, t = sum(..), or write a loop"),
+    ast.Lambda: ("lambda", "write a function with def, in the function or outside"),
+    ast.List: ("this list", "make an array with np.array([a, b]), or give the list a name first"),
+    ast.Dict: ("this dictionary", "give the dictionary a name first, d = {}"),
+    ast.DictComp: ("{k: x for ..}", "write d = {} and a loop that sets its entries, d[k] = x"),
+    ast.SetComp: ("{x for ..}", "write seen = set() and a loop with seen.add(x)"),
+    ast.JoinedStr: ("formatted text", "text can be made outside"),
+    ast.NamedExpr: (":=", "write an assignment before"),
+}
+_SEARCHES = "write a loop, or an array of the keys and np.argsort(keys, kind='stable')"
+_SELECT = "write np.where(a, x, np.where(b, y, z))"
+_ROWS = "write a loop over the rows, for row in a"
+_FUNCTIONS = {
+    "apply_along_axis": _ROWS, "apply_over_axes": _ROWS, "vectorize": "write a loop that calls the function",
+    "einsum": "write loops, or a @ b and np.sum(a * b, axis=1)",
+    "ix_": "t = a[rows] and t[:, columns] read such a part, and loops over rows and columns write it",
+    "select": _SELECT, "choose": _SELECT, "piecewise": _SELECT, "lexsort": _SEARCHES,
+    "squeeze": "write a[0] or a.reshape(..)", "rot90": "write np.flipud(a.T)",
+    "product": "write loops in each other",
+    "combinations": "write for i in range(n), and in it for j in range(i + 1, n)",
+    "permutations": "write loops in each other", "accumulate": "write a loop, or np.cumsum", "reduce": "write a loop",
+    "chain": "write a loop for each, or xs + ys", "Counter": "count in a dictionary: d[x] = d.get(x, 0) + 1",
+    "map": "write [f(x) for x in xs]", "filter": "write [x for x in xs if f(x)]", "sorted": _SEARCHES,
+    "dict": "write d = {} and a loop that sets its entries, d[k] = x", "reversed": "write xs[::-1]",
+}
+_HEAP = "write push and pop as functions over a list, with xs.append(..), xs.pop() and xs[i], xs[j] = xs[j], xs[i]"
+# Keywords of functions of NumPy that are compiled without them.
+_KEYWORDS = {
+    "return_inverse": "write np.searchsorted(np.unique(a), a)",
+    "return_index": "write order = np.argsort(a, kind='stable'), and compare neighbours of a[order]",
+    "axis": _ROWS, "keepdims": "write a new axis behind it, s[:, None]", "key": _SEARCHES,
+}
+
+
+def of_expression(node):
+    """The message for an expression that cannot be compiled."""
+    name, advice = _EXPRESSIONS.get(type(node), (f"{type(node).__name__} expressions", "use loops and numbers"))
+    return f"{name} cannot be compiled: {advice}"
+
+
+def of_function(function):
+    """What to write instead of a call of this function."""
+    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+    if module in ("heapq", "_heapq"):
+        return _HEAP
+    known = _FUNCTIONS.get(getattr(function, "__name__", ""))
+    if known and module.partition(".")[0] in ("builtins", "numpy", "itertools", "functools", "_functools",
+                                              "collections"):
+        return known
+    if function in (builtins.list, builtins.set, builtins.tuple, builtins.str):
+        return "write a loop that fills an array"
+    if "random" in module:
+        return "make a generator in the function, rng = np.random.default_rng(seed), and write rng.normal()"
+    if module in ("time", "builtins", "_io") or module.startswith(("numpy.linalg", "numpy.fft", "scipy")):
+        return "call it outside of the function, and pass what it returns"
+    return "docs/python.md lists the functions that can, and functions written in Python can be called"
+
+
+def of_keywords(names):
+    """What to write instead of a keyword that a function does not take here; nothing for those that are not known."""
+    return next((f": {_KEYWORDS[name]}" for name in names if name in _KEYWORDS), "")
