@@ -108,6 +108,41 @@ TEST_P(ParallelMark, MarksLargeNurseriesAndOverflowingStacks) {
   EXPECT_GE(heap_->stats().live_bytes, (40'000 + kTree) * sizeof(Pair));
 }
 
+// Nurseries that take more than one part, while the program goes on hanging objects into others that are marked already.
+TEST_P(ParallelMark, KeepsWhatIsWrittenBetweenParts) {
+  make_heap({.nursery_bytes = std::size_t{4} << 20, .thread_pool = &pool_});
+  constexpr std::int64_t kLists = 2000;
+  Array* const lists = make_array(kRefs, kLists);
+  roots_.slots.push_back(ref(lists));
+  std::mt19937 random(1);
+  std::size_t made = 0;
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 100'000; ++i, ++made) {
+      const auto index = static_cast<std::int64_t>(random() % kLists);
+      Pair* const pair = make_pair();
+      auto* const head = reinterpret_cast<Pair*>(elements(lists)[index]);
+      // At the front, or behind the first, which may be old, marked, or neither.
+      if (head == nullptr || i % 2 == 0) {
+        pair->first = head;
+        heap_->write_barrier(lists, index);
+        elements(lists)[index] = ref(pair);
+      } else {
+        pair->first = head->first;
+        heap_->write_barrier(reinterpret_cast<Object*>(head));
+        head->first = pair;
+      }
+    }
+    expect_sound();
+  }
+  std::size_t kept = 0;
+  for (std::int64_t i = 0; i < kLists; ++i) {
+    auto* pair = reinterpret_cast<Pair*>(elements(lists)[i]);
+    for (; pair != nullptr && kept <= made; pair = pair->first) ++kept;  // what was lost may make a circle
+  }
+  EXPECT_EQ(kept, made);
+  EXPECT_GE(heap_->stats().minor_pauses.count(), heap_->stats().minor_collections);
+}
+
 INSTANTIATE_TEST_SUITE_P(Threads, ParallelMark, ::testing::Values(1u, 2u, 4u));
 
 }  // namespace
