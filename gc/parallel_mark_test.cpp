@@ -108,7 +108,7 @@ TEST_P(ParallelMark, MarksLargeNurseriesAndOverflowingStacks) {
   EXPECT_GE(heap_->stats().live_bytes, (40'000 + kTree) * sizeof(Pair));
 }
 
-// Nurseries that take more than one part, while the program goes on hanging objects into others that are marked already.
+// Nurseries that take several parts, while the program goes on hanging objects into others that are marked already.
 TEST_P(ParallelMark, KeepsWhatIsWrittenBetweenParts) {
   make_heap({.nursery_bytes = std::size_t{4} << 20, .thread_pool = &pool_});
   constexpr std::int64_t kLists = 2000;
