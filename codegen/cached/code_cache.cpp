@@ -16,6 +16,7 @@
 
 #include "base/cache_folder.h"
 #include "base/crc32c.h"
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/sha256.h"
 
@@ -53,21 +54,6 @@ std::string name_of(const CacheKey& key) {
 }
 
 bool mine_alone(const struct stat& info) { return info.st_uid == ::geteuid() && (info.st_mode & 022) == 0; }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  int close() { return ::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
 
 bool read_exactly(int fd, std::span<std::byte> out) {
   while (!out.empty()) {
@@ -158,7 +144,7 @@ CodeCache::Found CodeCache::read(const std::string& name, const CacheKey& key, C
   // Without O_NONBLOCK a named pipe in place of the entry would make this wait.
   const Descriptor file(::openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   // Not there, or this process cannot open it for reasons of its own (too many open files).
-  if (file.get() < 0) return errno == ELOOP || errno == EACCES ? Found::kBad : Found::kNothing;
+  if (!file.is_open()) return errno == ELOOP || errno == EACCES ? Found::kBad : Found::kNothing;
   struct stat info{};
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || !mine_alone(info)) return Found::kBad;
   const auto size = static_cast<std::uint64_t>(info.st_size);
@@ -215,7 +201,7 @@ bool CodeCache::write(const std::string& name, std::span<const std::span<const s
   if (written) {
     Descriptor file(
         ::openat(directory_, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    written = file.get() >= 0;
+    written = file.is_open();
     for (const std::span<const std::byte> piece : pieces)
       written = written && write_exactly(file.get(), piece);
     // Not synchronised: an entry that a crash of the machine cuts short is found out by its checksum.

@@ -6,16 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <map>
-#include <optional>
 
 #include "base/error.h"
 #include "codegen/cached/debugger.h"
 #include "codegen/cached/object_file.h"
 #include "codegen/cached/perf_map.h"
+#include "codegen/cached/relocations.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -24,7 +24,6 @@ namespace {
 enum Part : std::uint8_t { kCode, kConstants, kVariables, kParts };
 constexpr int kProtection[kParts] = {PROT_READ | PROT_EXEC, PROT_READ, PROT_READ | PROT_WRITE};
 
-constexpr std::size_t kStubBytes = 8;  // jmp *slot(%rip), padded
 constexpr std::size_t kSlotBytes = 8;
 constexpr std::size_t kNowhere = ~std::size_t{0};
 
@@ -113,10 +112,12 @@ class Loading {
     return reinterpret_cast<std::uint64_t>(pages_.memory() + slots_ + slot_of_[symbol] * kSlotBytes);
   }
   std::uint64_t stub(std::size_t symbol) const {
-    return reinterpret_cast<std::uint64_t>(pages_.memory() + stubs_ + slot_of_[symbol] * kStubBytes);
+    return reinterpret_cast<std::uint64_t>(pages_.memory() + stubs_ +
+                                           slot_of_[symbol] * architecture_.stub_bytes);
   }
 
   const ObjectFile& file_;
+  const Architecture& architecture_ = native_architecture();
   Pages& pages_;
   std::vector<const void*> outside_;
   std::vector<std::size_t> offsets_;  // by section
@@ -125,17 +126,18 @@ class Loading {
   std::array<std::size_t, kParts + 1> begins_ = {};
 };
 
-bool takes_slot(std::uint32_t type) {
-  return type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX || type == R_X86_64_REX_GOTPCRELX;
-}
-
 Status Loading::lay_out() {
   // Every function outside may be too far away for a call, and gets a stub and a slot.
   slot_of_.assign(file_.symbols.size(), kNowhere);
   for (const ObjectFile::Relocation& relocation : file_.relocations) {
+    const ObjectFile::Symbol& symbol = file_.symbols[relocation.symbol];
+    if (!symbol.is_undefined() && !symbol.is_absolute() &&
+        !file_.sections[symbol.entry.st_shndx].is_loaded()) {
+      return error(ErrorCode::kInternal,
+                   "linking native code: a relocation refers to '{}', which is not loaded", symbol.name);
+    }
     std::size_t& slot = slot_of_[relocation.symbol];
-    if (slot == kNowhere &&
-        (takes_slot(relocation.type()) || file_.symbols[relocation.symbol].is_undefined()))
+    if (slot == kNowhere && (architecture_.takes_slot(relocation.type()) || symbol.is_undefined()))
       slot = slot_count_++;
   }
   offsets_.assign(file_.sections.size(), kNowhere);
@@ -150,8 +152,8 @@ Status Loading::lay_out() {
       end += section.header.sh_size;
     }
     if (part == kCode) {
-      stubs_ = end = aligned(end, kStubBytes);
-      end += slot_count_ * kStubBytes;
+      stubs_ = end = aligned(end, architecture_.stub_bytes);
+      end += slot_count_ * architecture_.stub_bytes;
     } else if (part == kConstants) {
       slots_ = end = aligned(end, kSlotBytes);
       end += slot_count_ * kSlotBytes;
@@ -180,56 +182,33 @@ void Loading::fill() {
     if (slot_of_[symbol] == kNowhere) continue;
     const std::uint64_t address = target(symbol);
     std::memcpy(reinterpret_cast<void*>(slot(symbol)), &address, sizeof address);
-    std::array<unsigned char, kStubBytes> code = {0xff, 0x25, 0, 0, 0, 0, 0xcc, 0xcc};
-    const auto distance = static_cast<std::int32_t>(slot(symbol) - (stub(symbol) + 6));
-    std::memcpy(code.data() + 2, &distance, sizeof distance);
-    std::memcpy(reinterpret_cast<void*>(stub(symbol)), code.data(), code.size());
+    architecture_.write_stub(reinterpret_cast<std::byte*>(stub(symbol)), stub(symbol), slot(symbol));
   }
 }
 
-// The names and meanings are those of the System V ABI for x86-64, "Relocation Types".
 Status Loading::apply(const ObjectFile::Relocation& relocation) {
   const ObjectFile::Symbol& symbol = file_.symbols[relocation.symbol];
   const auto broken = [&](std::string_view what) {
     return error(ErrorCode::kInternal, "linking native code: a relocation of type {} to '{}' {}",
                  relocation.type(), symbol.name, what);
   };
-  const std::uint32_t type = relocation.type();
-  const bool is_wide = type == R_X86_64_64 || type == R_X86_64_PC64;
-  const std::size_t width = is_wide ? 8 : 4;
+  const std::size_t width = architecture_.width(relocation.type());
+  if (width == 0) return broken(problem_of(Fixed::kUnknown));
   const std::uint64_t size = file_.sections[relocation.section].header.sh_size;
   if (relocation.entry.r_offset > size || width > size - relocation.entry.r_offset ||
       file_.sections[relocation.section].bytes.empty()) {
     return broken("lies outside of its section");
   }
-  if (!symbol.is_undefined() && !symbol.is_absolute() && !is_loaded(symbol))
-    return broken("refers to what is not loaded");
   std::byte* const place = base(relocation.section) + relocation.entry.r_offset;
-  const auto here = reinterpret_cast<std::uint64_t>(place);
-  const auto addend = static_cast<std::uint64_t>(relocation.entry.r_addend);
-  if (type == R_X86_64_64) {
-    const std::uint64_t value = target(relocation.symbol) + addend;
-    std::memcpy(place, &value, sizeof value);
-    return {};
-  }
-  const auto reaches = [&](std::uint64_t to) {
-    const auto distance = static_cast<std::int64_t>(to + addend - here);
-    return distance >= std::numeric_limits<std::int32_t>::min() &&
-           distance <= std::numeric_limits<std::int32_t>::max();
-  };
-  std::uint64_t to = 0;
-  if (takes_slot(type)) {
-    to = slot(relocation.symbol);
-  } else if (type == R_X86_64_PC32 || type == R_X86_64_PLT32 || type == R_X86_64_PC64) {
-    to = target(relocation.symbol);
-    if (type == R_X86_64_PLT32 && symbol.is_undefined() && !reaches(to)) to = stub(relocation.symbol);
-  } else {
-    return broken("is of a kind that no compiled function has");
-  }
-  const std::uint64_t distance = to + addend - here;
-  if (!is_wide && !reaches(to)) return broken("is too far away");
-  std::memcpy(place, &distance, width);
-  return {};
+  const bool has_slot = slot_of_[relocation.symbol] != kNowhere;
+  const Fixed result =
+      architecture_.fix(place, {.type = relocation.type(),
+                                .place = reinterpret_cast<std::uint64_t>(place),
+                                .symbol = target(relocation.symbol),
+                                .addend = static_cast<std::uint64_t>(relocation.entry.r_addend),
+                                .slot = has_slot ? slot(relocation.symbol) : 0,
+                                .stub = has_slot && symbol.is_undefined() ? stub(relocation.symbol) : 0});
+  return result == Fixed::kDone ? Status() : broken(problem_of(result));
 }
 
 Status Loading::protect() const {
@@ -241,6 +220,9 @@ Status Loading::protect() const {
                    std::strerror(errno));
     }
   }
+  // On processors whose caches of instructions do not see what is written: no instruction on the others.
+  __builtin___clear_cache(reinterpret_cast<char*>(pages_.memory()),
+                          reinterpret_cast<char*>(pages_.memory() + begins_[kCode + 1]));
   return {};
 }
 

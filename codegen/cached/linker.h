@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an object file in memory to code that can be called, and back to nothing.
 //
-// Objects are position-independent code for x86-64, with what LLVM's small code model has of relocations. An object
+// Objects are position-independent code with what LLVM's small code model has of relocations (relocations.h). An object
 // gets pages of its own: code, constants and variables lie within 2 GiB of each other, and what it calls outside is
 // reached through a table next to them. Pages are writable while they are filled and executable afterwards, never both
 // at once.

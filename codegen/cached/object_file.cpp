@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "codegen/cached/relocations.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -45,8 +46,8 @@ Status read_sections(std::span<const std::byte> bytes, ObjectFile& file) {
   if (bytes.size() < sizeof header) return broken("no header");
   std::memcpy(&header, bytes.data(), sizeof header);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_REL || header.e_machine != EM_X86_64 ||
-      header.e_shentsize != sizeof(Elf64_Shdr)) {
+      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_REL ||
+      header.e_machine != native_architecture().machine || header.e_shentsize != sizeof(Elf64_Shdr)) {
     return broken("another format than this machine's");
   }
   const auto table = part_of(bytes, header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));

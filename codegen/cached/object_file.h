@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a relocatable object file (ELF for x86-64) that loading it needs. Every offset is checked: the bytes may
-// come from a disk.
+// The parts of a relocatable object file (ELF, for this process's architecture) that loading it needs. Every offset is
+// checked: the bytes may come from a disk.
 #pragma once
 
 #include <elf.h>

@@ -6,6 +6,11 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#elif defined(__aarch64__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+
+#include "base/file.h"
 #endif
 
 namespace dhpvm::codegen {
@@ -50,6 +55,24 @@ std::string ask() {
     add(high);
   }
   return answers;
+}
+
+#elif defined(__aarch64__)
+
+// The register MIDR_EL1: manufacturer and model, by the Arm Architecture Reference Manual.
+std::string model() {
+  // That of the first core, because cores of one machine may be of several models, and the caller may be on any.
+  auto first = read_text_file("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
+  if (first.ok()) return std::move(first).value();
+  if ((::getauxval(AT_HWCAP) & HWCAP_CPUID) == 0) return {};
+  std::uint64_t midr = 0;
+  asm volatile("mrs %0, midr_el1" : "=r"(midr));
+  return std::to_string(midr);
+}
+
+// The system's lists of instructions hold what it lets programs use; those of this architecture are all in them.
+std::string ask() {
+  return std::to_string(::getauxval(AT_HWCAP)) + ' ' + std::to_string(::getauxval(AT_HWCAP2)) + ' ' + model();
 }
 
 #else
