@@ -56,6 +56,8 @@ class HouseTest(unittest.TestCase):
         self.assertEqual(problems("gc/a.cpp", ["int x;"] * 499), [])
         self.assertIn("gc/a.cpp:1: 501 lines", problems("gc/a.cpp", ["int x;"] * 500)[0])
         self.assertEqual(problems("gc/a.cpp", []) + problems("gc/a_test.cpp", ["int x;"] * 600), [])
+        self.assertIn("python/dhpvm/a.py:1: 501 lines", problems("python/dhpvm/a.py", ["x = 1"] * 500)[0])
+        self.assertEqual(problems("python/dhpvm/a.py", []) + problems("python/tests/a.py", ["x = 1"] * 600), [])
         function = ["void f() {", *["  g();"] * 78, "}"]
         self.assertEqual(problems("gc/a.cpp", ["struct A {", *["  int x;"] * 90, "};", *function]), [])
         function.insert(1, "  g();")

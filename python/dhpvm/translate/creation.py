@@ -80,9 +80,9 @@ def _of_list(expressions, node):
     if UNKNOWN in [value.type for value in values]:
         return NOTHING
     if len(shape) == 1 and values and all(getattr(value.type, "rank", 0) == 1 for value in values):
-        from . import library  # which needs NumPy
+        from . import joins  # which needs NumPy
 
-        return library.stacked(expressions, node, items_nodes, values, name)
+        return joins.stacked(expressions, node, items_nodes, values, name)
     for value in values:
         if isinstance(value.type, Array):
             expressions.fail(node, "arrays become the rows of another by np.vstack((a, b)), or r[0] = a; r[1] = b")

@@ -7,7 +7,7 @@ import ast
 import sys
 
 from . import creation, dicts, lists, records, views
-from .types import INT, UNKNOWN, Array, Dict, List, Scalar, Tuple
+from .types import INT, UNKNOWN, Array, Dict, List, Scalar
 from .values import Value
 
 

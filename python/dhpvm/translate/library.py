@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of NumPy and math that exist in Python: in array_functions.py, number_functions.py and
-sample_functions.py."""
+"""The functions of NumPy and math that exist in Python: in array_functions.py, number_functions.py,
+scalar_functions.py and sample_functions.py."""
 
 from __future__ import annotations
 
 import ast
 import math
-import os
 
 import numpy as np
 
-from ..errors import TranslationError
-from . import complex_numbers, functions, products, views, whole
-from .array_functions import (argwhere, concatenate, count_nonzero, diag, diagflat, diff, eye, fill_diagonal,
-                              flatnonzero, flip, fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place,
-                              put, put_columns, put_pairs, ravel, repeat, reshape, roll, select, select_2, take,
-                              take_2, take_along, take_pairs, tile, trace, triangle, tril, triu)
-from .number_functions import (allclose, argsort, argsort_by, array_equal, average, bincount, cumprod, cumsum, degrees,
-                               digitize, factorial, fill, gcd, heaviside, interp, interp_one, isclose, isqrt, log,
-                               logical_and, logical_not, logical_or, logical_xor, math_degrees, math_isclose,
-                               math_radians, maximum_accumulate, median, minimum_accumulate, nanmax, nanmean, nanmin,
-                               nanstd, nansum, nanvar, negative, norm, percentile, percentiles, power, ptp, quantile,
-                               quantiles, radians, searchsorted, searchsorted_all, sign, sort, sort_down,
-                               sort_in_place, std, trapezoid, unique, unique_counts, var)
+from . import complex_numbers, functions, joins, products, views, whole
+from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero, flip,
+                              fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place, put, put_columns,
+                              put_pairs, ravel, repeat, reshape, roll, select, select_2, take, take_2, take_along,
+                              take_pairs, tile, trace, triangle, tril, triu)
+from .number_functions import (allclose, argsort, argsort_by, array_equal, average, bincount, cumprod, cumsum,
+                               digitize, fill, interp, interp_one, maximum_accumulate, median, minimum_accumulate,
+                               nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, percentile, percentiles, ptp,
+                               quantile, quantiles, searchsorted, searchsorted_all, sort, sort_in_place, std,
+                               trapezoid, unique, unique_counts, var)
+from .own_calls import call
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, hamming,
                                hanning, histogram, histogram_density, histogram_of_edges, insert, inv, isin, logspace,
                                nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc, solve)
-from .types import FLOATS, INT, INTEGERS, NONE, UNKNOWN, Array, Scalar, Tuple, numpy_name
+from .scalar_functions import (degrees, factorial, gcd, heaviside, isclose, isqrt, log, logical_and, logical_not,
+                               logical_or, logical_xor, math_degrees, math_isclose, math_radians, negative, power,
+                               radians, sign)
+from .types import INT, NONE, UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
@@ -65,48 +65,11 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
             np.degrees: degrees, np.rad2deg: degrees, np.nan_to_num: nan_to_num, np.sinc: sinc,
             np.round: round_to, np.around: round_to}
 _ALONG_AXIS = (np.std, np.var, np.median, np.quantile, np.percentile, np.average, np.linalg.norm, np.count_nonzero)
-# Those that would have other results for complex numbers than NumPy's.
-_OF_REALS = (var, std, ptp, norm, nansum, nanmean, cov, corrcoef, correlate, bincount, interp, histogram, sign,
-             heaviside, nan_to_num, sinc, round_to)
-_FOLDER = os.path.dirname(__file__)
 
 
 def is_of_elements(function):
     """Whether it is a function that is applied to each element of arrays."""
     return callable(function) and getattr(function, "__hash__", None) is not None and function in ELEMENTS
-
-
-def _by_digits(expressions, node, own, value):
-    """np.sort and np.argsort by the language's own sorting, which is for numbers and outside of prange loops; None for
-    others. Zeros of both signs are equal for an order, as in NumPy."""
-    kind = value.type
-    if own not in (sort, argsort) or not isinstance(kind, Array) or kind.rank != 1 or expressions.is_sequential or \
-            kind.element not in (*INTEGERS, *FLOATS):
-        return None
-    text = expressions.named(node, value).text if value.view is None else whole.new_array(expressions, node, value).text
-    if own is argsort and kind.element in FLOATS:
-        zero = ast.copy_location(ast.BinOp(node, ast.Add(), ast.Constant(0.0)), node)
-        text = whole.new_array(expressions, node, expressions.given(
-            ast.fix_missing_locations(zero), node, Value(text, kind))).text
-    module = expressions.unit.module("sort")
-    return Value(f"{module}.{'sorted' if own is sort else 'argsort'}({text})",
-                 kind if own is sort else Array("i64", 1))
-
-
-def call(expressions, node, own, nodes, values):
-    """Calls one of these functions. An error in it is one of the call."""
-    known = _by_digits(expressions, node, own, values[0]) if len(values) == 1 else None
-    if known is not None:
-        return known
-    if own in _OF_REALS:
-        for value in values:
-            complex_numbers.check_real(value, own.__name__)
-    try:
-        return functions.of_function(expressions, node, own, nodes, values)
-    except TranslationError as error:
-        if os.path.dirname(getattr(error, "file", "")) != _FOLDER:
-            raise
-        expressions.fail(node, error.message)
 
 
 def of_call(expressions, node, function):
@@ -156,8 +119,8 @@ def of_call(expressions, node, function):
         return _lexsort(expressions, node)
     if function is np.inner or function is np.vdot:
         return _inner(expressions, node)
-    if function in _JOINED:
-        return _joined(expressions, node, function)
+    if function in joins.JOINED:
+        return joins.joined(expressions, node, function)
     if function is np.expand_dims and len(node.args) + len(node.keywords) == 2:
         return _with_axis(expressions, node)
     if function is np.reshape and len(node.args) == 2:
@@ -223,25 +186,6 @@ def _with_axis(expressions, node):
     if rank > 2 or not axis.is_constant or not -rank - 1 <= axis.constant <= rank:
         expressions.fail(node, "np.expand_dims takes an array of one or two dimensions, and a constant axis here")
     return views.with_new_axis(expressions.named(node, value), axis.constant % (rank + 1))
-
-
-def joined_by_brackets(expressions, node):
-    """np.r_[0, a, b] and np.c_[a, b]; None for other nodes."""
-    try:
-        meant = expressions.source.meaning(node.value, expressions.scope.names())
-    except LookupError:
-        return None
-    if meant is not np.r_ and meant is not np.c_:
-        return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    if any(isinstance(each, ast.Slice) or (isinstance(each, ast.Constant) and isinstance(each.value, str))
-           for each in parts):
-        expressions.fail(node, "np.r_ and np.c_ join numbers and arrays here: write np.arange for a range")
-    values = [expressions.value(each) for each in parts]
-    parts = [ast.copy_location(ast.List([each], ast.Load()), each) if isinstance(value.type, Scalar) else each
-             for each, value in zip(parts, values)]
-    call = ast.copy_location(ast.Call(node.value, [ast.Tuple(parts, ast.Load())], []), node)
-    return _joined(expressions, call, np.concatenate if meant is np.r_ else np.column_stack)
 
 
 def _lexsort(expressions, node):
@@ -377,58 +321,6 @@ def _checked(expressions, node, name, value, rank):
         expressions.fail(node, f"{name} is for arrays of {rank} dimension{'s' * (rank > 1)} here, and this is an "
                                f"{value.type}: write a loop")
     return None
-
-
-# The numbers of dimensions that joined arrays may have, and where one-dimensional ones get another.
-_JOINED = {np.concatenate: ((1, 2), None), np.append: ((1, 1), None), np.hstack: ((1, 2), None), np.vstack: ((1, 2), 0),
-           np.stack: ((1, 1), 0), np.column_stack: ((1, 2), 1)}
-
-
-def _joined(expressions, node, function):
-    """np.concatenate((a, b)) and its kin: along the second axis it joins what is transposed."""
-    name, (ranks, new_axis) = function.__name__, _JOINED[function]
-    given = node.args if function is np.append else node.args[0].elts if len(node.args) == 1 and isinstance(
-        node.args[0], (ast.Tuple, ast.List)) else []
-    axes = [each.value.value for each in node.keywords if each.arg == "axis" and isinstance(each.value, ast.Constant)]
-    if not given or len(axes) < len(node.keywords) or axes not in ([], [0], [1]):
-        expressions.fail(node, f"np.{name} takes a tuple of arrays here, np.{name}((a, b)), and axis=0 or 1")
-    values = [expressions.index(each) for each in given]
-    if UNKNOWN in [value.type for value in values]:
-        return NOTHING
-    if function is np.append:
-        values = [expressions.array_of(node, [value]) if isinstance(value.type, Scalar) else value for value in values]
-    for position, value in enumerate(values):
-        if not isinstance(value.type, Array) or not ranks[0] <= value.type.rank <= ranks[1]:
-            expressions.fail(node, f"np.{name} of {value.type} cannot be compiled here: make the array with np.empty, "
-                                   "and assign its parts")
-        if value.type.rank == 1 and new_axis is not None:
-            at = axes[0] if function is np.stack and axes else new_axis
-            values[position] = views.with_new_axis(expressions.named(node, value), at)
-    rank = values[0].type.rank
-    axis = axes[0] if axes else 1 if function is np.column_stack or (function is np.hstack and rank == 2) else 0
-    if any(value.type.rank != rank for value in values) or axis >= rank:
-        expressions.fail(node, f"np.{name} joins arrays of equal dimensions along one that they have: it cannot join "
-                               f"{' and '.join(f'an {value.type}' for value in values[:2])}")
-    if axis:
-        values = [views.transposed(expressions.named(node, value)) for value in values]
-    result = values[0]
-    for value, argument in zip(values[1:], given[1:]):
-        result = call(expressions, node, concatenate, [node, argument], [result, value])
-    return whole.new_array(expressions, node, views.transposed(result) if axis else result)
-
-
-def stacked(expressions, node, given, values, element=None):
-    """np.array([a, b]) of arrays of one dimension, which become its rows."""
-    result = views.with_new_axis(expressions.named(node, values[0]), 0)
-    for value, argument in zip(values[1:], given[1:]):
-        row = views.with_new_axis(expressions.named(node, value), 0)
-        result = call(expressions, node, concatenate, [node, argument], [result, row])
-    result = expressions.named(node, result if len(values) > 1 else whole.new_array(expressions, node, result))
-    if element in (None, result.type.element):
-        return result
-    astype = ast.copy_location(ast.Call(ast.Attribute(node, "astype", ast.Load()), [ast.Constant(numpy_name(element))],
-                                        []), node)
-    return whole.new_array(expressions, node, expressions.given(ast.fix_missing_locations(astype), node, result))
 
 
 def _reshaped(expressions, node, array, given):

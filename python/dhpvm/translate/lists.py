@@ -141,12 +141,13 @@ def items_of(expressions, node):
 
 
 def _sorted(expressions, node, array, is_reverse=None):
-    from . import library  # which needs NumPy
+    from . import library, number_functions  # which need NumPy
 
     known = False if is_reverse is None else expressions.known_test(is_reverse)
     if known is None:
         expressions.fail(node, "reverse is True or False here")
-    return library.call(expressions, node, library.sort_down if known else library.sort, [node], [array])
+    own = number_functions.sort_down if known else number_functions.sort
+    return library.call(expressions, node, own, [node], [array])
 
 
 def of_array(expressions, node, array, element):

@@ -63,7 +63,7 @@ class Source:
 
     @property
     def is_ours(self):
-        """Whether it is one of array_functions.py or number_functions.py."""
+        """Whether it is one of those that are written here: in array_functions.py, for example."""
         return (self.function.__module__ or "").startswith(f"{__package__}.")
 
     def _import(self):
