@@ -483,6 +483,52 @@ TEST(NativeCode, IsCompiledOnceWhereverItIsFoundRunning) {
   std::filesystem::remove_all(cache);
 }
 
+// A loop that calls a function with a loop of its own.
+constexpr std::string_view kNestedCalls = R"(
+function outer(i64) -> i64 registers 5 0 exported
+  imm p1, 0
+  imm p2, 0
+Alone:
+  add.i64 p1, p1, p2
+  for.i64 p2, p0, Alone
+  imm p2, 0
+Calling:
+  move.p p3, p0
+  call p3, r0, inner
+  add.i64 p1, p1, p3
+  for.i64 p2, p0, Calling
+  return.p p1
+end
+function inner(i64) -> i64 registers 3 0
+  imm p1, 0
+  imm p2, 0
+Loop:
+  add.i64 p1, p1, p2
+  for.i64 p2, p0, Loop
+  return.p p1
+end
+)";
+
+// Else what a run asks the cache for would depend on how long the first unit takes.
+TEST(NativeCode, CalleesAreNotCompiledAgainWhileTheyAreWaitedFor) {
+  Program interpreted(kNestedCalls);
+  IsolateOptions options = eager();
+  codegen::GeneratorOptions generator;
+  generator.cache = false;
+  options.compile_service = std::make_shared<CompileService>(generator, DHPVM_CODEGEN_LIBRARY);
+  options.jit.mode = JitMode::kOn;
+  options.jit.threshold_samples = 1;
+  options.jit.sample_interval = 1;
+  std::atomic<bool> goes_on = false;
+  options.compile_service->add([&](codegen::CodeGenerator&) { goes_on.wait(false); });
+  Program program(kNestedCalls, options);
+  EXPECT_EQ(program.run("outer", {20}), interpreted.run("outer", {20}));
+  goes_on = true;
+  goes_on.notify_all();
+  EXPECT_TRUE(options.compile_service->finish(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+  EXPECT_EQ(options.compile_service->stats().compiles, 1u);
+}
+
 // The beginning of the library is enough to recognise it; the loader refuses it, as one of another machine.
 TEST(NativeCode, WhatIsInTheCacheNeedsNoLibrary) {
   const std::string folder = testing::TempDir() + fmt::format("dhpvm-no-library-{}", ::getpid());

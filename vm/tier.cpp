@@ -17,6 +17,10 @@ using bytecode::Word;
 // Functions compiled together, and the words of code in them: beyond that, callees wait for their own turn.
 constexpr std::size_t kMaximumFunctions = 64;
 constexpr std::uint32_t kMaximumWords = 6000;
+// So many times the samples that make a function hot are to find a call of it running on after its code has come,
+// before the call is continued in code of its own. They take a few milliseconds, and compiling takes a hundred; with
+// less patience, it depended on the time that the first unit took whether a run asked the cache for another one.
+constexpr std::uint64_t kPatience = 16;
 
 // The loop header that the back-edge at `pc` leads to, in the function that starts at `code`.
 std::optional<std::uint32_t> header_of(const Word* code, const Word* pc) {
@@ -139,9 +143,15 @@ void Tier::install() {
     mailbox_->filled.store(false, std::memory_order_relaxed);
   }
   for (Finished& result : finished) {
-    if (result.code == nullptr) continue;
+    if (result.code == nullptr) {
+      for (const std::uint32_t function : result.functions) {
+        if (states_[function] == State::kRequested) states_[function] = State::kFailed;
+      }
+      continue;
+    }
     for (const std::uint32_t function : result.functions) {
       if (states_[function] == State::kCompiled) continue;
+      samples_[function] = 0;  // from here on they say that a call of it does not return
       bodies_[function] = result.code->body(function);
       enters_[function] = result.code->enter(function);
       states_[function] = State::kCompiled;
@@ -157,11 +167,13 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   const std::uint32_t index = function.index;
   const Word* const code = linked_->functions()[index].code;
   const std::optional<std::uint32_t> offset = header_of(code, pc);
-  const bool hot = ++samples_[index] >= options_.threshold_samples;
+  const std::uint32_t samples = ++samples_[index];
   // Code compiled for a callee of another function has no entry for continuing: the callee runs in the interpreter
-  // until it returns.
-  const bool is_stuck = offset && !continued_.contains(index);
-  if (hot && (is_stuck || states_[index] == State::kInterpreted)) request(index);
+  // until it returns, which most do soon. Only one that does not gets a unit of its own.
+  const bool is_stuck = offset && !continued_.contains(index) && states_[index] != State::kRequested;
+  if ((states_[index] == State::kInterpreted && samples >= options_.threshold_samples) ||
+      (is_stuck && samples >= kPatience * options_.threshold_samples))
+    request(index);
   if (!offset) return nullptr;
   const auto found = continued_.find(index);
   return found == continued_.end() || found->second == nullptr ? nullptr

@@ -68,7 +68,7 @@ class Tier {
   std::shared_ptr<Mailbox> mailbox_;
   std::shared_ptr<const std::vector<std::byte>> identity_;  // the module as a file; made on first need
 
-  enum class State : std::uint8_t { kInterpreted, kRequested, kCompiled };
+  enum class State : std::uint8_t { kInterpreted, kRequested, kCompiled, kFailed };
   std::vector<LinkedFunction> functions_;
   std::vector<const void*> bodies_;
   std::vector<codegen::EnterFunction> enters_;
