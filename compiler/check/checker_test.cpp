@@ -182,6 +182,9 @@ TEST(Checker, SuggestsModules) {
   refuse_body("let h: Heap<i64>? = null;",
               {"no type 'Heap' here", "add `import queue;` at the top of the file"});
   refuse_body("let v: Vec<i64>? = null;", {"no type 'Vec' here", "write `List`"});
+  refuse_body("let d = Dict<str, i64>();", {"no function 'Dict' here", "`Map<K, V>()`"});
+  refuse_body("let v = list();", {"no function 'list' here", "`List<T>()`"});
+  refuse_body("let x: i64? = 3; if let Some(y) = x { }", {"no case 'Some'", "a name alone takes a value"});
 }
 
 TEST(Checker, SuggestsWhatArraysCan) {

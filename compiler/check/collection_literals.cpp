@@ -62,8 +62,8 @@ const Type* CollectionLiterals::map_type(const ast::Expr& expr, const Type* expe
   }
   NominalSymbol* map = analysis_.find_type({}, "Map", expr.range, state_.context, false);
   if (map == nullptr || map->declaration->type_parameters.size() != 2) {
-    error(expr.range, "a literal of keys and values is a `Map`, which is not known here")
-        .help("import the module `map` of the standard library");
+    error(expr.range, "a literal of keys and values is a `Map`, and that is another type here")
+        .help("give your own `Map` another name, or write `map.Map<K, V>()`");
     return error_type();
   }
   if (expr.operands.empty()) {

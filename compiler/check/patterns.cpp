@@ -237,8 +237,9 @@ CheckedPattern PatternChecker::check_case(const ast::Pattern& pattern, const Typ
         error(pattern.range, "a '{}' is no enum, and has no case '{}'", type->name, path.name.text);
     const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
     diagnostic.help("{}", analysis_.errors().is_result(type) ? kHandleResult
-                          : is_object ? "write `Type name => ...` and use the name's members"
-                                      : "write a constant, or `else` and an `if`");
+                          : is_object       ? "write `Type name => ...` and use the name's members"
+                          : pattern.present ? "a name alone takes a value that is not null: `let x = ...`"
+                                            : "write a constant, or `else` and an `if`");
     return made;
   }
   if (path.name.empty()) return made;

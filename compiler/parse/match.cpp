@@ -50,10 +50,20 @@ ast::Arm MatchParser::let_head(std::string_view word, ast::Expr*& value) {
   advance();
   advance();
   arm.range = range();
+  if (at(TokenKind::kVar)) {
+    slip(range(), "the variables of a condition do not change")
+        .help("remove `var`; the body can begin with `var y = x;`");
+    advance();
+  }
   const bool outer = std::exchange(state_.arrow_closures, false);
   arm.patterns.push_back(pattern());
   arm.patterns[0].part = arm.patterns[0].present = true;
   state_.arrow_closures = outer;
+  if (!in_panic() && at(TokenKind::kColon)) {
+    slip(range(), "the variables of a condition have the types of the value").help("remove the type");
+    advance();
+    parts_.types.type();
+  }
   if (!in_panic() && !accept(TokenKind::kEqual)) {
     error(range(), "expected `=` after the pattern of `let`, found {}", found())
         .help("write `{} let x = value {{ ... }}`, where the value may be null", word);

@@ -56,6 +56,16 @@ TEST(RecoveryTest, VariablesOfOtherLanguages) {
   EXPECT_EQ(advice("let x := 5;"), "there is no operator `:=` | write `=`");
   EXPECT_EQ(advice("let x: i64;"),
             "a `let` needs its value at once | write `let x = ...;`, or `var x: type;` and assign later");
+  EXPECT_EQ(advice("let x = y else { return; };"),
+            "a declaration has no `else` | write `let x = value ?? return;` where it is null");
+  EXPECT_EQ(advice("if (let x = y) { }"),
+            "expected an expression, found `let` | a declaration is a statement of its own, or begins a "
+            "condition: `if let x = value && ...`");
+  EXPECT_EQ(
+      advice("if let var x = y { }"),
+      "the variables of a condition do not change | remove `var`; the body can begin with `var y = x;`");
+  EXPECT_EQ(advice("while let x: i64 = y { }"),
+            "the variables of a condition have the types of the value | remove the type");
   EXPECT_EQ(advice("var x;"), "a `var` needs a type or a value | write `var x: i64;` or `var x = 0;`");
   EXPECT_EQ(advice("var x i64 = 1;"), "expected `:` before the type | write `var x: i64`");
   EXPECT_EQ(advice("const N = 1;"),

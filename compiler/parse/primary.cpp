@@ -84,7 +84,10 @@ ast::Expr* PrimaryParser::not_an_expression() {
       break;
     case TokenKind::kEqual: problem.help("`==` compares; an assignment is a statement of its own"); break;
     case TokenKind::kLet:
-    case TokenKind::kVar: problem.help("a declaration is a statement of its own"); break;
+    case TokenKind::kVar:
+      problem.help(
+          "a declaration is a statement of its own, or begins a condition: `if let x = value && ...`");
+      break;
     default:
       if (is_keyword(kind()) && !line_over) {
         problem.help("`{}` is a keyword; a name must be another word", text());

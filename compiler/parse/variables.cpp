@@ -62,6 +62,11 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
     node->value = parts_.expressions.expression();
   } else if (!in_panic() && accept(TokenKind::kEqual)) {
     node->value = parts_.expressions.expression();
+    if (at(TokenKind::kElse) && !in_panic()) {
+      error(range(), "a declaration has no `else`")
+          .help("write `{} x = value ?? return;` where it is null", word);
+      return error_stmt();
+    }
   } else if (!in_panic() && kind_of_variable == StmtKind::kLet) {
     slip(node->name.range, "a `let` needs its value at once")
         .help("write `let {} = ...;`, or `var {}: type;` and assign later", node->name.text, node->name.text);

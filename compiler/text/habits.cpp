@@ -22,7 +22,8 @@ constexpr Translation kTypes[] = {
     {"float", "f32"},      {"Float", "f32"},    {"double", "f64"},   {"Option", "T?"},  {"Optional", "T?"},
     {"Double", "f64"},     {"float32", "f32"},  {"float64", "f64"},  {"string", "str"}, {"String", "str"},
     {"boolean", "bool"},   {"Bool", "bool"},    {"Boolean", "bool"}, {"Vec", "List"},   {"vector", "List"},
-    {"ArrayList", "List"}, {"HashMap", "Map"},  {"dict", "Map"},     {"list", "List"},  {"map", "Map"},
+    {"ArrayList", "List"}, {"HashMap", "Map"},  {"dict", "Map"},     {"Dict", "Map"},   {"list", "List"},
+    {"map", "Map"},
 };
 
 constexpr Translation kValues[] = {
@@ -56,6 +57,7 @@ constexpr Translation kAdvice[] = {
     {"ord", "a character is a number already: `'a'`, `text[0]`"},
     {"isinstance", "write `x is C`"},
     {"append", "arrays keep their size; a `List` grows: `xs.push(x)`"},
+    {"Array", "write `[T](n)` for an array of n elements"},
     {"make", "write `[T](n)` for an array, `Map<K, V>()` for a map"},
     {"malloc", "write `[T](n)` for an array of n elements"},
     {"sizeof", "arrays and text have `.len`"},
@@ -64,9 +66,11 @@ constexpr Translation kAdvice[] = {
     {"vector", kList},
     {"ArrayList", kList},
     {"listOf", kList},
+    {"list", kList},
     {"mutableListOf", kList},
     {"HashMap", kMap},
     {"dict", kMap},
+    {"Dict", kMap},
     {"mapOf", kMap},
     {"mutableMapOf", kMap},
     {"Some", "a value is a `T?` as it is: leave out `Some`"},
