@@ -180,7 +180,11 @@ std::string head_text(const SourceFile& file, const Declaration& declaration) {
   if (declaration.function != nullptr && rest.ends_with("=>"))
     rest = trimmed(rest.substr(0, rest.size() - 2));
   while (rest.ends_with(';') || rest.ends_with(',')) rest.remove_suffix(1);
-  return std::string(rest);
+  std::string head_line(rest);
+  // The head of a type ends with its last parameter, before the bracket, where nothing else follows.
+  const bool is_open = std::ranges::count(rest, '<') > std::ranges::count(rest, '>');
+  if (declaration.type != nullptr && is_open) head_line += '>';
+  return head_line;
 }
 
 std::string comment_at(const SourceFile& file, std::uint32_t offset) {

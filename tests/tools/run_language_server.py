@@ -316,7 +316,7 @@ class Session(unittest.TestCase):
         cases = {"distance(a": "fn distance(from: Point, to: Point) -> f64", "far = ": "let far: f64",
                  "total = ": "var total: f64", "area(Shape": "The area of a shape.", "x - from": "x: f64",
                  "push(\"é": "Puts a value on top.", "circle(2": "circle(radius: f64)", "LIMIT {": "const LIMIT = 10",
-                 "shapes.area": "Shapes on a plane."}  # fmt: skip
+                 "shapes.area": "Shapes on a plane.", "List<str>": "class List<T>\n"}  # fmt: skip
         for pattern, text in cases.items():
             answer = self.client.request("textDocument/hover", self.at(pattern, 1))
             self.assertIsNotNone(answer, pattern)
@@ -432,7 +432,7 @@ class Session(unittest.TestCase):
             ("width * width", "wdith * width", "Write `width`", "width * width"),
             ("return width * width;", "return width * width", "Write `;` here", "return width * width;"),
             ("shapes.area(", "area(", "Write `shapes.area`", "shapes.area("),
-            ("import list;\n", "", "Add `import list;` at the top of the file", "import list;\n"),
+            ("Stack<str>();", "Stack<str>(); let d = Deque<str>();", "Add `import queue;` at the top of the file", "import queue;\n"),
             ("0..LIMIT {", "0..math.max(LIMIT, 2) {", "Add `import math;` at the top of the file", "import math;\n"),
         ]
         for old, new, title, expected in cases:
