@@ -76,11 +76,12 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   finish_collection(kind, reason, begin);
 }
 
-// One in eight is full, and one in sixteen a whole minor one. The others are parts, of a few objects each.
+// One in eight is full. The others are whole, as an error shows soonest then, and in every second 64 parts of a few
+// objects each.
 void Heap::collect_under_stress() {
-  const std::uint32_t turn = ++stress_collections_ % 8;
-  if (turn == 0) return collect(CollectionKind::kFull, CollectionReason::kStress);
-  if (stress_collections_ % 16 == 4) return collect(CollectionKind::kMinor, CollectionReason::kStress);
+  const std::uint32_t turn = ++stress_collections_;
+  if (turn % 8 == 0) return collect(CollectionKind::kFull, CollectionReason::kStress);
+  if (turn / 64 % 2 == 0 || turn % 16 == 4) return collect(CollectionKind::kMinor, CollectionReason::kStress);
   collect_part(CollectionReason::kStress);
 }
 

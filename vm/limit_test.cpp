@@ -118,7 +118,8 @@ end
     program.run(function, {count});
     return program->stats().safepoints - before;
   };
-  EXPECT_GE(looks("collections", 500), 500u);
+  // Under stress half of the collections are done in parts of a few objects.
+  EXPECT_GE(looks("collections", 500), 250u);
   EXPECT_GE(looks("natives", 640), 10u);
   // Each string has 1 MiB.
   EXPECT_GE(looks("long_strings", 500), 100u);
