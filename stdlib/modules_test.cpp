@@ -46,7 +46,7 @@ TEST(ModulesTest, GiveNoWarnings) {
   const compiler::ImportOptions options{modules(), {}, {}};
   const auto loaded = compiler::load_program(sources, "test.dhp", program, options, diagnostics);
   for (const auto& module : loaded.modules) {
-    if (module->is_stdlib) compiler::warn(*module, diagnostics);
+    if (module->is_stdlib) compiler::warn(*module, loaded, diagnostics);
   }
   EXPECT_TRUE(diagnostics.all().empty()) << diagnostics.render();
 }
