@@ -153,6 +153,8 @@ def make_exception(code, is_trap, message, text, frames):
 def _raised(message):
     """The exception for "ValueError: too small", which compiled functions trap with, and its text: a Trap that is a
     ValueError as well."""
+    if message.startswith("List: index "):
+        return IndexTrap, message.removeprefix("List: ")
     name, separator, text = message.partition(": ")
     given = getattr(builtins, name, None) if separator else None
     if not isinstance(given, type) or not issubclass(given, Exception):

@@ -410,6 +410,17 @@ def changed_in_loops(n):
 
 
 @case(3)
+@case(0)
+def one_list_several_times(n):
+    table = [[]] * n
+    pairs = [[n], [0]] * 2
+    pairs[0].append(7)
+    for row in table:
+        row.append(len(row))
+    return table, pairs
+
+
+@case(3)
 def added_to(n):
     xs = [n]
     ys, table = xs, [[1], [2]]
@@ -429,7 +440,10 @@ class Lists(support.Comparisons):
         case.compare(self)
 
     def test_errors(self):
+        with self.assertRaisesRegex(dhpvm.TranslationError, "that may be None stands alone"):
+            dhpvm.jit(nothing_among_others)(3)
         for message, error, function in (("pop from empty list", IndexError, pops),
+                                         ("index 3 is out of range for length 1", IndexError, beyond),
                                          ("not in the list", ValueError, finds),
                                          ("different lengths", ValueError, tables)):
             with self.subTest(message), self.assertRaisesRegex(error, message):
@@ -439,6 +453,15 @@ class Lists(support.Comparisons):
 def pops(n):
     xs = [0] * (n - 3)
     return xs.pop(0)
+
+
+def beyond(n):
+    xs = [1]
+    return xs[n]
+
+
+def nothing_among_others(n):
+    return n, None
 
 
 def finds(n):

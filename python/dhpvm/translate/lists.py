@@ -39,10 +39,13 @@ def make(statements, target, node, times=None):
     made = _new(expressions, element)
     is_first = statements.scope.declare_array(target, target.id)
     statements.emit(f"{'var ' if is_first else ''}{name} = {made};", target)
+    items = [item_text(expressions, each, value, element) for value, each in zip(values, node.elts)]
     if count is not None:
+        if isinstance(element, List):  # the same one in each turn
+            items = [statements.kept(Value(item, element), target).text for item in items]
         statements.emit(f"for _ in 0..{count} {{", target)
-    for value, each in zip(values, node.elts):
-        statements.emit(f"{name}.push({item_text(expressions, each, value, element)});", target)
+    for item in items:
+        statements.emit(f"{name}.push({item});", target)
     if count is not None:
         statements.emit("}", target)
 

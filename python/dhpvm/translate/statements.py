@@ -212,7 +212,7 @@ class Statements(Assignments, Loops):
                 inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) else [part] * len(value.items)
                 found.append(self._results_of(node, inner, value.items))
                 continue
-            if optionals.is_number(value):
+            if optionals.is_number(value) or (value.type == NONE and self.version.is_entry):
                 self.source.fail(node, "a result that may be None stands alone: return -1 or float('nan') for it among "
                                        "others")
             value = self._given(part, value) or self._result(part, value)
