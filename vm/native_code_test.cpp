@@ -483,6 +483,29 @@ TEST(NativeCode, IsCompiledOnceWhereverItIsFoundRunning) {
   std::filesystem::remove_all(cache);
 }
 
+// The callee's registers end behind the last that an instruction of the caller could name.
+TEST(NativeCode, WindowsOfCallsInLoopsEndBehindAllRegisters) {
+  constexpr std::string_view kWide = R"(
+function wide(i64) -> i64 registers 65500 0 exported
+  imm p1, 0
+  imm p2, 0
+Loop:
+  move.p p65490, p2
+  call p65490, r0, product
+  add.i64 p1, p1, p65490
+  for.i64 p2, p0, Loop
+  return.p p1
+end
+function product(i64) -> i64 registers 100 0
+  imm p99, 77
+  mul.i64 p98, p0, p99
+  return.p p98
+end
+)";
+  EXPECT_EQ(Program(kWide).run("wide", {50}), 77u * 49 * 50 / 2);
+  EXPECT_EQ(Program(kWide, eager()).run("wide", {50}), 77u * 49 * 50 / 2);
+}
+
 // A loop that calls a function with a loop of its own.
 constexpr std::string_view kNestedCalls = R"(
 function outer(i64) -> i64 registers 5 0 exported

@@ -22,6 +22,8 @@ namespace {
 constexpr std::uint32_t kMaximumWords = 64;
 // Branches reach as far as 16 bits.
 constexpr std::size_t kMaximumFunction = std::numeric_limits<std::int16_t>::max();
+// More registers than instructions can name, or as many.
+constexpr std::uint16_t kTooManyRegisters = std::numeric_limits<std::uint16_t>::max();
 
 // The usual blocks of a function.
 class UsualCode {
@@ -291,7 +293,7 @@ void CallExpander::see_through(const Instruction& call) {
   seen_.call_words_.insert(here());
   copy(function_, call, call.pc);
   const auto grow = [](std::uint16_t& registers, std::uint32_t needed) {
-    registers = static_cast<std::uint16_t>(std::max<std::uint32_t>(registers, needed));
+    registers = static_cast<std::uint16_t>(std::clamp<std::uint32_t>(needed, registers, kTooManyRegisters));
   };
   grow(expanded_.primitive_registers, std::uint32_t{call.a} + callee.primitive_registers);
   grow(expanded_.reference_registers, std::uint32_t{call.b} + callee.reference_registers);
@@ -339,7 +341,7 @@ std::optional<ExpandedModule> see_through_calls(const bytecode::Module& module,
       expander.expand(calls);
       if (expander.code().size() > kMaximumFunction ||
           std::max(expander.function().primitive_registers, expander.function().reference_registers) ==
-              0xffff)
+              kTooManyRegisters)
         break;
       if (!expanded) expanded.emplace(ExpandedModule{module, {}});
       const std::size_t offset = expanded->module.code.size();
