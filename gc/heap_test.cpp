@@ -447,12 +447,13 @@ TEST_F(HeapModes, UnusedMemoryGoesBackToTheSystem) {
 TEST_F(HeapModes, AMarkStackThatIsInUseIsGivenBackZeroed) {
   constexpr std::size_t kStack = 1 << 20;
   ReservationPool pool;
-  make_heap({.stress = 100,
+  make_heap({.nursery_bytes = std::size_t{32} << 20,
              .address_space = &pool,
-             .reservation_bytes = std::size_t{64} << 20,
+             .reservation_bytes = std::size_t{256} << 20,
              .mark_stack_bytes = kStack});
-  for (int i = 0; i < 101; ++i) roots_.slots.push_back(ref(make_pair()));
-  EXPECT_EQ(heap_->stats().minor_pauses.count(), 1u);
+  roots_.slots.assign(1, nullptr);
+  while (heap_->stats().minor_pauses.count() == 0)
+    roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));
   EXPECT_EQ(heap_->stats().minor_collections, 0u);
   heap_.reset();
   const Reservation stack = pool.take(kStack, kPageSize);
