@@ -116,6 +116,7 @@ Sha256::Sha256()
 }
 
 void Sha256::update(std::string_view bytes) {
+  if (bytes.empty()) return;
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   std::size_t left = bytes.size();
   const std::size_t begun = size_ % kBlock;
