@@ -99,7 +99,7 @@ class Runner(ManyRunner):
         if pid != self.process.pid:
             before = 0.0
         fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", maxsplit=1)[1].split()
-        # Of the process and of those that it has waited for, such as linkers.
+        # The process counts, with those that it has waited for, such as linkers.
         taken = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
         self.seconds += taken - before
         self.seen = (self.process.pid, taken)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of CUDA devices over the fake driver share: a kernel, and control over the driver.
+// The tests of CUDA devices over the fake driver share a kernel, and control over the driver.
 #pragma once
 
 #include <dlfcn.h>

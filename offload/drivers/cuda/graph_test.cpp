@@ -41,7 +41,7 @@ class CudaGraphs : public CudaFixture {
     return steps;
   }
 
-  // What is left in memory that has ones at first, or the error.
+  // Gives an element of memory that has ones at first, or the error.
   Result<std::uint64_t> first_of(Queue& queue, const std::shared_ptr<DeviceMemory>& memory) {
     std::vector<std::uint64_t> values(kCount);
     DHPVM_ASSIGN(const auto host,
