@@ -206,7 +206,7 @@ class Heap {
                   Marker::Clock::time_point begin);
   void mark_all();
   bool mark_young();
-  // What was allocated since the last collection.
+  // Bytes that were allocated since the last collection.
   std::size_t young_bytes() const { return bump_.consumed_bytes() + large_allocated_; }
   void adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t allocated,
              std::size_t survived, Growth::Clock::time_point begin);

@@ -36,7 +36,7 @@ ElementRange elements_of_card(const Array& array, const TypeInfo& type, std::siz
 class Marker final : public RootVisitor {
  public:
   using Clock = std::chrono::steady_clock;
-  // Of a part: it ends when it has taken so much time. It looks at the clock after so many objects.
+  // A part ends when it has taken so much time. It looks at the clock after so many objects.
   struct Limit {
     Clock::duration time = Clock::duration::max();
     std::size_t objects = 1024;

@@ -35,8 +35,8 @@ class CompileService {
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
 
-  // What compiles, and takes from the cache what was compiled before, for which the library is not loaded. kUnsupported
-  // when this installation has none, with what to do.
+  // The code generator. It takes from the cache what was compiled before, for which the library is not loaded.
+  // kUnsupported when this installation has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
   // The same, with the library loaded: for those who expect to need it.
   Result<codegen::CodeGenerator*> loaded_generator();

@@ -19,7 +19,7 @@ inline std::string function_symbol(std::string_view prefix, std::uint32_t functi
   return std::string(prefix).append(".").append(std::to_string(function));
 }
 
-// What the code depends on besides the request.
+// The code depends on this besides the request.
 struct CodeSetting {
   std::string build;          // of the code generator's library (build_id.h)
   std::string cpu;            // GeneratorOptions::cpu

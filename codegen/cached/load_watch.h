@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is told about code that was loaded.
+// Debuggers and profilers are told about code that was loaded.
 #pragma once
 
 #include <cstddef>

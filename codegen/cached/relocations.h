@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the linker has to know of an architecture: the relocations that LLVM's small code model emits for
+// The linker has to know this of an architecture: the relocations that LLVM's small code model emits for
 // position-independent code, and the stubs through which functions far away are called.
 #pragma once
 

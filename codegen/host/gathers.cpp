@@ -180,7 +180,7 @@ void fit_gathers(llvm::Module& module, const llvm::TargetMachine& machine) {
       const std::optional<ScatteredAccess> access = scattered_access(instruction);
       if (access && !has_instruction(*access, costs)) found.push_back(&instruction);
     }
-    // What one of them takes may be what another has given.
+    // One of them may take a value that another has given.
     for (llvm::Instruction* instruction : found) {
       const ScatteredAccess access = *scattered_access(*instruction);
       if (llvm::FixedVectorType* const words = words_of(access, costs); words != nullptr) {

@@ -97,7 +97,7 @@ bool is_seen_through(const Instruction& i) {
   }
 }
 
-// What the callee would find changed if it began anew: memory, and its parameters.
+// The callee would find these changed if it began anew: memory, and its parameters.
 bool UsualCode::has_effect(const Instruction& i) const {
   const Split parameters = bytecode::split(function_.signature.parameters);
   return i.row->memory == bytecode::Memory::kWritesElement ||

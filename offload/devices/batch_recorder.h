@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What some devices can tell about batches: why they do not record one that comes again.
+// Some devices can tell why they do not record a batch that comes again.
 #pragma once
 
 #include <cstdint>

@@ -214,7 +214,7 @@ struct CopyNodeParams {
   X(GraphExecDestroy, cuGraphExecDestroy, (GraphExec exec))                                                \
   X(GraphLaunch, cuGraphLaunch, (GraphExec exec, Stream stream))
 
-// Of a launch: the driver has not begun it, and may begin it in another form.
+// The driver has not begun this launch, and may begin it in another form.
 bool is_refused(Code code);
 
 struct Api {

@@ -28,7 +28,7 @@ struct PartRun {
   bool is_shared = false;  // with others
   ChunkBoard::Facts facts;
 
-  // Of the next chunk.
+  // The next chunk has so many rows.
   std::uint64_t rows_now(const Loop& loop) const;
   // Nothing of the chunk has begun then: slices may be larger in one place than in another.
   bool lacks_room(const Status& submitted) const;

@@ -44,7 +44,7 @@ class Spread:
         name = self._name("test")
         if isinstance(statement, ast.Assert) and statement.msg is None:
             statement.msg = ast.Constant(f"assert {ast.unparse(statement.test)}")
-        # What types decide goes on deciding which branch is compiled: if w is not None and any(..).
+        # Types go on deciding which branch is compiled: if w is not None and any(..).
         by_types = [copy.deepcopy(each) for each in statement.test.values if _is_by_type(each)] if isinstance(
             statement.test, ast.BoolOp) and isinstance(statement.test.op, ast.And) else []
         made = self._decided(statement.test, name, in_parallel)

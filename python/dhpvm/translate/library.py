@@ -414,7 +414,7 @@ def store_under_arrays(expressions, node, array, value):
 
 
 def _stored(expressions, node, own, array, indices, value):
-    """The call of a function that stores. What is read from the same array is copied first."""
+    """The call of a function that stores. Elements that are read from the same array are copied first."""
     if isinstance(value.type, Array) and value.view is not None:
         value = whole.new_array(expressions, node, value)
     nodes = [node.value, *[node.slice] * len(indices), node]

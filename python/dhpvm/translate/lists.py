@@ -194,7 +194,7 @@ def item_text(expressions, node, value, element):
 
 
 def adapted(expressions, node, value, kind):
-    """The text of a list as one of this type. What has a name gets the type in the next pass; others are converted."""
+    """The text of a list as one of this type. A named list gets the type in the next pass; others are converted."""
     given, wanted = value.type.known, kind.known
     if given == wanted or expressions.unit.type_text(given) == expressions.unit.type_text(wanted):
         expressions.scope.grow(node, kind)

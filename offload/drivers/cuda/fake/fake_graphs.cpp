@@ -70,7 +70,7 @@ bool is_alive(const CUgraphNode_st& node) {
          find_memory(node.copy.to, node.copy.bytes, ignored);
 }
 
-// What was added last comes first, where nothing speaks against it.
+// The node that was added last comes first, where nothing speaks against it.
 std::vector<GraphNode> last_order(const CUgraph_st& graph) {
   std::vector<GraphNode> order;
   const auto is_done = [&](const CUgraphNode_st* node) {
@@ -194,7 +194,7 @@ FAKE Code cuGraphLaunch(GraphExec exec, Stream stream) {
   for (const auto& [node, own] : exec->nodes) {
     if (!is_alive(own)) return misuse(CUDA_ERROR_INVALID_VALUE);
   }
-  // What is under way is not changed by an update.
+  // An update does not change a launch that is under way.
   std::vector<CUgraphNode_st> nodes;
   for (const GraphNode node : exec->order) nodes.push_back(exec->nodes.at(node));
   std::vector<CUfunc_st> functions;
