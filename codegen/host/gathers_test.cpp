@@ -16,12 +16,6 @@
 namespace dhpvm::codegen {
 namespace {
 
-#if defined(__x86_64__)
-constexpr const char* kCpus[] = {"native", "x86-64"};
-#else
-constexpr const char* kCpus[] = {"native"};
-#endif
-
 // Eight lanes, those in `mask`, copy from from[index] to to[index]; inactive ones have indices far away.
 std::string copy_lanes(unsigned bits) {
   return fmt::format(R"(

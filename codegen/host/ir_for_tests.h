@@ -25,6 +25,13 @@
 
 namespace dhpvm::codegen {
 
+// The processors to compile for: this one, and the least.
+#if defined(__x86_64__)
+inline constexpr const char* kCpus[] = {"native", "x86-64"};
+#else
+inline constexpr const char* kCpus[] = {"native"};
+#endif
+
 // Allocations while one of these lives are no leaks: an abandoned compilation is lost on purpose.
 #if DHPVM_TEST_HAS(address_sanitizer)
 using LostOnPurpose = __lsan::ScopedDisabler;

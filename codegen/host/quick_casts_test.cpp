@@ -19,12 +19,6 @@
 namespace dhpvm::codegen {
 namespace {
 
-// The processors to compile for: this one, and the least.
-#if defined(__x86_64__)
-constexpr const char* kCpus[] = {"native", "x86-64"};
-#else
-constexpr const char* kCpus[] = {"native"};
-#endif
 constexpr Pipeline kPipelines[] = {Pipeline::kFunctions, Pipeline::kKernels, Pipeline::kOneLane};
 
 // Limits of all integers and of what quick casts take, their neighbours, fractions and what is no number.
