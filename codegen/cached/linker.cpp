@@ -284,7 +284,7 @@ Result<std::unique_ptr<Linker>> Linker::create(std::unique_ptr<SymbolTable> symb
     linker->watches_.push_back(std::move(told));
   }
   if (options.loaded) {
-    linker->watches_.push_back([loaded = options.loaded](std::span<const LoadedFunction> functions) {
+    linker->watches_.emplace_back([loaded = options.loaded](std::span<const LoadedFunction> functions) {
       for (const LoadedFunction& function : functions) loaded(function.begin, function.size, function.name);
     });
   }

@@ -60,8 +60,8 @@ Status read_sections(std::span<const std::byte> bytes, ObjectFile& file) {
     if (section.sh_addralign > kMostAlignment || (section.sh_addralign & (section.sh_addralign - 1)) != 0) {
       return broken("a section of odd alignment");
     }
-    if (section.sh_size > kMostBytes || (total += section.sh_size) > kMostBytes)
-      return broken("too large a section");
+    if (section.sh_size > kMostBytes - total) return broken("too large a section");
+    total += section.sh_size;
     if ((section.sh_flags & SHF_TLS) != 0) return broken("thread-local data");
     file.sections.push_back({section, *content});
   }
