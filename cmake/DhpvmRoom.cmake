@@ -266,6 +266,15 @@ function(dhpvm_fuzzer name)
   endif()
 endfunction()
 
+# dhpvm_benchmark_program(NAME): part of the target `benchmarks`. A build from nothing, which is for tests, makes no others
+# than those that are TESTED.
+function(dhpvm_benchmark_program name)
+  set_property(GLOBAL APPEND PROPERTY DHPVM_BENCHMARKS ${name})
+  if(DHPVM_ONE_GO AND NOT "${ARGN}" STREQUAL TESTED)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
 # dhpvm_tool(NAME SOURCES x.cpp ... DEPS ... [ON_ROOMS]): an installed program that stands on the public API alone, or,
 # without the library, on the rooms of its DEPS.
 function(dhpvm_tool name)
@@ -300,7 +309,7 @@ endfunction()
 
 # dhpvm_finish(): called once, after everything is declared. Writes the list of fuzzers, a line `PART NAME` each, for
 # `./dev fuzz` and adds the targets `unit_tests_PART` (with the fuzzers), `thread_tests_PART`, `programs` (what tests that are
-# scripts run) and `generated_files`.
+# scripts run), `benchmarks` and `generated_files`.
 function(dhpvm_finish)
   set(lines "")
   foreach(part front machine api codegen offload)
@@ -316,6 +325,8 @@ function(dhpvm_finish)
   file(WRITE "${CMAKE_BINARY_DIR}/fuzzers.txt" "${lines}")
   get_property(programs GLOBAL PROPERTY DHPVM_PROGRAMS)
   add_custom_target(programs DEPENDS ${programs})
+  get_property(benchmarks GLOBAL PROPERTY DHPVM_BENCHMARKS)
+  add_custom_target(benchmarks DEPENDS ${benchmarks})
   get_property(generated GLOBAL PROPERTY DHPVM_GENERATED)
   add_custom_target(generated_files DEPENDS ${generated})
 endfunction()
