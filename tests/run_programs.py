@@ -332,13 +332,16 @@ def collect(paths):
 
 def run_all(programs, executors, runner, jobs):
     """Runs every applicable pair; prints failures and skips as they come. Returns passed, failed, skipped."""
+    times = []
 
     def one(pair):
         program, executor = pair
         reason = reason_to_skip(program, executor)
         if reason:
             return f"SKIP {program.path} on {executor.name}: {reason}", None
+        started = time.monotonic()
         outcome = runner.run(program, executor)
+        times.append((time.monotonic() - started, f"{program.path.parent.name}/{program.path.name}"))
         problems = compare(program, outcome)
         return (report(program, executor, outcome, problems), False) if problems else ("", True)
 
@@ -349,6 +352,9 @@ def run_all(programs, executors, runner, jobs):
             counts[passed] += 1
             if text:
                 print(text, flush=True)
+    slowest = sorted(times, reverse=True)[:5]
+    if slowest:
+        print("slowest: " + ", ".join(f"{name} {seconds:.1f} s" for seconds, name in slowest))
     return counts[True], counts[False], counts[None]
 
 

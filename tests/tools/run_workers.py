@@ -755,8 +755,8 @@ class Losing(Case):
         return program(int(steps * seconds / spent) + steps)
 
 
-class LosingClients(Losing):
-    """Sessions that end before their program, and the worker that serves the next."""
+class EndlessKernels(Losing):
+    """Loops that would run for minutes end with their program, its deadline or the limit of the worker."""
 
     def test_deadline_of_the_program(self):
         worker = self.worker()
@@ -802,6 +802,10 @@ class LosingClients(Losing):
         worker.wait_for(r"session 1: ended.*\(time-limit\).*has computed for 1000 ms")
         self.assertLess(worker.idle_ticks(), os.sysconf("SC_CLK_TCK") / 4)
         client.kill()
+
+
+class LosingClients(Losing):
+    """Sessions that end before their program, and the worker that serves the next."""
 
     def test_client_killed(self):
         worker = self.worker("--lend=sessions=1")
