@@ -19,6 +19,7 @@ import run_programs
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run and dhpvmc")
+    parser.add_argument("--every", default="1", help="run every Nth program only (default 1: all)")
     parser.add_argument("paths", nargs="*", help="programs or folders (default: tests/programs)")
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="dhpvm-without-codegen-") as folder:
@@ -35,7 +36,8 @@ def main(arguments):
         if f"=> {copy}/" not in linked:
             print(f"FAILED: dhpvm-run takes another library than the copy:\n{linked}")
             return 1
-        return run_programs.main(["--bin", str(copy / "bin"), "--executor", "bytecode", *options.paths])
+        choice = ["--executor", "bytecode", "--every", options.every]
+        return run_programs.main(["--bin", str(copy / "bin"), *choice, *options.paths])
 
 
 if __name__ == "__main__":
