@@ -42,6 +42,7 @@ if "torn" in told: print(8, end=""); print("device lost", file=sys.stderr); sys.
 if "lost" in told: print("device lost", file=sys.stderr); sys.exit(3)
 if "odd" in told: print("hm", file=sys.stderr); sys.exit(3)
 if "hang" in told: time.sleep(60)
+while "waits" in told and not os.path.exists("events-are-over"): time.sleep(0.01)
 if "orphan" in told: subprocess.Popen(["sleep", "60"], start_new_session=True)
 if "file" in told: open(os.environ["TMPDIR"] + "/left", "w").close()
 if "memory" in told: open("/dev/shm/left", "w").close()
@@ -97,6 +98,7 @@ class Lab(unittest.TestCase):
             "loss": ("lost", "", "error"),
             "killed": ("hang", "at 10ms kill c\n", "ended"),
             "asked": ("lost", "expect error 'device l'\n", "error"),
+            "waits": ("waits", "at 200ms stop a\nat 300ms continue a\nwithin 20s\n", "right"),
         }
         wrong = {
             "other": ("wrong", "", "wrong"),
@@ -204,6 +206,12 @@ class Lab(unittest.TestCase):
             time.sleep(0.01)
         process.release()
         self.assertEqual(os.sched_getaffinity(process.process.pid), os.sched_getaffinity(0))
+
+    def test_random_scenarios_share_programs(self):
+        seeds = [Generator(seed, 3).text().splitlines()[0] for seed in (1, 3, 4, 9)]
+        self.assertEqual(seeds, ["seed 1", "seed 3", "seed 1", "seed 3"])
+        rest = [Generator(4, programs).text().partition("\n")[2] for programs in (3, None)]
+        self.assertEqual(rest[0], rest[1], "the events are those of the seed all the same")
 
     def test_random_scenarios_repeat(self):
         for seed in range(1, 200):

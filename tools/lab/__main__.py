@@ -110,7 +110,7 @@ def scenarios_of(options):
                 scenario.program = str((file.parent / scenario.program).resolve(strict=True))
             found.append(scenario)
     for seed in range(options.seed, options.seed + options.random):
-        found.append(parse(f"random-{seed}", Generator(seed).text()))
+        found.append(parse(f"random-{seed}", Generator(seed, options.programs).text()))
     return found
 
 
@@ -153,6 +153,12 @@ def arguments():
     )
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N random scenarios")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first one's seed (default 1)")
+    parser.add_argument(
+        "--programs",
+        type=int,
+        metavar="N",
+        help="random scenarios share N programs, which are compiled once (default: each has one of its own)",
+    )
     parser.add_argument("--print", action="store_true", help="print the scenarios, and perform none")
     parser.add_argument(
         "--jobs",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one scenario: starts its processes, and lets its events happen. aftermath.py judges what came of it."""
 
+import os
 import re
 import subprocess
 import time
@@ -10,7 +11,7 @@ import aftermath
 import random_loops
 import reference
 from links import Cable, Proxy
-from processes import Process, Worker, free_port
+from processes import OVER, Process, Worker, free_port
 from system import adopt_orphans
 
 TICK = 0.003
@@ -56,6 +57,13 @@ class Experiment:
                 name = actor.name if actor.count == 1 else f"{actor.name}-{number + 1}"
                 self.clients[name] = Process(actor, name, self.folder, self.faults)
         self.make_program()
+        self.share_cache()
+
+    def share_cache(self):
+        """Compiling is most of the work: programs that other scenarios run as well are compiled for all of them."""
+        if self.scenario.program is None and reference.FOLDER in os.environ:
+            for client in self.clients.values():
+                client.cache = Path(os.environ[reference.FOLDER]) / f"code-{self.scenario.seed}"
 
     def connect(self, number, worker):
         """Lays the way to a worker."""
@@ -149,6 +157,7 @@ class Experiment:
         events = sorted(self.scenario.events, key=lambda event: event.at)
         deadline = self.begun + self.scenario.within
         rested = None
+        is_over = False
         while time.monotonic() < deadline:
             self.look()
             for event in list(events):
@@ -156,6 +165,10 @@ class Experiment:
                 if due is not None and due <= time.monotonic():
                     events.remove(event)
                     self.happen(event)
+            if not events and not is_over:
+                is_over = True
+                for client in self.clients.values():
+                    (client.folder / "work" / OVER).touch()
             for name, client in self.clients.items():
                 if client.process is not None and not client.runs():
                     self.ended_at.setdefault(name, time.monotonic())

@@ -9,7 +9,7 @@ import signal
 import time
 from pathlib import Path
 
-from processes import MARK, parents
+from processes import MARK, OVER, parents
 
 PATIENCE = 20.0  # seconds for what takes a moment
 # The time for which processes wait for a processor is added, up to this many times the patience in all.
@@ -179,4 +179,5 @@ def of_files(process):
         f"{process.name} has left the file {path.relative_to(process.folder)}"
         for part in ("temporary", "work")
         for path in (process.folder / part).rglob("*")
+        if path.name != OVER
     ]

@@ -17,6 +17,8 @@ import system
 MARK = "DHPVM_LAB"  # in the environment of every process of an experiment
 PULSE = 0.05  # in which a process with a share of a processor runs once
 DISK = 1 << 20  # bytes of a disk that can be filled
+# In the folder where a client runs: the scenario's events have all happened.
+OVER = "events-are-over"
 
 
 def parents():
@@ -66,6 +68,9 @@ class Process:
         self.clock = None
         self.has_disk = False  # of its own, which can be filled
         self.log_begins = 0  # where in the error output the process that runs now begins
+        self.cache = self.folder / "cache"
+        self.errors_path = str(self.folder / "errors")
+        self.errors_read = (0, "")  # bytes of the error output, and its text
         for part in ("cache", "temporary", "work"):
             (self.folder / part).mkdir(parents=True)
         for stream in ("out", "errors"):
@@ -76,7 +81,7 @@ class Process:
             **os.environ,
             MARK: "1",
             "HOME": str(self.folder),
-            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "XDG_CACHE_HOME": str(self.cache),
             "TMPDIR": str(self.folder / "temporary"),
         }
         if self.faults:
@@ -114,7 +119,13 @@ class Process:
         return (self.folder / "out").read_text(encoding="utf-8", errors="replace")
 
     def errors(self):
-        return (self.folder / "errors").read_text(encoding="utf-8", errors="replace")
+        """Is asked for all the time, and so read only when there is more of it."""
+        size = os.stat(self.errors_path).st_size
+        if size != self.errors_read[0]:
+            with open(self.errors_path, "rb") as file:
+                data = file.read()
+            self.errors_read = (len(data), data.decode(errors="replace"))
+        return self.errors_read[1]
 
     def log(self):
         """The error output of the process that runs now, if it was started several times."""

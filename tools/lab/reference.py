@@ -9,6 +9,8 @@ import tempfile
 from collections import namedtuple
 from pathlib import Path
 
+from processes import OVER
+
 Run = namedtuple("Run", "code out errors")
 PATIENCE = 300  # seconds; only a hang takes that long, on a busy machine, too
 FOLDER = "DHPVM_LAB_REFERENCES"  # where results are kept for other scenarios with the same program
@@ -20,14 +22,17 @@ def of(tool, program, arguments):
     kept = Path(os.environ.get(FOLDER, tempfile.gettempdir())) / f"{hashlib.sha256(content).hexdigest()}.json"
     if FOLDER in os.environ and kept.exists():
         return Run(*json.loads(kept.read_text(encoding="utf-8")))
-    done = subprocess.run(
-        [tool, "--jit=off", "--device=host", str(program), *arguments],
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE,
-        check=False,
-    )
+    with tempfile.TemporaryDirectory(prefix="dhpvm-lab-") as folder:
+        (Path(folder) / OVER).touch()
+        done = subprocess.run(
+            [tool, "--jit=off", "--device=host", str(program), *arguments],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            cwd=folder,
+            timeout=PATIENCE,
+            check=False,
+        )
     found = Run(done.returncode, done.stdout, done.stderr)
     if FOLDER in os.environ:
         part = kept.with_suffix(f".{os.getpid()}")
