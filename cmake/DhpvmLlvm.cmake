@@ -16,7 +16,7 @@ target_compile_definitions(dhpvm_llvm INTERFACE ${LLVM_DEFINITIONS})
 set(dhpvm_llvm_archives "")
 if(DHPVM_STATIC_LLVM)
   execute_process(
-    COMMAND "${LLVM_TOOLS_BINARY_DIR}/llvm-config" --link-static --libfiles passes orcjit linker native nvptx
+    COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} "${LLVM_TOOLS_BINARY_DIR}/llvm-config" --link-static --libfiles passes orcjit linker native nvptx
     RESULT_VARIABLE dhpvm_llvm_failed OUTPUT_VARIABLE dhpvm_llvm_files ERROR_VARIABLE dhpvm_llvm_reason
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
   separate_arguments(dhpvm_llvm_files UNIX_COMMAND "${dhpvm_llvm_files}")

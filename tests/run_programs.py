@@ -163,8 +163,9 @@ class Outcome:
 
 
 class Runner:
-    def __init__(self, bin_dir, timeout):
+    def __init__(self, bin_dir, timeout, worker_bin=None):
         self.words = {"run": str(bin_dir / "dhpvm-run"), "dhpvmc": str(bin_dir / "dhpvmc")}
+        self.worker_tool = str((worker_bin or bin_dir) / "dhpvm-run")
         self.timeout = timeout
 
     def execute(self, command, work, stdin, variables=None):
@@ -387,7 +388,7 @@ def worker_of(executors, runner):
     with tempfile.TemporaryDirectory(prefix="dhpvm-worker-") as folder:
         log = Path(folder) / "log"
         with open(log, "wb") as sink:
-            worker = subprocess.Popen([runner.words["run"], "--worker", "--listen=127.0.0.1:0", *options], stderr=sink)
+            worker = subprocess.Popen([runner.worker_tool, "--worker", "--listen=127.0.0.1:0", *options], stderr=sink)
         try:
             deadline = time.monotonic() + runner.timeout
             while not (address := re.search(r"listening at (\S+)", log.read_text(encoding="utf-8"))):
@@ -405,6 +406,7 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, help="programs or folders (default: tests/programs)")
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run and dhpvmc")
+    parser.add_argument("--worker-bin", type=Path, help="that of the worker, if it is another build (default: --bin)")
     names = [executor.name for executor in EXECUTORS]
     parser.add_argument("--executor", action="append", choices=names, help="may be repeated (default: all)")
     parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1)
@@ -429,7 +431,7 @@ def main(arguments):
             return 1
     executors = [e for e in EXECUTORS if not options.executor or e.name in options.executor]
     executors = with_devices(executors, options.bin)
-    runner = Runner(options.bin.resolve(), options.timeout)
+    runner = Runner(options.bin.resolve(), options.timeout, options.worker_bin and options.worker_bin.resolve())
     with worker_of(executors, runner):
         passed, failed, skipped = run_all(programs, executors, runner, options.jobs)
     failed += len(problems)
