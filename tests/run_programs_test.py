@@ -85,6 +85,18 @@ class RunnerTest(unittest.TestCase):
         code, output = self.run_source("//! out 1\n// expect: 1\n", "device-remote")
         self.assertEqual((code, output), (run_programs.EXIT_SKIPPED, "0 passed, 0 failed, 0 skipped\n"))
 
+    def test_the_worker_may_be_of_another_build(self):
+        other = self.folder / "other"
+        other.mkdir()
+        (other / "dhpvm-run").write_text(FAKE_RUN.replace("*fake:1*)", "*none*)").replace("fake:1", "fake:2"))
+        (other / "dhpvm-run").chmod(0o755)
+        (self.folder / "t.dhp").write_text("//! echo-args\n// expect: fake:2\nparallel for\n")
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            run_programs.main([str(self.folder / "t.dhp"), "--bin", str(self.folder), "--worker-bin", str(other),
+                               "--executor", "device-remote"])
+        self.assertIn("remote/fake:2/host", output.getvalue())
+
     def test_an_exit_code_that_was_not_expected_fails(self):
         self.assert_fails("//! out 1\n//! exit 70\n// expect: 1\n", "expected exit code 0, got 70")
         self.assert_passes("//! exit 7\n// expect exit: 7\n")
