@@ -21,6 +21,10 @@ namespace {
 
 // Words of a body up to which it is copied into each function that runs it: saxpy has 8, a stencil of 9 points 40.
 constexpr std::uint32_t kMostWords = 64;
+// The same for bodies with branches or with checks, which LLVM seldom vectorises, and iterations of such: lanes of a
+// kernel are faster beyond that.
+constexpr std::uint32_t kMostWordsAlone = 32;
+constexpr std::uint64_t kMostAlone = 128;
 // Indices that are more operations away from the iteration's than this are not followed.
 constexpr unsigned kMostSteps = 8;
 
@@ -57,24 +61,26 @@ std::optional<LoopInPlace> LoopInPlace::find(Unit& unit, Lowering& lowering, Fun
 // ---- The form
 
 bool LoopInPlace::has_short_form() {
-  if (record_.dimensions != 1 || record_.fast_math) return false;
+  if (record_.fast_math || (record_.dimensions != 1 && !record_.reductions.empty())) return false;
   if (!record_.device_hint.empty() || record_.batch_hint != 0 || kernel_.code_size > kMostWords) return false;
   for (std::uint32_t pc = 0; pc < kernel_.code_size;) {
     code_.push_back(decode(unit_.bytecode, kernel_, pc));
     pc = code_.back().next();
   }
-  return std::ranges::all_of(code_, [this](const Instruction& i) { return examine(i); });
+  for (const Instruction& i : code_) {
+    if (!i.is_branch()) continue;
+    if (i.target() <= i.pc) return false;
+    targets_.insert(i.target());
+  }
+  used_dimensions_.resize(parameters_.references);
+  if (!std::ranges::all_of(code_, [this](const Instruction& i) { return examine(i); })) return false;
+  return !runs_alone() || kernel_.code_size <= kMostWordsAlone;
 }
 
-// Whether the instruction does the same in whatever loop it runs, and notes the element that it accesses.
+// Whether the body can run here, and notes what it accesses.
 bool LoopInPlace::examine(const Instruction& i) {
   // Its last bits could depend on the number of lanes.
   if (i.has(bytecode::kApproximate)) return false;
-  const auto accesses = [&](std::uint32_t array, std::uint32_t index, bool write) {
-    if (array >= parameters_.references || !growth(i.pc, index)) return false;
-    elements_.push_back({.pc = i.pc, .array = array, .index = index, .write = write});
-    return true;
-  };
   switch (i.row->family) {
     case Family::kNop:
     case Family::kMoveP:
@@ -83,52 +89,118 @@ bool LoopInPlace::examine(const Instruction& i) {
     case Family::kShift:
     case Family::kFloat:
     case Family::kCompare:
-    case Family::kConvert: return !i.has(bytecode::kTraps);
+    case Family::kConvert:
+    case Family::kDivide: return !i.has(bytecode::kTraps) || is_checked(i);
+    case Family::kJump:
+    case Family::kJumpIf:
+    case Family::kJumpCompare: return true;
     case Family::kReturn:
     case Family::kReturnP: return i.next() == kernel_.code_size;
     case Family::kArrayLength: return i.b < parameters_.references;
+    case Family::kArrayDim: return uses_dimensions(i.b, i.c + 1U);
+    case Family::kIndex: return examine_index(i);
     case Family::kLoad:
-    case Family::kLoadField: return accesses(i.b, i.c, false);
+    case Family::kLoadField: return accesses(i, i.b, i.c, false);
     case Family::kStore:
-    case Family::kStoreField: return accesses(i.a, i.b, true);
+    case Family::kStoreField: return accesses(i, i.a, i.b, true);
     default: return false;
   }
 }
 
-// The last instruction before `pc` that writes the register, or null.
-const Instruction* LoopInPlace::definition(std::uint32_t pc, std::uint32_t reg) const {
-  const Instruction* found = nullptr;
-  for (const Instruction& i : code_) {
-    if (i.pc >= pc) break;
-    if (i.row->writes != 0 && i.a == reg) found = &i;
-  }
-  return found;
+// Notes that the instruction checks in the loop whether it traps. False if another run of the iteration would then not
+// find memory as this one has, or not know what the iterations before it have left.
+bool LoopInPlace::is_checked(const Instruction& i) {
+  checked_.insert(i.pc);
+  if (stores_) return false;
+  if (record_.dimensions == 1 && record_.reductions.empty()) return true;
+  return std::ranges::none_of(code_, [](const Instruction& other) {
+    return memory_of(other.row->family) == bytecode::Memory::kWritesElement;
+  });
 }
 
-// The growth of the register from one iteration to the next, as seen at `pc`, if it is 0 or 1.
-std::optional<unsigned> LoopInPlace::growth(std::uint32_t pc, std::uint32_t reg, unsigned depth) const {
-  const Instruction* const i = definition(pc, reg);
+bool LoopInPlace::uses_dimensions(std::uint32_t array, unsigned count) {
+  if (array >= parameters_.references) return false;
+  used_dimensions_[array] = std::max(used_dimensions_[array], count);
+  return true;
+}
+
+bool LoopInPlace::examine_index(const Instruction& i) {
+  const unsigned rank = i.op == Op::kIndex3 ? 3 : 2;
+  if (!uses_dimensions(i.b, rank)) return false;
+  const auto is_known = [&](std::uint32_t reg) { return growth(i.pc, reg).has_value(); };
+  if (!is_known(i.c) || !is_known(i.x0()) || (rank == 3 && !is_known(i.x1()))) return is_checked(i);
+  positions_.push_back(i);
+  return true;
+}
+
+bool LoopInPlace::accesses(const Instruction& i, std::uint32_t array, std::uint32_t index, bool write) {
+  if (array >= parameters_.references) return false;
+  const Instruction* const from = definition(i.pc, index).instruction;
+  const bool is_position = from != nullptr && from->row->family == Family::kIndex && from->b == array &&
+                           !checked_.contains(from->pc);
+  if (is_position || growth(i.pc, index)) {
+    elements_.push_back({.pc = i.pc, .array = array, .index = index, .write = write});
+  } else if (!is_checked(i)) {
+    return false;
+  }
+  stores_ |= write;
+  return true;
+}
+
+// The instruction that has written the register when `pc` is reached.
+LoopInPlace::Definition LoopInPlace::definition(std::uint32_t pc, std::uint32_t reg) const {
+  const auto writes = [&](const Instruction& i) { return i.row->writes != 0 && i.a == reg; };
+  Definition found;
+  bool is_in_block = true;  // of `pc`, and not yet in one in front of it
+  auto at = std::ranges::find(code_, pc, &Instruction::pc);
+  while (at != code_.begin()) {
+    is_in_block = is_in_block && !targets_.contains(at->pc);
+    --at;
+    is_in_block = is_in_block && !at->is_branch();
+    if (!writes(*at)) continue;
+    if (is_in_block) return {.instruction = &*at};
+    // Another one in front of it may be what stays where this one is jumped over.
+    if (found.instruction != nullptr) return {.is_known = false};
+    found.instruction = &*at;
+  }
+  if (found.instruction == nullptr) return found;
+  // What is written before the first branch is written in every iteration.
+  const auto branch = std::ranges::find_if(code_, &Instruction::is_branch);
+  return branch->pc > found.instruction->pc ? found : Definition{.is_known = false};
+}
+
+// The growth of the register with each index, as seen at `pc`, if it is 0 or 1.
+std::optional<LoopInPlace::Growth> LoopInPlace::growth(std::uint32_t pc, std::uint32_t reg,
+                                                       unsigned depth) const {
+  const auto [i, is_known] = definition(pc, reg);
+  if (!is_known || depth > kMostSteps) return std::nullopt;
   if (i == nullptr) {
-    if (reg == 0) return 1;
+    Growth by{};
+    if (reg < record_.dimensions) {
+      by[reg] = 1;
+      return by;
+    }
     // Scalars are the same in all iterations, and what a reduction has so far, behind them, is not.
     const bool is_index = reg < parameters_.primitives - record_.reductions.size() &&
                           parameter_type(kernel_.signature, reg) == SlotType::kI64;
-    return is_index ? std::optional(0U) : std::nullopt;
+    return is_index ? std::optional(by) : std::nullopt;
   }
-  if (depth > kMostSteps) return std::nullopt;
   const auto operand = [&](std::uint32_t of) { return growth(i->pc, of, depth + 1); };
+  const auto is_same = [&](std::uint32_t of) { return operand(of) == Growth{}; };
   switch (i->op) {
     case Op::kImm:
-    case Op::kConst: return 0;
+    case Op::kConst: return Growth{};
     case Op::kMoveP:
     case Op::kAddImmI64: return operand(i->b);
     case Op::kAddI64: {
-      const std::optional<unsigned> left = operand(i->b);
-      const std::optional<unsigned> right = operand(i->c);
-      return left && right && *left + *right <= 1 ? std::optional(*left + *right) : std::nullopt;
+      std::optional<Growth> sum = operand(i->b);
+      const std::optional<Growth> right = operand(i->c);
+      if (!sum || !right) return std::nullopt;
+      for (unsigned d = 0; d < record_.dimensions; ++d) (*sum)[d] += (*right)[d];
+      return std::ranges::max(*sum) <= 1 ? sum : std::nullopt;
     }
-    case Op::kSubI64: return operand(i->c) == 0U ? operand(i->b) : std::nullopt;
-    case Op::kMulI64: return operand(i->b) == 0U && operand(i->c) == 0U ? std::optional(0U) : std::nullopt;
+    case Op::kSubI64: return is_same(i->c) ? operand(i->b) : std::nullopt;
+    case Op::kMulI64: return is_same(i->b) && is_same(i->c) ? std::optional(Growth{}) : std::nullopt;
     default: return std::nullopt;
   }
 }
@@ -136,10 +208,13 @@ std::optional<unsigned> LoopInPlace::growth(std::uint32_t pc, std::uint32_t reg,
 // ---- The code
 
 // The register's value at `pc` in an iteration; for what growth() knows.
-Value* LoopInPlace::value_in(Value* iteration, std::uint32_t pc, std::uint32_t reg) {
-  const Instruction* const i = definition(pc, reg);
+Value* LoopInPlace::value_in(llvm::ArrayRef<Value*> iteration, std::uint32_t pc, std::uint32_t reg) {
+  const Instruction* const i = definition(pc, reg).instruction;
   // The window has two bounds where the kernel has an index.
-  if (i == nullptr) return reg == 0 ? iteration : registers_.get_i64(parallel_for_.a + 1 + reg);
+  if (i == nullptr) {
+    return reg < record_.dimensions ? iteration[reg]
+                                    : registers_.get_i64(parallel_for_.a + record_.dimensions + reg);
+  }
   const auto operand = [&](std::uint32_t of) { return value_in(iteration, i->pc, of); };
   switch (i->op) {
     case Op::kConst: return ir_.constant(i->x);
@@ -151,15 +226,21 @@ Value* LoopInPlace::value_in(Value* iteration, std::uint32_t pc, std::uint32_t r
     case Op::kAddI64: return b_.CreateAdd(operand(i->b), operand(i->c));
     case Op::kSubI64: return b_.CreateSub(operand(i->b), operand(i->c));
     case Op::kMulI64: return b_.CreateMul(operand(i->b), operand(i->c));
+    case Op::kIndex2:
+    case Op::kIndex3: {
+      const std::vector<Value*>& sizes = limits_[i->b].dimensions;
+      Value* const row = b_.CreateAdd(b_.CreateMul(operand(i->c), sizes[1]), operand(i->x0()));
+      return i->op == Op::kIndex2 ? row : b_.CreateAdd(b_.CreateMul(row, sizes[2]), operand(i->x1()));
+    }
     default: return ir_.constant(static_cast<std::uint64_t>(std::int64_t{i->bc}));  // kImm
   }
 }
 
-// The body as a function, to be inlined. It checks nothing, and so it cannot trap.
+// The body as a function, to be inlined. It gives the number of the site where it traps, or 0.
 bool LoopInPlace::lower_body() {
   std::set<CallPath> proven;
   for (const Instruction& i : code_) {
-    if (i.has(bytecode::kTraps)) proven.insert({{record_.function, i.pc}});
+    if (i.has(bytecode::kTraps) && !checked_.contains(i.pc)) proven.insert({{record_.function, i.pc}});
   }
   Result<KernelBody> body = lower_kernel(unit_.bytecode, parallel_for_.c, proven, unit_.module,
                                          {.can_be_stopped = false, .reports_traps = false});
@@ -175,28 +256,55 @@ bool LoopInPlace::lower_body() {
 }
 
 std::vector<Value*> LoopInPlace::emit(BasicBlock* otherwise) {
-  Value* const low = registers_.get_i64(parallel_for_.a);
-  Value* const high = registers_.get_i64(parallel_for_.a + 1);
-  Value* const iterations = b_.CreateSub(high, low);
-  Value* const most =
-      ir_.load(b_.getInt64Ty(), ir_.byte_offset(frame_.state, unit_.layout.state.most_in_place),
-               {Access::kContext, Access::kMostInPlace});
+  otherwise_ = otherwise;
+  Value* most = ir_.load(b_.getInt64Ty(), ir_.byte_offset(frame_.state, unit_.layout.state.most_in_place),
+                         {Access::kContext, Access::kMostInPlace});
+  if (runs_alone()) most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most, ir_.constant(kMostAlone));
   const auto go_on_if = [&](Value* condition, const char* name) {
     BasicBlock* const go_on = ir_.new_block(name);
     b_.CreateCondBr(condition, go_on, otherwise);
     b_.SetInsertPoint(go_on);
   };
-  Value* const first = low;
-  Value* const last = b_.CreateSub(high, ir_.constant(1));
-  // No more than there may be, and at least one. The difference alone does not say so: it wraps.
-  Value* const few = b_.CreateICmpULT(b_.CreateSub(iterations, ir_.constant(1)), most);
-  go_on_if(b_.CreateAnd(few, b_.CreateICmpSLT(low, high)), "few");
+  Value* iterations = ir_.constant(1);
+  Value* few = b_.getTrue();
+  const auto is_few = [&](Value* count) {  // no more than there may be, and at least one
+    return b_.CreateICmpULT(b_.CreateSub(count, ir_.constant(1)), most);
+  };
+  std::vector<Value*> last;
+  for (unsigned d = 0; d < record_.dimensions; ++d) {
+    low_.push_back(registers_.get_i64(parallel_for_.a + 2 * d));
+    high_.push_back(registers_.get_i64(parallel_for_.a + 2 * d + 1));
+    last.push_back(b_.CreateSub(high_[d], ir_.constant(1)));
+    Value* const extent = b_.CreateSub(high_[d], low_[d]);
+    iterations = b_.CreateMul(iterations, extent);
+    // The difference alone does not say so: it wraps.
+    few = b_.CreateAnd(few, b_.CreateAnd(is_few(extent), b_.CreateICmpSLT(low_[d], high_[d])));
+  }
+  go_on_if(record_.dimensions == 1 ? few : b_.CreateAnd(few, is_few(iterations)), "few");
   Value* const arrays = describe_arrays(otherwise);
-  go_on_if(all_inside(first, last), "in.place");
-  count(iterations);
-  if (!accumulators_.empty()) return emit_reductions(low, high, arrays);
-  emit_counted(low, high, 1, [&](Value* index) { call_body(index, arrays, {}); });
-  return {};
+  go_on_if(all_inside(low_, last), "in.place");
+  std::vector<Value*> results;
+  if (accumulators_.empty()) {
+    std::vector<Value*> indices;
+    emit_dimension(indices, arrays);
+  } else {
+    results = emit_reductions(low_[0], high_[0], arrays);
+  }
+  count(ir_.constant(1), iterations);
+  return results;
+}
+
+void LoopInPlace::emit_dimension(std::vector<Value*>& indices, Value* arrays) {
+  const std::size_t d = indices.size();
+  if (d == record_.dimensions) {
+    call_body(indices, arrays, {});
+    return;
+  }
+  emit_counted(low_[d], high_[d], 1, [&](Value* index) {
+    indices.push_back(index);
+    emit_dimension(indices, arrays);
+    indices.pop_back();
+  });
 }
 
 // Descriptors of the arrays, as the body expects them. Only fields that it reads remain.
@@ -215,40 +323,69 @@ Value* LoopInPlace::describe_arrays(BasicBlock* otherwise) {
       b_.CreateStore(value, ir_.byte_offset(made, sizeof(KernelArray) * n + offset));
     };
     limits_.push_back({.readable = lowering_.array_field(array, ArrayField::kReadable),
-                       .writable = lowering_.array_field(array, ArrayField::kWritable)});
+                       .writable = lowering_.array_field(array, ArrayField::kWritable),
+                       .dimensions = {}});
     set(offsetof(KernelArray, data), lowering_.array_field(array, ArrayField::kData));
     set(offsetof(KernelArray, shape.readable), limits_.back().readable);
     set(offsetof(KernelArray, shape.writable), limits_.back().writable);
     set(offsetof(KernelArray, shape.length), lowering_.array_field(array, ArrayField::kLength));
+    for (unsigned d = 0; d < used_dimensions_[n]; ++d) {
+      // Only arrays of more than one dimension have more than one size that is used.
+      Value* const size = lowering_.array_dimension(array, d, used_dimensions_[n] == 1);
+      limits_.back().dimensions.push_back(size);
+      set(offsetof(KernelArray, shape.dims) + 8 * d, size);
+    }
   }
   return made;
 }
 
-// An index that grows by one from below the end of an array to below it does not leave it in between.
-Value* LoopInPlace::all_inside(Value* first, Value* last) {
+// Indices grow with those of the loop, by at most one each: an index that is below the end of an array in the first and
+// the last iteration does not leave it in between. The number of an element grows with the indices that it is made of.
+Value* LoopInPlace::all_inside(llvm::ArrayRef<Value*> first, llvm::ArrayRef<Value*> last) {
   Value* all = b_.getTrue();
+  const auto stays_below = [&](std::uint32_t pc, std::uint32_t index, Value* limit) {
+    for (const llvm::ArrayRef<Value*> iteration : {first, last})
+      all = b_.CreateAnd(all, b_.CreateICmpULT(value_in(iteration, pc, index), limit));
+  };
+  for (const Instruction& i : positions_) {
+    const std::vector<Value*>& sizes = limits_[i.b].dimensions;
+    stays_below(i.pc, i.c, sizes[0]);
+    stays_below(i.pc, i.x0(), sizes[1]);
+    if (i.op == Op::kIndex3) stays_below(i.pc, i.x1(), sizes[2]);
+  }
   for (const Element& element : elements_) {
     const Limits& limits = limits_[element.array];
-    Value* const limit = element.write ? limits.writable : limits.readable;
-    for (Value* const iteration : {first, last}) {
-      Value* const index = value_in(iteration, element.pc, element.index);
-      all = b_.CreateAnd(all, b_.CreateICmpULT(index, limit));
-    }
+    stays_below(element.pc, element.index, element.write ? limits.writable : limits.readable);
   }
   return all;
 }
 
 // The account that the virtual machine keeps of loops.
-void LoopInPlace::count(Value* iterations) {
+void LoopInPlace::count(Value* loops, Value* iterations) {
   const auto add = [&](std::uint32_t offset, Access::ContextPart part, Value* more) {
     Value* const place = ir_.byte_offset(frame_.state, offset);
     const Access access{Access::kContext, part};
     ir_.store(b_.CreateAdd(ir_.load(b_.getInt64Ty(), place, access), more), place, access);
   };
   const StateLayout& state = unit_.layout.state;
-  add(state.parallel_loops, Access::kParallelLoops, ir_.constant(1));
+  add(state.parallel_loops, Access::kParallelLoops, loops);
   add(state.parallel_iterations, Access::kParallelIterations, iterations);
   add(state.fuel_batched, Access::kFuelBatched, iterations);
+}
+
+// Leaves the rest of the loop to the virtual machine if the iteration has trapped, which it does before it stores. A
+// loop that stores nothing begins anew there.
+void LoopInPlace::leave_if_trapped(llvm::CallInst* result, Value* index) {
+  BasicBlock* const trapped = ir_.new_block("trapped");
+  BasicBlock* const go_on = ir_.new_block("go.on");
+  ir_.branch_cold(b_.CreateICmpNE(b_.CreateExtractValue(result, kSite), b_.getInt32(0)), trapped, go_on);
+  b_.SetInsertPoint(trapped);
+  if (stores_) {
+    count(ir_.constant(0), b_.CreateSub(index, low_[0]));
+    registers_.set(parallel_for_.a, index);
+  }
+  b_.CreateBr(otherwise_);
+  b_.SetInsertPoint(go_on);
 }
 
 // One block of the language's order of reductions: iteration j adds to lane j mod 32, and the lanes combine pairwise.
@@ -268,7 +405,7 @@ std::vector<Value*> LoopInPlace::emit_reductions(Value* low, Value* high, Value*
       places.push_back(b_.CreateInBoundsGEP(accumulators_[n], lanes[n], lane));
       before.push_back(b_.CreateLoad(accumulators_[n], places[n]));
     }
-    llvm::CallInst* const result = call_body(b_.CreateAdd(first, lane), arrays, before);
+    llvm::CallInst* const result = call_body({b_.CreateAdd(first, lane)}, arrays, before);
     for (unsigned n = 0; n < lanes.size(); ++n)
       b_.CreateStore(b_.CreateExtractValue(result, kAccumulators + n), places[n]);
   };
@@ -329,15 +466,20 @@ void LoopInPlace::emit_counted(Value* from, Value* to, std::uint64_t step,
   b_.SetInsertPoint(over);
 }
 
-llvm::CallInst* LoopInPlace::call_body(Value* index, Value* arrays, llvm::ArrayRef<Value*> accumulators) {
+llvm::CallInst* LoopInPlace::call_body(llvm::ArrayRef<Value*> indices, Value* arrays,
+                                       llvm::ArrayRef<Value*> accumulators) {
   std::vector<Value*> arguments = {arrays, llvm::ConstantPointerNull::get(b_.getPtrTy()),
-                                   llvm::ConstantPointerNull::get(b_.getPtrTy()), index};
+                                   llvm::ConstantPointerNull::get(b_.getPtrTy())};
+  arguments.insert(arguments.end(), indices.begin(), indices.end());
+  const std::uint32_t dimensions = record_.dimensions;
   for (std::uint32_t n = 0; n < scalars_.size(); ++n) {
-    const std::uint32_t reg = parallel_for_.a + 2 + n;
-    arguments.push_back(registers_.get(reg, parameter_type(kernel_.signature, 1 + n)));
+    const std::uint32_t reg = parallel_for_.a + 2 * dimensions + n;
+    arguments.push_back(registers_.get(reg, parameter_type(kernel_.signature, dimensions + n)));
   }
   arguments.insert(arguments.end(), accumulators.begin(), accumulators.end());
-  return b_.CreateCall(body_, arguments);
+  llvm::CallInst* const result = b_.CreateCall(body_, arguments);
+  if (!checked_.empty()) leave_if_trapped(result, indices[0]);
+  return result;
 }
 
 }  // namespace dhpvm::codegen

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel loops of few iterations in compiled functions. To ask the virtual machine for one, and to call its kernel,
 // takes as long as some hundred additions. A loop of the short form is therefore also lowered into the function that
-// runs it: one dimension, a body without branches or calls, and elements at the iteration's own index or a fixed
-// distance from it. Reductions keep their order: there is an accumulator for each of 32 lanes, of one block. Whether it
-// runs there is decided when it begins, by its extent, and by the indices of its first and last iteration: the loop
-// itself checks nothing and cannot trap. Where an array is null, in use by a device, or too short, the virtual machine
-// runs the loop, as ever, and finds the trap.
+// runs it: a body without loops or calls. Reductions keep their order: there is an accumulator for each of 32 lanes, of
+// one block. Whether it runs there is decided when it begins, by its extent, and by the indices of its first and last
+// iteration: accesses at the iteration's own indices or a fixed distance from them check nothing and cannot trap. Where
+// an array is null, in use by a device, or too short, the virtual machine runs the loop, as ever, and finds the trap.
+// Accesses at other positions, and divisions, check as ever. A body that has such does so before it stores anything, and
+// an iteration that traps leaves itself and all behind it to the virtual machine.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -29,7 +31,7 @@ class LoopInPlace {
   std::vector<llvm::Value*> emit(llvm::BasicBlock* otherwise);
 
  private:
-  struct Element {  // accessed in every iteration
+  struct Element {  // accessed at a known place
     std::uint32_t pc = 0;
     std::uint32_t array = 0;  // number
     std::uint32_t index = 0;  // register
@@ -37,20 +39,33 @@ class LoopInPlace {
   };
 
   LoopInPlace(Unit& unit, Lowering& lowering, FunctionFrame& frame, const Instruction& parallel_for);
+  struct Definition {
+    const Instruction* instruction = nullptr;  // null: the register is a parameter
+    bool is_known = true;                      // false: it depends on branches
+  };
+  using Growth = std::array<std::uint32_t, 3>;  // by dimension
+
   bool has_short_form();
   bool examine(const Instruction& i);
-  const Instruction* definition(std::uint32_t pc, std::uint32_t reg) const;
-  std::optional<unsigned> growth(std::uint32_t pc, std::uint32_t reg, unsigned depth = 0) const;
-  llvm::Value* value_in(llvm::Value* iteration, std::uint32_t pc, std::uint32_t reg);
+  bool examine_index(const Instruction& i);
+  bool is_checked(const Instruction& i);
+  bool uses_dimensions(std::uint32_t array, unsigned count);
+  bool accesses(const Instruction& i, std::uint32_t array, std::uint32_t index, bool write);
+  bool runs_alone() const { return !targets_.empty() || !checked_.empty(); }
+  Definition definition(std::uint32_t pc, std::uint32_t reg) const;
+  std::optional<Growth> growth(std::uint32_t pc, std::uint32_t reg, unsigned depth = 0) const;
+  llvm::Value* value_in(llvm::ArrayRef<llvm::Value*> iteration, std::uint32_t pc, std::uint32_t reg);
   bool lower_body();
   llvm::Value* describe_arrays(llvm::BasicBlock* otherwise);
-  llvm::Value* all_inside(llvm::Value* first, llvm::Value* last);
-  void count(llvm::Value* iterations);
+  llvm::Value* all_inside(llvm::ArrayRef<llvm::Value*> first, llvm::ArrayRef<llvm::Value*> last);
+  void count(llvm::Value* loops, llvm::Value* iterations);
+  void emit_dimension(std::vector<llvm::Value*>& indices, llvm::Value* arrays);
   std::vector<llvm::Value*> emit_reductions(llvm::Value* low, llvm::Value* high, llvm::Value* arrays);
   void emit_counted(llvm::Value* from, llvm::Value* to, std::uint64_t step,
                     llvm::function_ref<void(llvm::Value*)> turn);
-  llvm::CallInst* call_body(llvm::Value* index, llvm::Value* arrays,
+  llvm::CallInst* call_body(llvm::ArrayRef<llvm::Value*> indices, llvm::Value* arrays,
                             llvm::ArrayRef<llvm::Value*> accumulators);
+  void leave_if_trapped(llvm::CallInst* result, llvm::Value* index);
 
   Unit& unit_;
   Lowering& lowering_;
@@ -63,13 +78,22 @@ class LoopInPlace {
   const bytecode::Function& kernel_;
   const Split parameters_;
   std::vector<Instruction> code_;
+  std::set<std::uint32_t> targets_;     // of branches
+  std::set<std::uint32_t> checked_;     // instructions that check whether they trap
+  std::vector<Instruction> positions_;  // others that give numbers of elements
   std::vector<Element> elements_;
+  bool stores_ = false;
+  std::vector<unsigned> used_dimensions_;  // by array: how many sizes the body asks for
+  llvm::BasicBlock* otherwise_ = nullptr;
+  std::vector<llvm::Value*> low_;  // bounds, by dimension
+  std::vector<llvm::Value*> high_;
   std::vector<llvm::Type*> scalars_;
   std::vector<llvm::Type*> accumulators_;
   llvm::Function* body_ = nullptr;  // one iteration
   struct Limits {
     llvm::Value* readable = nullptr;
     llvm::Value* writable = nullptr;
+    std::vector<llvm::Value*> dimensions;
   };
   std::vector<Limits> limits_;  // by array
 };
