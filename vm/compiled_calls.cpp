@@ -94,6 +94,7 @@ std::int64_t call_in(Context& context, gc::Ref* r, std::int64_t ticks, std::int6
 
 std::int64_t call(void* state, void* r, std::int64_t ticks, std::int64_t left, std::uint32_t function) {
   Context& context = context_of(state);
+  context.tier->called(function);
   return call_in(context, references(r), ticks, left, function, context.functions[function].code);
 }
 
@@ -116,6 +117,7 @@ std::int64_t call_method(void* state, void* r, std::int64_t ticks, std::int64_t 
     if (left < 0) raise(context, TrapReason::kStackOverflow);
     if (left < 0 || !refill_ticks(context)) return kTrapped;
   }
+  context.tier->called(index);
   ticks = call_in(context, references(r), context.ticks - 1, left, index, context.functions[index].code);
   if (ticks < 0) unwind(state, site);
   return ticks;

@@ -21,6 +21,8 @@ constexpr std::uint32_t kMaximumWords = 6000;
 // before the call is continued in code of its own. They take a few milliseconds, and compiling takes a hundred; with
 // less patience, it depended on the time that the first unit took whether a run asked the cache for another one.
 constexpr std::uint64_t kPatience = 16;
+// Calls from compiled code that are as good as a sample: each takes the interpreter some 50 ns.
+constexpr std::uint32_t kCallsOfASample = 1024;
 
 // The loop header that the back-edge at `pc` leads to, in the function that starts at `code`.
 std::optional<std::uint32_t> header_of(const Word* code, const Word* pc) {
@@ -45,7 +47,8 @@ Tier::Tier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options
       bodies_(functions_.size()),
       enters_(functions_.size()),
       states_(functions_.size()),
-      samples_(functions_.size()) {}
+      samples_(functions_.size()),
+      calls_(functions_.size()) {}
 
 Tier::~Tier() = default;
 
@@ -160,6 +163,11 @@ void Tier::install() {
     for (const std::uint32_t function : result.continued) continued_[function] = result.code.get();
     code_.push_back(std::move(result.code));
   }
+}
+
+void Tier::called(std::uint32_t function) {
+  if (states_[function] != State::kInterpreted || ++calls_[function] % kCallsOfASample != 0) return;
+  sample(linked_->functions()[function], linked_->functions()[function].code);
 }
 
 codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* pc) {

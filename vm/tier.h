@@ -43,6 +43,9 @@ class Tier {
   // The interpreter has no ticks left at the instruction at `pc` of `function`. Returns the code to continue
   // in if that is a back-edge of a loop for which there is some.
   codegen::EnterFunction sample(const LinkedFunction& function, const bytecode::Word* pc);
+  // Compiled code calls the function in the interpreter. Its ticks run out in the caller, whose unit has no place for
+  // it, so that no sample finds a function without loops: calls count in their place.
+  void called(std::uint32_t function);
 
  private:
   struct Finished {
@@ -74,6 +77,7 @@ class Tier {
   std::vector<codegen::EnterFunction> enters_;
   std::vector<State> states_;
   std::vector<std::uint32_t> samples_;
+  std::vector<std::uint32_t> calls_;                                      // from compiled code
   std::map<std::uint32_t, const codegen::CompiledFunctions*> continued_;  // null: requested
   std::vector<std::unique_ptr<codegen::CompiledFunctions>> code_;         // kept until the isolate ends
 };
