@@ -55,6 +55,7 @@ StagedOperands stage_operands(llvm::Function& scalar, const StagingOptions& opti
 //   void kStagedStore.T(ptr buffer, i64 turn, T value)
 //   void kDrainToRows.iN(ptr buffer, ptr row, i64 turns)        from the buffer to each lane's row
 //   i1 kInAllLanes(i1)                                          whether it is true in all active lanes
+//   iN kLeastInLanes.iN(iN)                                     the least in all active lanes, of numbers without sign
 constexpr const char* kStagingBuffer = "dhpvm.staging.buffer";
 constexpr const char* kFillFromRows = "dhpvm.fill.from.rows";
 constexpr const char* kPackRows = "dhpvm.pack.rows";
@@ -63,6 +64,7 @@ constexpr const char* kStagedLoad = "dhpvm.staged.load";
 constexpr const char* kStagedStore = "dhpvm.staged.store";
 constexpr const char* kDrainToRows = "dhpvm.drain.to.rows";
 constexpr const char* kInAllLanes = "dhpvm.in.all.lanes";
+constexpr const char* kLeastInLanes = "dhpvm.least.in.lanes";
 bool calls(const llvm::Instruction& instruction, const char* name);
 
 // The most bytes of a row in a block.

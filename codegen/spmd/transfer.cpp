@@ -149,7 +149,7 @@ Shape transfer(const llvm::Instruction& instruction, ShapeLookup shape_of) {
     return all_uniform && !is_private ? Shape::uniform() : Shape::varying();
   }
   if (calls(instruction, kStagedLoad)) return Shape::varying();
-  if (calls(instruction, kInAllLanes)) return Shape::uniform();
+  if (calls(instruction, kInAllLanes) || calls(instruction, kLeastInLanes)) return Shape::uniform();
   if (all_uniform || asks_about_lanes(instruction)) return Shape::uniform();
   const auto operand_shape = [&](unsigned index) { return shape_of(instruction.getOperand(index)); };
   if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction)) return transfer_gep(*gep, shape_of);

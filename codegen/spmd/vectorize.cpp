@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "codegen/spmd/edges.h"
 #include "codegen/spmd/flat_indices.h"
+#include "codegen/spmd/full_turns.h"
 #include "codegen/spmd/lineariser.h"
 #include "codegen/spmd/transfer.h"
 
@@ -155,6 +156,12 @@ Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& opt
   // The rest at the end of a row need not be fast, and splitting it would compile it twice as well.
   llvm::Function* split = options.tail ? nullptr : split_flat_indices(scalar, options.args);
   if (split == nullptr && !options.tail) split = split_edges(scalar, options.args);
+  if (!options.tail) {
+    if (llvm::Function* const again = split_full_turns(split == nullptr ? scalar : *split, options.args)) {
+      if (split != nullptr) split->eraseFromParent();
+      split = again;
+    }
+  }
   if (split == nullptr) return vectorize_as_it_is(scalar, options);
   Result<llvm::Function*> made = vectorize_as_it_is(*split, options);
   split->eraseFromParent();

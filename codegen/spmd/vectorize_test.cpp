@@ -503,6 +503,42 @@ TEST(Vectorize, DivergentLoopWithTwoExits) {
               {Fill::kFloats});
 }
 
+// Lanes go along neighbouring elements, the first from its own on: all go on until the last one leaves.
+TEST(Vectorize, TurnsOfATriangleBeforeALaneLeaves) {
+  const std::string text = R"(
+    define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %first = add i64 %i, 1
+      %any = icmp slt i64 %first, %n
+      br i1 %any, label %loop, label %out
+    loop:
+      %j = phi i64 [ %first, %entry ], [ %j1, %next ]
+      %count = phi i64 [ 0, %entry ], [ %more, %next ]
+      %pb = getelementptr float, ptr %b, i64 %j
+      %x = load float, ptr %pb
+      %near = fcmp olt float %x, 2.0
+      %one = zext i1 %near to i64
+      %more = add i64 %count, %one
+      %pa = getelementptr float, ptr %a, i64 %j
+      br i1 %near, label %next, label %odd
+    odd:
+      %twice = add i64 %more, %j
+      br label %next
+    next:
+      %j1 = add nsw i64 %j, 1
+      %again = icmp slt i64 %j1, %n
+      br i1 %again, label %loop, label %out
+    out:
+      %sum = phi i64 [ 0, %entry ], [ %more, %next ]
+      ret i64 %sum
+    })";
+  expect_same(text, {Fill::kFloats});
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_NE(kernel->vector_text().find("llvm.vector.reduce.umin"), std::string::npos)
+      << kernel->vector_text();
+}
+
 TEST(Vectorize, NestedDivergentLoopsWithBreakContinueAndReturn) {
   expect_same(R"(
     define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {

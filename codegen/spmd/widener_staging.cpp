@@ -103,6 +103,10 @@ bool Widener::staged(const llvm::CallInst& call) {
     llvm::Value* const holds = values_.vector(call.getArgOperand(0));
     llvm::Value* const off = llvm::Constant::getAllOnesValue(holds->getType());
     values_.set_scalar(&call, builder_.CreateAndReduce(blend(mask_, holds, off)));
+  } else if (calls(call, kLeastInLanes)) {
+    llvm::Value* const value = values_.vector(call.getArgOperand(0));
+    llvm::Value* const off = llvm::Constant::getAllOnesValue(value->getType());
+    values_.set_scalar(&call, builder_.CreateIntMinReduce(blend(mask_, value, off), /*IsSigned=*/false));
   } else {
     return false;
   }
