@@ -5,8 +5,8 @@
 // one block. Whether it runs there is decided when it begins, by its extent, and by the indices of its first and last
 // iteration: accesses at the iteration's own indices or a fixed distance from them check nothing and cannot trap. Where
 // an array is null, in use by a device, or too short, the virtual machine runs the loop, as ever, and finds the trap.
-// Accesses at other positions, and divisions, check as ever. A body that has such does so before it stores anything, and
-// an iteration that traps leaves itself and all behind it to the virtual machine.
+// Accesses at other positions, and divisions, check as ever. A body that has such does so before it stores anything,
+// and an iteration that traps leaves itself and all behind it to the virtual machine.
 #pragma once
 
 #include <array>
