@@ -43,6 +43,10 @@ BOUNDS = ("0", "1", "7", "cols - 1", "cols - 1", "cols / 2", "rows - 1", "n")
 NEIGHBOURS = ("math.max(j - 1, 0)", "math.min(j + 1, cols - 1)", "math.clamp(j - 2, 0, cols - 1)", "((j + 1) % cols)",
               "(if j == 0 { cols - 1 } else { j - 1 })")
 
+# Bounds of inner loops that lanes enter or leave at different times.
+TRIANGLE_BEGINNINGS = ("math.min(j, n)", "j % 5", "math.min(j + 1, n)")
+TRIANGLE_ENDS = ("n - j % 7", "math.min(n, j + 3)", "math.min(n, j / 2)")
+
 KINDS = ("u8", "i32", "i64", "f32", "f64")
 
 
@@ -162,7 +166,9 @@ class Nest:
             else:
                 lines.append(f"s {self.random.choice('+-')}= {term};")
         low = "turn" if self.turns and self.chance(0.5) else "0"
-        high = self.random.choice(("n",) * 20 + ("j", "n - 1", "n / 2"))
+        high = self.random.choice(("n",) * 20 + ("j", "n - 1", "n / 2", *TRIANGLE_ENDS))
+        if low == "0" and self.chance(0.1):
+            low = self.random.choice(TRIANGLE_BEGINNINGS)
         return lines, low, high
 
     def elements(self):
