@@ -31,14 +31,14 @@ Status read_all(const std::string& path, Bytes& out) {
   // kNotFound apart from other errors: a search in several places goes on only after that.
   if (file.get() < 0) return io_error("read", path, errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo);
   constexpr std::size_t kStep = 64 * 1024;
-  // One more than a file has, so that its end is seen at once.
+  // One more than a file has, so that its end is seen without room for more, which would have to be zeroed.
   std::size_t step = kStep;
   struct stat info{};
   if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
     step = static_cast<std::size_t>(info.st_size) + 1;
   std::size_t used = 0;
   for (;; step = kStep) {
-    out.resize(used + std::max(step, out.capacity() - used));
+    if (used == out.size()) out.resize(used + std::max(step, out.capacity() - used));
     const ssize_t got = ::read(file.get(), out.data() + used, out.size() - used);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_error("read", path);

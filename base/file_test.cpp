@@ -2,8 +2,11 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <filesystem>
+#include <thread>
 
 namespace dhpvm {
 namespace {
@@ -30,6 +33,31 @@ TEST_F(FileTest, WhatWasWrittenIsRead) {
   ASSERT_TRUE(write_file(path("a"), bytes_of(text)).ok());
   EXPECT_EQ(read_text_file(path("a")).value(), text);
   EXPECT_EQ(read_file(path("a")).value().size(), text.size());
+}
+
+TEST_F(FileTest, FilesOfAnySizeAreReadWithoutRoomForMore) {
+  for (const std::size_t size : {1u, 470u, 65'535u, 65'536u, 65'537u, 200'000u}) {
+    const std::string text(size, 'x');
+    ASSERT_TRUE(write_file(path("a"), bytes_of(text)).ok());
+    const std::vector<std::byte> bytes = read_file(path("a")).value();
+    EXPECT_EQ(bytes.size(), size);
+    EXPECT_LE(bytes.capacity(), size + 1);
+  }
+}
+
+TEST_F(FileTest, APipeIsReadToItsEnd) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  std::thread writer([end = ends[1]] {
+    const std::string part(1000, 'x');
+    for (int i = 0; i < 150; ++i) EXPECT_EQ(::write(end, part.data(), part.size()), 1000);
+    ::close(end);
+  });
+  const Result<std::string> text = read_text_file("/dev/fd/" + std::to_string(ends[0]));
+  writer.join();
+  ::close(ends[0]);
+  ASSERT_TRUE(text.ok()) << text.error().message();
+  EXPECT_EQ(text.value(), std::string(150'000, 'x'));
 }
 
 TEST_F(FileTest, ReplacingLeavesNoTemporaryFile) {

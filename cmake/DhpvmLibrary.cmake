@@ -21,8 +21,18 @@ target_compile_features(dhpvm INTERFACE cxx_std_20)
 # here: the version script does.
 set(exports "${PROJECT_SOURCE_DIR}/cmake/libdhpvm.map")
 target_link_options(dhpvm PRIVATE "LINKER:--version-script=${exports}")
+set(link_depends "${exports}")
+
+# Functions that each program executes stand side by side, which saves a short one 1.5 MiB of resident code. lld knows
+# the option.
+set(startup_order "${PROJECT_SOURCE_DIR}/cmake/startup_order.txt")
+check_linker_flag(CXX "LINKER:--symbol-ordering-file=${startup_order},--no-warn-symbol-ordering" DHPVM_ORDERS_FUNCTIONS)
+if(DHPVM_ORDERS_FUNCTIONS)
+  target_link_options(dhpvm PRIVATE "LINKER:--symbol-ordering-file=${startup_order},--no-warn-symbol-ordering")
+  list(APPEND link_depends "${startup_order}")
+endif()
 set_target_properties(dhpvm PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-                                       LINK_DEPENDS "${exports}")
+                                       LINK_DEPENDS "${link_depends}")
 
 # dhpvm_rooms_behind(ROOMS TARGET): the rooms that TARGET is linked with, itself included.
 function(dhpvm_rooms_behind rooms target)

@@ -27,6 +27,13 @@ target_compile_options(dhpvm_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -
                        -fno-strict-aliasing -ffp-contract=off)
 # The cache of compiled code tells builds of the code generator apart by it; not every linker writes one unasked.
 target_link_options(dhpvm_flags INTERFACE "LINKER:--build-id=sha1")
+# Relocations of 24 bytes each, which every process reads when it starts, become a bit or two: 2.4 MB of the library with
+# LLVM, 0.2 MB of the one without. glibc applies them from 2.36 on.
+include(CheckLinkerFlag)
+check_linker_flag(CXX "LINKER:-z,pack-relative-relocs" DHPVM_PACKS_RELOCATIONS)
+if(DHPVM_PACKS_RELOCATIONS)
+  target_link_options(dhpvm_flags INTERFACE "LINKER:-z,pack-relative-relocs")
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's own stable_sort calls a function that it marks deprecated.
   target_compile_options(dhpvm_flags INTERFACE -Wno-deprecated-declarations)
