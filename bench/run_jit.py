@@ -39,7 +39,7 @@ SIZES = {
 }
 BAR_MEAN, BAR_WORST = 1.15, 1.6
 BAR_PAUSE_MS = 2.0
-BAR_START_MS, BAR_START_MIB = 5.0, 16.0
+BAR_START_MS, BAR_START_MIB = 3.0, 6.0
 # Depth of the trees: bars for seconds and MiB, and runs.
 TREES = {18: (0.6, None, 5), 21: (6.0, 512.0, 3)}
 JAVA_HEAP = "-Xmx512m"

@@ -43,7 +43,7 @@ SIZES = {
     "binary_trees": 15,
 }
 BAR_MEAN, BAR_WORST = 1.5, 1.0
-BAR_START_MS, BAR_START_MIB = 5.0, 16.0
+BAR_START_MS, BAR_START_MIB = 3.0, 6.0
 CPP_BENCHES = ("gc_bench", "verify_bench", "embed_bench")
 
 
