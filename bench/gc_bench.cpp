@@ -440,7 +440,7 @@ void fragmentation(Report& report) {
   bench.heap->collect(CollectionKind::kFull);
   const HeapStats stats = bench.heap->stats();
   report.row("peak block space / live, 64 B of every 256 B, then 1 KiB",
-             static_cast<double>(stats.peak_block_bytes) / static_cast<double>(stats.live_bytes), "x", 2.5);
+             static_cast<double>(stats.peak_block_bytes) / static_cast<double>(stats.live_bytes), "x", 2);
   report.row("  survivors before the 1 KiB objects", static_cast<double>(survivors) / kMiB, "MiB");
   report.row("  blocks before the 1 KiB objects", static_cast<double>(before) / kMiB, "MiB");
   report.row("  live at the end", static_cast<double>(stats.live_bytes) / kMiB, "MiB");

@@ -373,9 +373,13 @@ void Heap::add_external(std::size_t bytes) {
 
 // When the next full collection is due: as soon as what minor collections keep alive, much of which may be
 // dead by now, and a nursery exceed the live threshold; or when the heap needs a block and its footprint,
-// holes and all, would exceed the footprint threshold.
+// holes and all, would exceed the footprint threshold. The nursery never dominates the footprint: it may have a quarter of
+// the live bytes, and less where half of the heap is holes, so that it does not exceed twice the live bytes.
 void Heap::set_thresholds() {
   live_after_full_ = live_bytes();
+  const std::size_t holes = footprint() - std::min(footprint(), live_after_full_);
+  nursery_room_ = std::clamp((live_after_full_ - std::min(holes, live_after_full_)) / 2, live_after_full_ / 8,
+                             live_after_full_ / 4);
   limit_ = std::max(options_.limit_bytes, std::min(limit_, limit_for_holes()));
   live_threshold_ = live_after_full_ + growth_.bytes(live_after_full_);
   footprint_threshold_ = live_threshold_;

@@ -176,7 +176,7 @@ void Heap::visit_all_roots(RootVisitor& visitor) const {
 // Chooses the next nursery and, after a full collection, when the next one is due.
 void Heap::adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t allocated,
                  std::size_t survived, Growth::Clock::time_point begin) {
-  if (kind == CollectionKind::kMinor) return nursery_.minor_collected(allocated, survived, live_after_full_);
+  if (kind == CollectionKind::kMinor) return nursery_.minor_collected(allocated, survived, nursery_room_);
   const std::size_t grown = live_before - std::min(live_before, live_after_full_);
   nursery_.full_collected(grown, live_before - std::min(live_before, live_bytes()));
   // Others say nothing about when the next one pays.

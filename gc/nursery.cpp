@@ -33,10 +33,10 @@ Nursery::Nursery(std::size_t fixed, std::size_t most)
       since_trial_(kShortestInterval),
       interval_(kFirstInterval) {}
 
-void Nursery::minor_collected(std::size_t allocated, std::size_t survived, std::size_t live) {
+void Nursery::minor_collected(std::size_t allocated, std::size_t survived, std::size_t room) {
   if (is_fixed_) return;
   const double share = static_cast<double>(survived) / static_cast<double>(std::max(allocated, bytes_));
-  const std::size_t count = choices(live);
+  const std::size_t count = choices(room);
   if (is_trial_) return tried(share, count);
   share_ += (share - share_) / 4;
   ++since_trial_;
@@ -53,10 +53,10 @@ void Nursery::minor_collected(std::size_t allocated, std::size_t survived, std::
 
 void Nursery::full_collected(std::size_t promoted, std::size_t died) { dies_old_ = died > promoted / 4; }
 
-// How many sizes may be chosen: up to a quarter of the live data, so that the nursery never dominates the footprint.
-// Large ones only where they can gain: while a heap just grows, what survives is no garbage.
-std::size_t Nursery::choices(std::size_t live) const {
-  const std::size_t ceiling = std::min(dies_old_ ? std::max(live / 4, kFirst) : kFirst, most_);
+// How many sizes may be chosen. Large ones only where they can gain: while a heap just grows, what survives is no
+// garbage.
+std::size_t Nursery::choices(std::size_t room) const {
+  const std::size_t ceiling = std::min(dies_old_ ? std::max(room, kFirst) : kFirst, most_);
   std::size_t count = 0;
   while (count < kSizes && kChoice[count].bytes <= ceiling) ++count;
   return count;

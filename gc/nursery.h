@@ -22,8 +22,8 @@ class Nursery {
   std::size_t bytes() const { return bytes_; }
 
   // After a minor collection: of `allocated` bytes, more than a nursery if it was marked in parts, `survived` became
-  // old. `live`: as of the last full collection.
-  void minor_collected(std::size_t allocated, std::size_t survived, std::size_t live);
+  // old. `room`: the bytes that a nursery above the first size may have.
+  void minor_collected(std::size_t allocated, std::size_t survived, std::size_t room);
   // After a full collection, in which `died` bytes died; `promoted` bytes had become old since the one before.
   void full_collected(std::size_t promoted, std::size_t died);
 
@@ -36,7 +36,7 @@ class Nursery {
   static constexpr std::array<Size, kSizes> kChoice = {
       {{8 << 20, 2}, {16 << 20, 1}, {32 << 20, 1}, {64 << 20, 1}}};
 
-  std::size_t choices(std::size_t live) const;
+  std::size_t choices(std::size_t room) const;
   bool is_time_to_try(std::size_t choices) const;
   void try_size(std::size_t index);
   void tried(double share, std::size_t choices);

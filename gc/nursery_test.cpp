@@ -14,14 +14,14 @@ constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 using ShareOf = std::function<double(std::size_t bytes)>;  // what survives in a nursery of so many bytes
 
-// The sizes of so many minor collections of a heap with 1 GiB of live objects that die old.
+// The sizes of so many minor collections of a heap with 1 GiB of live objects that die old, and few holes.
 std::vector<std::size_t> run(Nursery& nursery, int collections, const ShareOf& share) {
   std::vector<std::size_t> sizes;
   for (int i = 0; i < collections; ++i) {
     const std::size_t bytes = nursery.bytes();
     sizes.push_back(bytes);
     nursery.minor_collected(bytes, static_cast<std::size_t>(share(bytes) * static_cast<double>(bytes)),
-                            1024 * kMiB);
+                            256 * kMiB);
   }
   return sizes;
 }
@@ -49,6 +49,16 @@ TEST(Nursery, IsAsLargeAsObjectsLive) {
   EXPECT_EQ(nursery.bytes(), 64 * kMiB);
 }
 
+TEST(Nursery, FillsTheRoomAtMost) {
+  Nursery nursery = nursery_of_large_heap();
+  for (int i = 0; i < 400; ++i) {
+    const double share = std::min(1.0, 12.0 * kMiB / static_cast<double>(nursery.bytes()));
+    nursery.minor_collected(
+        nursery.bytes(), static_cast<std::size_t>(share * static_cast<double>(nursery.bytes())), 48 * kMiB);
+  }
+  EXPECT_EQ(nursery.bytes(), 32 * kMiB);
+}
+
 TEST(Nursery, StaysSmallWhileAHeapJustGrows) {
   Nursery nursery(0, 0);
   nursery.full_collected(100 * kMiB, 0);
@@ -71,7 +81,7 @@ TEST(Nursery, CountsWhatWasAllocatedMeanwhile) {
   Nursery nursery = nursery_of_large_heap();
   for (int i = 0; i < 400; ++i) {
     const std::size_t allocated = nursery.bytes() * 3 / 2;
-    nursery.minor_collected(allocated, allocated / 8, 1024 * kMiB);
+    nursery.minor_collected(allocated, allocated / 8, 256 * kMiB);
   }
   EXPECT_EQ(nursery.bytes(), 8 * kMiB);
 }
@@ -91,8 +101,8 @@ TEST(Nursery, IsSmallOnlyWhereHardlyAnythingSurvives) {
   Nursery nursery(0, 0);
   const auto run_small = [&](int collections, double share) {
     for (int i = 0; i < collections; ++i)
-      nursery.minor_collected(nursery.bytes(),
-                              static_cast<std::size_t>(share * static_cast<double>(nursery.bytes())), kMiB);
+      nursery.minor_collected(
+          nursery.bytes(), static_cast<std::size_t>(share * static_cast<double>(nursery.bytes())), kMiB / 4);
   };
   run_small(20, 0.9);
   EXPECT_EQ(nursery.bytes(), 8 * kMiB);
