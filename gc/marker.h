@@ -105,7 +105,8 @@ class Marker final : public RootVisitor {
   Clock::duration spent_{};  // of its time
   Clock::time_point last_look_;
   Clock::time_point part_begin_;
-  unsigned parts_alone_ = 0;  // for so many parts no other thread is asked
+  std::chrono::nanoseconds processor_begin_{};  // this thread's processor time when the part began
+  unsigned parts_alone_ = 0;                    // for so many parts no other thread is asked
 
   // While workers mark together: work that one has given away for another to take.
   std::mutex mutex_;
