@@ -37,9 +37,9 @@ namespace dhpvm {
   X(device_bytes, bytes, "device memory in use now")                               \
   X(minor_collections, count, "collections of new objects")                        \
   X(full_collections, count, "collections of the whole heap")                      \
-  X(minor_pause_total, ns, "time in minor collections")                            \
-  X(minor_pause_p99, ns, "99 % of the minor collections took at most this long")   \
-  X(minor_pause_max, ns, "the longest minor collection")                           \
+  X(minor_pause_total, ns, "time in minor collections, all parts of each")         \
+  X(minor_pause_p99, ns, "99 % of their pauses (parts) took at most this long")    \
+  X(minor_pause_max, ns, "the longest of these pauses")                            \
   X(full_pause_total, ns, "time in full collections")                              \
   X(full_pause_max, ns, "the longest full collection")                             \
   X(cleaners_run, count, "files and other resources that the collector released")  \
