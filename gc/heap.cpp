@@ -373,8 +373,8 @@ void Heap::add_external(std::size_t bytes) {
 
 // When the next full collection is due: as soon as what minor collections keep alive, much of which may be
 // dead by now, and a nursery exceed the live threshold; or when the heap needs a block and its footprint,
-// holes and all, would exceed the footprint threshold. The nursery never dominates the footprint: it may have a quarter of
-// the live bytes, and less where half of the heap is holes, so that it does not exceed twice the live bytes.
+// holes and all, would exceed the footprint threshold. The nursery never dominates the footprint: it may have a quarter
+// of the live bytes, and less where half of the heap is holes, so that both stay within twice the live bytes.
 void Heap::set_thresholds() {
   live_after_full_ = live_bytes();
   const std::size_t holes = footprint() - std::min(footprint(), live_after_full_);

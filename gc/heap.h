@@ -263,7 +263,7 @@ class Heap {
   std::size_t live_after_full_ = 0;
   std::size_t live_threshold_ = 0;  // see set_thresholds()
   std::size_t footprint_threshold_ = 0;
-  std::size_t nursery_room_ = 0;  // see set_thresholds()
+  std::size_t nursery_room_ = 0;     // see set_thresholds()
   std::size_t large_allocated_ = 0;  // bytes of large objects since the last collection
   bool attention_ = false;           // allocations must come to safepoint()
   std::optional<CollectionKind> requested_;
