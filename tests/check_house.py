@@ -102,6 +102,7 @@ LICENCE = "SPDX-License-Identifier: Apache-2.0"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 README_LINES = (3, 60)
 COLUMNS = 120
+TEXT_LITERAL = re.compile(r'"(\\.|[^"\\])*"')
 FILE_LINES = 500
 FUNCTION_LINES = 80
 
@@ -194,19 +195,20 @@ def has_columns(path):
     """Whether the lines of the file are measured."""
     if path.suffix == ".py":
         return path.as_posix() not in WIDE_SCRIPTS
-    if path.suffix == ".dhp":
-        return path.parts[:2] != ("tests", "programs")  # the expectation of a line stands in it
-    return path.suffix in {".cpp", ".c", ".h", ".md"}
+    return path.suffix in {".cpp", ".c", ".h", ".dhp", ".md"}
 
 
 def check_columns(root, path):
-    """Lines of sources and documents that are too long. Rows of tables and code in documents cannot be broken."""
+    """Lines of sources and documents that are too long. Some cannot be broken: rows of tables and code in documents,
+    what a program of the corpus is expected to print, and its text literals."""
     in_code = False
     for number, line in enumerate((root / path).read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
         if path.suffix == ".md":
             in_code ^= line.lstrip().startswith("```")
             if in_code or line.lstrip().startswith("|"):
                 continue
+        if path.parts[:2] == ("tests", "programs"):
+            line = "" if re.match(r"\s*// expect", line) else TEXT_LITERAL.sub("", line)
         if len(line) > COLUMNS:
             yield f"{path}:{number}: {len(line)} columns; a line has at most {COLUMNS}"
 

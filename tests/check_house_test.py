@@ -175,10 +175,12 @@ class HouseTest(unittest.TestCase):
         self.write("gc/a.h", LICENCE + "// " + words + "\n")
         self.write("docs/a.md", f"| {words} |\n```\n{words}\n```\n{words}\n")
         self.write("stdlib/a.dhp", LICENCE + "// " + words + "\n")
-        self.write("tests/programs/a.dhp", "// expect: " + words + "\n")
+        long_text = f'print("{words}");  // expect: word\n'
+        self.write("tests/programs/a.dhp", f"// expect: {words}\n{long_text}f({words});\nf();  // expect: {words}\n")
         problems = check_house.check(self.root)
         places = [problem.split(" ")[0] for problem in problems]
-        self.assertEqual(places, ["docs/a.md:5:", "gc/a.h:2:", "stdlib/a.dhp:2:"])
+        program = "tests/programs/a.dhp"
+        self.assertEqual(places, ["docs/a.md:5:", "gc/a.h:2:", "stdlib/a.dhp:2:", f"{program}:3:", f"{program}:4:"])
 
     def test_the_library_writes_to_no_stream(self):
         self.assert_allowed("tools/a.cpp", 'void f() { std::fputs("x", stderr); }')
