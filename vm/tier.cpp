@@ -10,7 +10,6 @@
 namespace dhpvm::vm {
 namespace {
 
-using bytecode::kNoIndex;
 using bytecode::Op;
 using bytecode::Word;
 
