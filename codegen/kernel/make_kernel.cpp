@@ -15,6 +15,7 @@
 #include "codegen/kernel_abi.h"
 #include "codegen/lower/known_dimensions.h"
 #include "codegen/spmd/equal_turns.h"
+#include "codegen/spmd/full_turns.h"
 #include "codegen/spmd/lane_costs.h"
 #include "codegen/spmd/row_loop.h"
 #include "codegen/spmd/row_tiles.h"
@@ -170,7 +171,11 @@ class BodyWidener {
       DHPVM_ASSIGN(wide.full, vectorize(body, options_));
     }
     const llvm::Function& made = wide.full != nullptr ? *wide.full : *wide.tail;
-    if (spmd::estimate_costs(body, made, options_).lanes_lose()) {
+    // With the same loops twice as the body for whole vectors.
+    llvm::Function* const same = wide.full == nullptr ? nullptr : spmd::split_full_turns(body, options_.args);
+    const bool lanes_lose = spmd::estimate_costs(same == nullptr ? body : *same, made, options_).lanes_lose();
+    if (same != nullptr) same->eraseFromParent();
+    if (lanes_lose) {
       if (wide.full != nullptr) wide.full->eraseFromParent();
       wide.tail->eraseFromParent();
       return error(
