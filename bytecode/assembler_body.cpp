@@ -71,6 +71,7 @@ void Body::instruction(Cursor& in, std::string_view mnemonic) {
   if (row.x != Operand::kNone && row.c != Operand::kMethod) {
     next();
     x = second_word(in, row.x);
+    if (row.family == Family::kAtomic && in.accept_mark(",")) x |= atomic_place(updated_field(in));
   }
   in.expect_end();
   if (!in.ok()) return;
@@ -170,6 +171,17 @@ Word Body::second_word(Cursor& in, Operand kind) {
       return offset | static_cast<Word>(in.integer("a size", 0, kNoIndex)) << 32;
     }
   }
+}
+
+// The place of the field that an atomic update changes, as Element operands are written.
+FieldPlace Body::updated_field(Cursor& in) {
+  FieldPlace place;
+  place.offset = static_cast<std::uint32_t>(in.integer("an offset", 0, kMaxAtomicStruct));
+  in.expect_mark(":");
+  place.size = static_cast<std::uint32_t>(in.integer("a size", 0, kMaxAtomicStruct));
+  if ((place.offset | place.size) % kAtomicUnit != 0)
+    in.fail("{}:{} are not multiples of {}", place.offset, place.size, kAtomicUnit);
+  return place;
 }
 
 void Body::finish() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bytecode/decode.h"
+#include "bytecode/field_place.h"
 #include "bytecode/module.h"
 #include "bytecode/text_lexer.h"
 
@@ -133,6 +134,7 @@ class Body {
   std::uint32_t offset(Cursor& in, bool wide);
   std::uint32_t trap_code(Cursor& in);
   Word second_word(Cursor& in, Operand kind);
+  FieldPlace updated_field(Cursor& in);
   std::uint32_t method(Cursor& in, std::uint32_t interface);
 
   Scope& scope_;

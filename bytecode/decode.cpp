@@ -11,12 +11,13 @@ constexpr std::uint16_t bit_of(Kind kind) {
 }
 
 // The element kinds that an access of `kind` accepts. A load of less than 32 bits must know how to extend; all other
-// accesses only care for the width and the bank.
-constexpr std::uint16_t kinds_of(Kind kind, bool extends) {
+// accesses only care for the width and the bank, and updates that replace an element's bits not for floats either.
+constexpr std::uint16_t kinds_of(Kind kind, bool extends, bool any_number) {
   std::uint16_t set = 0;
   for (unsigned i = 0; i <= static_cast<unsigned>(Kind::kRef); ++i) {
     const Kind other = static_cast<Kind>(i);
-    const bool same_bank = is_float(kind) == is_float(other) && (kind == Kind::kRef) == (other == Kind::kRef);
+    const bool same_bank =
+        (any_number || is_float(kind) == is_float(other)) && (kind == Kind::kRef) == (other == Kind::kRef);
     const bool same_sign = !extends || size_of(kind) >= 4 || is_signed(kind) == is_signed(other);
     if (same_bank && same_sign && size_of(kind) == size_of(other))
       set = static_cast<std::uint16_t>(set | bit_of(other));
@@ -66,7 +67,9 @@ constexpr DecodeRow make_row(const OpInfo& info) {
   row.writes = static_cast<std::uint8_t>(positions(info, Operand::kPd) | positions(info, Operand::kPm));
   row.ref_reads = positions(info, Operand::kRs);
   row.ref_writes = positions(info, Operand::kRd);
-  if (info.kind && accesses_memory(row.memory)) row.kinds = kinds_of(*info.kind, reads(row.memory));
+  const bool replaces_bits = info.operation == Operation::kExchange || info.operation == Operation::kCas;
+  if (info.kind && accesses_memory(row.memory))
+    row.kinds = kinds_of(*info.kind, reads(row.memory), replaces_bits);
   // A 32-bit operand fills c as well; as an immediate it takes any value.
   if (row.b == Operand::kImm32 || row.b == Operand::kOff32 || row.b == Operand::kString)
     row.c = Operand::kImm;

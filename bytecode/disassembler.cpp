@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bytecode/decode.h"
+#include "bytecode/field_place.h"
 #include "bytecode/isa_text.h"
 #include "bytecode/names.h"
 #include "bytecode/text_lexer.h"
@@ -205,9 +206,12 @@ class Disassembler {
   void instruction(const DecodeRow& row, Word word, Word x, std::int64_t label) {
     // The text cannot say this: a field that should be 0 and is not. The verifier refuses these.
     const bool c_used = row.c != Operand::kNone;
+    const std::optional<FieldPlace> updated = field_place(row.family, row.x, x);
+    const Word registers = updated && row.family == Family::kAtomic ? x & 0xffffffff : x;
     const bool unused = (row.a == Operand::kNone && a_of(word) != 0) ||
                         (row.b == Operand::kNone && b_of(word) != 0) || (!c_used && c_of(word) != 0) ||
-                        (row.x == Operand::kP && x > 0xffff) || (row.x == Operand::kPP && x > 0xffffffff) ||
+                        (row.x == Operand::kP && registers > 0xffff) ||
+                        (row.x == Operand::kPP && registers > 0xffffffff) ||
                         (row.x == Operand::kType && x >= m_.types.size());
     if (unused) {
       print("  word {:#x}\n", word);
@@ -222,6 +226,7 @@ class Disassembler {
     const bool wide = row.b == Operand::kImm32 || row.b == Operand::kOff32 || row.b == Operand::kString;
     if (!wide && row.c != Operand::kMethod) operand(row.c, c_of(word), word, x, label);
     second_word(row, word, x);
+    if (updated && row.family == Family::kAtomic) argument("{}:{}", updated->offset, updated->size);
     if (row.x == Operand::kImm64) {
       const double value = std::bit_cast<double>(x);
       if (std::isnormal(value) && std::abs(value) > 1e-30 && std::abs(value) < 1e30)

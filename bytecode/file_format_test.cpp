@@ -125,6 +125,9 @@ TEST(File, IsOfTheOldestVersionThatHasItsOpcodes) {
   EXPECT_EQ(minor("const.string r0, \"text\"\nreturn"), 0u);
   EXPECT_EQ(minor("caught p0\ntrap.again p0"), 1u);
   EXPECT_EQ(minor("trap.text \"text\""), 2u);
+  EXPECT_EQ(minor("null r0\natomic.add.i64 p0, r0, p0, p0\nreturn"), 0u);
+  EXPECT_EQ(minor("null r0\natomic.add.i64 p0, r0, p0, p0, 8:16\nreturn"), 2u);
+  EXPECT_EQ(minor("null r0\natomic.cas.i32 p0, r0, p0, p0, p0\nreturn"), 2u);
 }
 
 struct Patch {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random statements.
+#include "bytecode/field_place.h"
 #include "bytecode/generator_internal.h"
 #include "dhpvm/result.h"
 
@@ -148,24 +149,31 @@ void BodyGenerator::array_access() {
   Reference array;
   if (!reference_of(TypeKind::kArray, array)) return compute();
   mend(array);
-  const Kind kind = world_.module.type(array.type).element.kind;
-  const bool atomic_kind = kind == Kind::kI32 || kind == Kind::kU32 || kind == Kind::kI64 ||
-                           kind == Kind::kU64 || kind == Kind::kF32 || kind == Kind::kF64;
-  if (atomic_kind && choices_.one_in(4)) return atomic(array.reg, array.type, true);
+  if (choices_.one_in(4)) return atomic(array.reg, array.type, true);
   access(choices_.one_in(2), array.reg, array.type, position(array.reg, array.type));
 }
 
+// Of an element, or of a field of a struct; an ordinary access where the machine has no such update.
 void BodyGenerator::atomic(std::uint16_t array, std::uint32_t type, bool keep_old_value) {
   const std::uint16_t at = position(array, type);
-  const Kind kind = world_.module.type(type).element.kind;
-  const Pool pool = pool_of(kind);
+  const ValueType element = world_.module.type(type).element;
+  Kind kind = element.kind;
+  Word place = 0;
+  if (element.is_ref() && world_.module.type(element.type).kind == TypeKind::kStruct) {
+    const Type& of = world_.module.type(element.type);
+    const Field& field = choices_.pick(of.fields);
+    kind = field.type.kind;
+    place = atomic_place({.size = of.size, .offset = field.offset});
+  }
   // Between iterations only commuting updates give one result; exchanges are for sequential code.
   std::vector<Op> ops;
   if (keep_old_value && choices_.one_in(3)) ops = atomic_ops(kind, Order::kMatters);
   if (ops.empty()) ops = atomic_ops(kind, Order::kAny);
+  if (ops.empty()) return access(choices_.one_in(2), array, type, at);
   const Op op = choices_.pick(ops);
+  const Pool pool = pool_of(*info(op).kind);
   const std::uint16_t old = keep_old_value ? any(pool) : window_p_;
-  Word x = source(pool);
+  Word x = place | source(pool);
   if (info(op).x == Operand::kPP) x |= Word{source(pool)} << 16;
   emit_x(op, old, array, at, x);
 }

@@ -46,8 +46,12 @@ constexpr OperandRow kOperands[] = {
     {Operand::kTrapCode, "TrapCode", "code of a trap (`include/dhpvm/result.h`)"},
     {Operand::kImm64, "Imm64", "x: 64 bits"},
     {Operand::kType, "Type", "x: index of a type"},
-    {Operand::kP, "P", "x: one primitive register, read"},
-    {Operand::kPP, "PP", "x: two primitive registers, read (x0 in bits 0 to 15, x1 in bits 16 to 31)"},
+    {Operand::kP, "P", "x: one primitive register, read; bits 32 to 63 as for PP"},
+    {Operand::kPP, "PP",
+     "x: two primitive registers, read (x0 in bits 0 to 15, x1 in bits 16 to 31); bits 32 to 63 are 0, or "
+     "name the field "
+     "of a struct that an atomic update changes: byte offset / 4 in bits 32 to 47, size of the struct / 4 "
+     "above"},
     {Operand::kElement, "Element",
      "x: byte offset of a field in a struct (low half) and size of the struct (high half)"},
 };

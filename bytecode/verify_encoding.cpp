@@ -135,6 +135,8 @@ bool FunctionVerifier::operand(char position, Operand kind, std::uint16_t value)
 }
 
 bool FunctionVerifier::second_word(const DecodeRow& row, Word word, Word x) {
+  // The field that an atomic update changes depends on the array; its registers do not.
+  if (row.family == Family::kAtomic) x &= 0xffffffff;
   switch (row.x) {
     case Operand::kP:
       if (x >= function_->primitive_registers)

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "bytecode/field_place.h"
 #include "bytecode/verify_internal.h"
 
 namespace dhpvm::bytecode::verification {
@@ -61,7 +62,8 @@ class FunctionVerifier {
   bool call(const Shape& shape, Word word, std::uint32_t in_primitives);
   void clobber_from(std::uint16_t a, std::uint16_t b);
   bool access(const DecodeRow& row, std::uint16_t array, Word word, bool is_store);
-  bool field_access(const DecodeRow& row, std::uint16_t array, Word word, Word x, bool is_store);
+  bool field_access(const DecodeRow& row, std::uint16_t array, Word word, FieldPlace place, bool is_store);
+  bool update(const DecodeRow& row, Word word, Word x);
   bool object_access(const DecodeRow& row, std::uint16_t object, std::uint16_t offset, Word word,
                      bool is_store);
   bool finish_access(const ValueType& element, Word word, bool is_store);

@@ -107,7 +107,7 @@ bool FunctionVerifier::access(const DecodeRow& row, std::uint16_t array, Word wo
   return finish_access(element, word, is_store);
 }
 
-bool FunctionVerifier::field_access(const DecodeRow& row, std::uint16_t array, Word word, Word x,
+bool FunctionVerifier::field_access(const DecodeRow& row, std::uint16_t array, Word word, FieldPlace place,
                                     bool is_store) {
   const Type* type;
   if (!array_in(array, type)) return false;
@@ -118,13 +118,18 @@ bool FunctionVerifier::field_access(const DecodeRow& row, std::uint16_t array, W
   if (!type->element.is_ref() || module_.types[type->element.type].kind != TypeKind::kStruct)
     return fail("R{} is {}, not an array of structs", array, facts_.type_name(references_[array]));
   const std::uint32_t element = type->element.type;
-  if (module_.types[element].size != element_size_of(x))
+  if (module_.types[element].size != place.size)
     return fail("elements of {} have {} bytes, not {}", facts_.type_name(references_[array]),
-                module_.types[element].size, element_size_of(x));
-  const FieldSlot* field = facts_.field_at(element, element_offset_of(x));
+                module_.types[element].size, place.size);
+  const FieldSlot* field = facts_.field_at(element, place.offset);
   if (field == nullptr || (row.kinds >> static_cast<unsigned>(field->type.kind) & 1) == 0)
-    return fail("{} has no such field at offset {}", facts_.type_name(element), element_offset_of(x));
+    return fail("{} has no such field at offset {}", facts_.type_name(element), place.offset);
   return finish_access(field->type, word, is_store);
+}
+
+bool FunctionVerifier::update(const DecodeRow& row, Word word, Word x) {
+  const std::optional<FieldPlace> place = field_place(row.family, row.x, x);
+  return place ? field_access(row, b_of(word), word, *place, false) : access(row, b_of(word), word, false);
 }
 
 bool FunctionVerifier::object_access(const DecodeRow& row, std::uint16_t object, std::uint16_t offset,
@@ -233,10 +238,10 @@ bool FunctionVerifier::rule(const DecodeRow& row, Word word, Word x) {
     case Family::kNull: references_[a] = kNullRef; return true;
     case Family::kConstString: references_[a] = kStringType; return true;
     case Family::kLoad: return access(row, b, word, false);
-    case Family::kAtomic: return access(row, b, word, false);
+    case Family::kAtomic: return update(row, word, x);
     case Family::kStore: return access(row, a, word, true);
-    case Family::kLoadField: return field_access(row, b, word, x, false);
-    case Family::kStoreField: return field_access(row, a, word, x, true);
+    case Family::kLoadField: return field_access(row, b, word, *field_place(row.family, row.x, x), false);
+    case Family::kStoreField: return field_access(row, a, word, *field_place(row.family, row.x, x), true);
     case Family::kGetField: return object_access(row, b, c, word, false);
     case Family::kPutField: return object_access(row, a, b, word, true);
     case Family::kArrayLength: return array_in(b, type);

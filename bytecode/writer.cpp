@@ -9,6 +9,7 @@
 
 #include "base/crc32c.h"
 #include "bytecode/bytes.h"
+#include "bytecode/field_place.h"
 #include "bytecode/format.h"
 
 namespace dhpvm::bytecode {
@@ -226,6 +227,13 @@ bool has_names(const Module& module) {
   return false;
 }
 
+// What the instruction needs beyond its opcode: version 1.2 lets atomic updates change fields, and replace the bits of
+// floats.
+bool is_newer_form(const OpInfo& row, Word x) {
+  const bool replaces_bits = row.operation == Operation::kExchange || row.operation == Operation::kCas;
+  return row.family == Family::kAtomic && (replaces_bits || field_place(row.family, row.x, x));
+}
+
 // The oldest version that has all opcodes of the module.
 const Version& version_of(const Module& module) {
   std::uint16_t newest = 0;
@@ -233,7 +241,11 @@ const Version& version_of(const Module& module) {
     for (std::uint32_t pc = 0; pc < function.code_size;) {
       const std::uint16_t op = op_of(module.code[function.code_offset + pc]);
       newest = std::max(newest, op);
-      pc += op < kOpCount ? info(static_cast<Op>(op)).words() : 1;
+      const std::uint32_t words = op < kOpCount ? info(static_cast<Op>(op)).words() : 1;
+      if (words == 2 && pc + 1 < function.code_size &&
+          is_newer_form(info(static_cast<Op>(op)), module.code[function.code_offset + pc + 1]))
+        newest = std::max(newest, static_cast<std::uint16_t>(Op::kTrapText));
+      pc += words;
     }
   }
   const Version* version = std::end(kVersions) - 1;

@@ -26,6 +26,7 @@
 #include <type_traits>
 
 #include "base/trigonometry.h"
+#include "bytecode/field_place.h"
 #include "bytecode/isa.h"
 #include "vm/compiled.h"
 #include "vm/isolate.h"

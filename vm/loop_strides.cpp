@@ -10,6 +10,7 @@
 #include <set>
 
 #include "bytecode/decode.h"
+#include "bytecode/field_place.h"
 
 namespace dhpvm::vm {
 namespace {
@@ -47,7 +48,8 @@ std::optional<std::uint64_t> stride(const offload::Footprint& footprint, const A
 std::uint64_t element_bytes(const bytecode::Module& module, const Access& access) {
   const bytecode::Word word = module.code[access.pc];
   const bytecode::DecodeRow& row = bytecode::kDecode[bytecode::op_of(word)];
-  if (row.x == bytecode::Operand::kElement) return module.code[access.pc + 1] >> 32;
+  const bytecode::Word x = row.words == 2 ? module.code[access.pc + 1] : 0;
+  if (const auto field = bytecode::field_place(row.family, row.x, x)) return field->size;
   return row.kind ? bytecode::size_of(*row.kind) : 0;
 }
 

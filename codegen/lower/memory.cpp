@@ -2,6 +2,7 @@
 // Elements of arrays, their dimensions, atomic updates, local arrays.
 #include <algorithm>
 
+#include "bytecode/field_place.h"
 #include "bytecode/isa_table.h"
 #include "codegen/lower/lowering.h"
 
@@ -21,15 +22,9 @@ Access element_access(Kind kind) {
 }
 
 // Where an element's value is: the element itself, or a field of it.
-struct Place {
-  std::uint64_t size;    // of an element
-  std::uint64_t offset;  // in it
-};
-
-Place place_of(const Instruction& i) {
-  if (i.row->x == bytecode::Operand::kElement)
-    return {bytecode::element_size_of(i.x), bytecode::element_offset_of(i.x)};
-  return {size_of(*i.row->kind), 0};
+bytecode::FieldPlace place_of(const Instruction& i) {
+  return bytecode::field_place(i.row->family, i.row->x, i.x)
+      .value_or(bytecode::FieldPlace{size_of(*i.row->kind), 0});
 }
 
 }  // namespace
@@ -76,7 +71,7 @@ Lowering::Value* Lowering::load_reference(Value* data, Value* index) {
 void Lowering::lower_load(const Instruction& i) {
   if (strips_.take_reference(i)) return;
   const Kind kind = *i.row->kind;
-  const Place place = place_of(i);
+  const bytecode::FieldPlace place = place_of(i);
   Value* const address = element_address(i, i.b, i.c, false, place.size, place.offset);
   if (kind == Kind::kRef) {
     registers_.set_reference(i.a, ir_.load(b_.getPtrTy(), address, element_access(kind)));
@@ -87,7 +82,7 @@ void Lowering::lower_load(const Instruction& i) {
 
 void Lowering::lower_store(const Instruction& i) {
   const Kind kind = *i.row->kind;
-  const Place place = place_of(i);
+  const bytecode::FieldPlace place = place_of(i);
   Value* const address = element_address(i, i.a, i.b, true, place.size, place.offset);
   if (kind == Kind::kRef) {
     ir_.store(registers_.get_reference(i.c), address, element_access(kind));
@@ -201,7 +196,8 @@ void Lowering::lower_atomic(const Instruction& i) {
   constexpr auto kOrdering = llvm::AtomicOrdering::SequentiallyConsistent;
   const Kind kind = *i.row->kind;
   const SlotType type = slot_type(kind);
-  Value* const address = element_address(i, i.b, i.c, true, size_of(kind), 0);
+  const bytecode::FieldPlace place = place_of(i);
+  Value* const address = element_address(i, i.b, i.c, true, place.size, place.offset);
   Value* const operand = registers_.get(i.x0(), type);
   const Access access = element_access(kind);
   if (i.row->operation == Operation::kCas) {
@@ -211,13 +207,19 @@ void Lowering::lower_atomic(const Instruction& i) {
           b_.CreateAtomicCmpXchg(address, operand, replacement, llvm::MaybeAlign(), kOrdering, kOrdering);
       return registers_.set(i.a, b_.CreateExtractValue(exchange, 0));
     }
-    Value* const old = ir_.load(ir_.llvm_type(type), address, access);
-    ir_.store(b_.CreateSelect(b_.CreateICmpEQ(old, operand), replacement, old), address, access);
+    Value* const old =
+        b_.CreateLoad(ir_.llvm_type(type), address);  // of any kind: floats are replaced by their bits
+    b_.CreateStore(b_.CreateSelect(b_.CreateICmpEQ(old, operand), replacement, old), address);
     return registers_.set(i.a, old);
   }
   const Rmw::BinOp update = update_of(i.row->operation, kind);
   if (needs_atomics()) {
     return registers_.set(i.a, b_.CreateAtomicRMW(update, address, operand, llvm::MaybeAlign(), kOrdering));
+  }
+  if (update == Rmw::Xchg) {
+    Value* const old = b_.CreateLoad(ir_.llvm_type(type), address);
+    b_.CreateStore(operand, address);
+    return registers_.set(i.a, old);
   }
   Value* const old = ir_.load(ir_.llvm_type(type), address, access);
   ir_.store(updated(b_, update, old, operand), address, access);

@@ -183,7 +183,11 @@ class Conflicts {
         operands_of_place(*expr);
         if (expr->kind == ExprKind::kIndex || is_element(*expr)) return;
         break;
-      case ExprKind::kAtomic: record(*expr, Mode::kAtomic); break;
+      case ExprKind::kAtomic:
+        record(*expr->operands[0], Mode::kAtomic);
+        operands_of_place(*expr->operands[0]);
+        for (std::size_t i = 1; i < expr->operands.size(); ++i) expression(expr->operands[i]);
+        return;
       default: break;
     }
     for (const hir::Expr* operand : expr->operands) expression(operand);
@@ -203,7 +207,7 @@ class Conflicts {
     for (; element->kind == ExprKind::kField; element = element->operands[0]) {
       access.fields.insert(access.fields.begin(), element->index);
     }
-    if (element->kind != ExprKind::kIndex && element->kind != ExprKind::kAtomic) return;
+    if (element->kind != ExprKind::kIndex) return;
     const hir::Expr& array = *element->operands[0];
     if (array.kind != ExprKind::kLocal || !array.type->is(TypeKind::kArray)) return;
     if (std::find(loop_.copies.begin(), loop_.copies.end(), array.local) != loop_.copies.end()) return;

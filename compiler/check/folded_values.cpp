@@ -217,8 +217,8 @@ void FoldedValues::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
   };
   const auto block = [&] { return read(blocks.number, range); };
   const auto atomic = [&](bytecode::Op op, const FoldedValue& value, E operand) {
-    E made = make(ExprKind::kAtomic, i32, range,
-                  {read(inside(value.lowest_hit), range), integer(0, basic(TypeKind::kI64), range), operand});
+    E hit = element(inside(value.lowest_hit), integer(0, basic(TypeKind::kI64), range), range);
+    E made = make(ExprKind::kAtomic, i32, range, {hit, operand});
     made->op = op;
     return made;
   };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/intrinsics.h"
 
+#include <algorithm>
+
 #include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
@@ -8,6 +10,7 @@ namespace dhpvm::compiler {
 using bytecode::Op;
 using hir::Binary;
 using hir::ExprKind;
+using hir::StmtKind;
 
 namespace {
 
@@ -43,10 +46,23 @@ constexpr BitIntrinsic kBitIntrinsics[] = {{"popcount", Op::kPopcountI32, Op::kP
                                            {"clz", Op::kClzI32, Op::kClzI64},
                                            {"ctz", Op::kCtzI32, Op::kCtzI64}};
 
-// kNop: the machine has no such update for this element type.
+// kNop: the machine has no such update for this element type. Exchanges and compare-exchanges of floats are of their
+// bits; the machine has no minimum and maximum of floats, which repeat a compare-exchange.
 struct AtomicIntrinsic {
   std::string_view name;
   Op i32, u32, i64, u64, f32, f64;
+
+  Op op_for(const Type& type) const {
+    switch (type.kind) {
+      case TypeKind::kI32: return i32;
+      case TypeKind::kU32: return u32;
+      case TypeKind::kI64: return i64;
+      case TypeKind::kU64: return u64;
+      case TypeKind::kF32: return f32;
+      case TypeKind::kF64: return f64;
+      default: return Op::kNop;
+    }
+  }
 };
 
 constexpr AtomicIntrinsic kAtomicIntrinsics[] = {
@@ -54,18 +70,90 @@ constexpr AtomicIntrinsic kAtomicIntrinsics[] = {
     {"load", Op::kAtomicAddI32, Op::kAtomicAddI32, Op::kAtomicAddI64, Op::kAtomicAddI64, Op::kAtomicAddF32,
      Op::kAtomicAddF64},
     {"store", Op::kAtomicExchangeI32, Op::kAtomicExchangeI32, Op::kAtomicExchangeI64, Op::kAtomicExchangeI64,
-     Op::kNop, Op::kNop},
+     Op::kAtomicExchangeI32, Op::kAtomicExchangeI64},
     {"add", Op::kAtomicAddI32, Op::kAtomicAddI32, Op::kAtomicAddI64, Op::kAtomicAddI64, Op::kAtomicAddF32,
      Op::kAtomicAddF64},
-    {"min", Op::kAtomicMinI32, Op::kAtomicMinU32, Op::kAtomicMinI64, Op::kAtomicMinU64, Op::kNop, Op::kNop},
-    {"max", Op::kAtomicMaxI32, Op::kAtomicMaxU32, Op::kAtomicMaxI64, Op::kAtomicMaxU64, Op::kNop, Op::kNop},
+    {"min", Op::kAtomicMinI32, Op::kAtomicMinU32, Op::kAtomicMinI64, Op::kAtomicMinU64, Op::kAtomicCasI32,
+     Op::kAtomicCasI64},
+    {"max", Op::kAtomicMaxI32, Op::kAtomicMaxU32, Op::kAtomicMaxI64, Op::kAtomicMaxU64, Op::kAtomicCasI32,
+     Op::kAtomicCasI64},
     {"and_", Op::kAtomicAndI32, Op::kAtomicAndI32, Op::kAtomicAndI64, Op::kAtomicAndI64, Op::kNop, Op::kNop},
     {"or_", Op::kAtomicOrI32, Op::kAtomicOrI32, Op::kAtomicOrI64, Op::kAtomicOrI64, Op::kNop, Op::kNop},
     {"xor", Op::kAtomicXorI32, Op::kAtomicXorI32, Op::kAtomicXorI64, Op::kAtomicXorI64, Op::kNop, Op::kNop},
     {"exchange", Op::kAtomicExchangeI32, Op::kAtomicExchangeI32, Op::kAtomicExchangeI64,
-     Op::kAtomicExchangeI64, Op::kNop, Op::kNop},
-    {"compare_exchange", Op::kAtomicCasI32, Op::kAtomicCasI32, Op::kAtomicCasI64, Op::kAtomicCasI64, Op::kNop,
-     Op::kNop}};
+     Op::kAtomicExchangeI64, Op::kAtomicExchangeI32, Op::kAtomicExchangeI64},
+    {"compare_exchange", Op::kAtomicCasI32, Op::kAtomicCasI32, Op::kAtomicCasI64, Op::kAtomicCasI64,
+     Op::kAtomicCasI32, Op::kAtomicCasI64}};
+
+// The element that is updated, whole or a field of it; null if the place is something else.
+hir::Expr* element_of(hir::Expr* place) {
+  while (place->kind == ExprKind::kField && place->operands[0]->type->is(TypeKind::kStruct))
+    place = place->operands[0];
+  return place->kind == ExprKind::kIndex ? place : nullptr;
+}
+
+// Updates of floats by operations on their bits.
+class FloatUpdates : public BodyPart {
+ public:
+  FloatUpdates(BodyParts& parts, const Type* type, Op op, Range range)
+      : BodyPart(parts),
+        type_(type),
+        bits_(basic(type->is(TypeKind::kF32) ? TypeKind::kU32 : TypeKind::kU64)),
+        op_(op),
+        range_(range) {}
+
+  // Exchange or compare-exchange.
+  E replace(E place, const std::vector<E>& values) {
+    std::vector<E> operands = {place};
+    for (E value : values) operands.push_back(bits(value));
+    return number(update(std::move(operands)));
+  }
+
+  // The element becomes `value` while `value` compares with it so: what math.min and math.max do. A compare-exchange of
+  // zeros reads, since it changes nothing.
+  E replace_if(Binary compares, E place, E value) {
+    Body all;
+    place = evaluated(place, all);
+    value = stable(value, all);
+    E zero = integer(0, bits_, range_);
+    hir::Local* const old = keep(number(update({place, zero, zero})), all);
+    Body turn;
+    hir::Local* const seen = keep(update({place, bits(read(old, range_)), bits(value)}), turn);
+    hir::Stmt* const done = analysis_.make(StmtKind::kIf, range_);
+    done->value = binary(Binary::kEq, read(seen, range_), bits(read(old, range_)), range_);
+    done->body = {analysis_.make(StmtKind::kBreak, range_)};
+    turn.push_back(done);
+    turn.push_back(assign(read(old, range_), number(read(seen, range_)), range_));
+    hir::Stmt* const again = analysis_.make(StmtKind::kWhile, range_);
+    again->value = binary(compares, value, read(old, range_), range_);
+    again->body = std::move(turn);
+    all.push_back(again);
+    return in_block(std::move(all), read(old, range_), range_);
+  }
+
+ private:
+  E update(std::vector<E> operands) {
+    E made = make(ExprKind::kAtomic, bits_, range_, std::move(operands));
+    made->op = op_;
+    return made;
+  }
+  E bits(E value) { return make(ExprKind::kBitCast, bits_, range_, {value}); }
+  E number(E value) { return make(ExprKind::kBitCast, type_, range_, {value}); }
+
+  // The place with its array and its indices evaluated once.
+  E evaluated(E place, Body& before) {
+    E made = make(place->kind, place->type, range_, place->operands);
+    made->index = place->index;
+    for (E& operand : made->operands)
+      operand = place->kind == ExprKind::kField ? evaluated(operand, before) : stable(operand, before);
+    return made;
+  }
+
+  const Type* type_;
+  const Type* bits_;
+  Op op_;
+  Range range_;
+};
 
 }  // namespace
 
@@ -160,41 +248,41 @@ hir::Expr* IntrinsicCalls::atomic_call(const FunctionSymbol& symbol, const ast::
   const std::size_t count = swaps ? 3 : loads ? 1 : 2;
   if (!parts_.argument_matching.expect_arguments(call, count, count, usage)) return wrong(call.range);
   const ast::Expr& place = *call.arguments[0].value;
-  E element = parts_.conversions.value(place);
-  if (element->type->is(TypeKind::kError)) return element;
-  if (element->kind != ExprKind::kIndex) {
-    error(place.range, "an atomic update needs an element of an array").help("write `{}`", usage);
+  E updated = parts_.conversions.value(place);
+  if (updated->type->is(TypeKind::kError)) return updated;
+  const hir::Expr* const element = element_of(updated);
+  if (element == nullptr) {
+    error(place.range, "an atomic update needs an element of an array, or a field of one")
+        .help("write `{}`, or `a[i].field`", usage);
     return wrong(call.range);
   }
   if (parts_.kernel_captures.refuses_write(*element->operands[0], place.range)) return wrong(call.range);
-  const Type* type = element->type;
-  Op op = Op::kNop;
-  for (const AtomicIntrinsic& known : kAtomicIntrinsics) {
-    if (known.name != name) continue;
-    switch (type->kind) {
-      case TypeKind::kI32: op = known.i32; break;
-      case TypeKind::kU32: op = known.u32; break;
-      case TypeKind::kI64: op = known.i64; break;
-      case TypeKind::kU64: op = known.u64; break;
-      case TypeKind::kF32: op = known.f32; break;
-      case TypeKind::kF64: op = known.f64; break;
-      default: break;
-    }
-  }
+  const Type* type = updated->type;
+  const auto* const known = std::ranges::find(kAtomicIntrinsics, name, &AtomicIntrinsic::name);
+  const Op op = known->op_for(*type);
   if (op == Op::kNop) {
+    const bool is_bitwise = known->f64 == Op::kNop;
     error(place.range, "'atomic.{}' does not work on '{}'", name, type->name)
-        .help("{}", name == "add" || loads ? "use elements of i32, u32, i64, u64, f32 or f64"
-                                           : "use elements of i32, u32, i64 or u64");
+        .help("use elements of i32, u32, i64{}", is_bitwise ? " or u64" : ", u64, f32 or f64");
     return wrong(call.range);
   }
-  E made = make(ExprKind::kAtomic, type, call.range, element->operands);
-  made->op = op;
+  std::vector<E> values;
   for (std::size_t i = 1; i < count; ++i) {
-    E operand = parts_.conversions.value_as(*call.arguments[i].value, type);
-    if (operand->type->is(TypeKind::kError)) return operand;
-    made->operands.push_back(operand);
+    values.push_back(parts_.conversions.value_as(*call.arguments[i].value, type));
+    if (values.back()->type->is(TypeKind::kError)) return values.back();
   }
-  if (loads) made->operands.push_back(neutral(type, call.range));
+  if (loads) values.push_back(neutral(type, call.range));
+  E made = nullptr;
+  if (type->is_float() && !loads && name != "add") {
+    FloatUpdates floats(parts_, type, op, call.range);
+    if (name == "min" || name == "max")
+      return floats.replace_if(name == "min" ? Binary::kLt : Binary::kGt, updated, values[0]);
+    made = floats.replace(updated, values);
+  } else {
+    made = make(ExprKind::kAtomic, type, call.range, {updated});
+    made->op = op;
+    made->operands.insert(made->operands.end(), values.begin(), values.end());
+  }
   if (name != "store") return made;
   E stored = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
   stored->statements.push_back(evaluate(made));

@@ -72,12 +72,12 @@ enum class ExprKind : std::uint8_t {
   kCallInterface,  // operands[0] of interface type, method number `index`, operands[1..] arguments
   kCallClosure,    // operands[0] of function type, operands[1..] arguments
   kIntrinsic,      // op(operands): one instruction on primitives, all operand registers in order (math, bits)
-  kAtomic,  // op on the element operands[0][operands[1..rank]], then 1 value (2 for compare-exchange); gives
-            // the old value
-  kNew,     // class instance: operands are all fields in order; when `function` is set, it is the `init`,
-            // called with the new object and `arguments`, after the fields were set to operands
-  kMakeStruct,     // operands are all fields in order
-  kNewArray,       // operands[0..rank) i64 sizes, and one more operand: the fill value, when has_fill
+  kAtomic,  // op on operands[0], an element (kIndex) or a field of one, then 1 value (2 for compare-exchange), which
+            // for an element that is a float may be its bits; gives the old value
+  kNew,         // class instance: operands are all fields in order; when `function` is set, it is the `init`,
+                // called with the new object and `arguments`, after the fields were set to operands
+  kMakeStruct,  // operands are all fields in order
+  kNewArray,    // operands[0..rank) i64 sizes, and one more operand: the fill value, when has_fill
   kArrayLiteral,   // operands are the elements (rank 1)
   kClosure,        // function with captures: a new closure object
   kFunctionValue,  // a top-level function as a value of function type

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/array.h"
 
+#include "bytecode/field_place.h"
 #include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
+
+namespace bc = bytecode;
 
 void ArrayLowering::new_array(const Expr& e, Target target) {
   const std::uint32_t rank = e.type->rank;
@@ -69,12 +72,15 @@ void ArrayLowering::array_copy(const Expr& e) {
 }
 
 void ArrayLowering::atomic(const Expr& e, Target target) {
-  const Register array = scalar(*e.operands[0]);
-  const Register index = parts_.places.element_index(e, array);
-  const std::size_t first = 1 + e.operands[0]->type->rank;
-  const Register value = scalar(*e.operands[first]);
-  const Register second = first + 1 < e.operands.size() ? scalar(*e.operands[first + 1]) : Register{0};
-  code_.emit(e.op, target.registers[0], array, index, value | static_cast<std::uint64_t>(second) << 16);
+  const Place place = parts_.places.resolve(*e.operands[0]);
+  const Register value = scalar(*e.operands[1]);
+  const Register second = e.operands.size() > 2 ? scalar(*e.operands[2]) : Register{0};
+  std::uint64_t x = value | static_cast<std::uint64_t>(second) << 16;
+  if (place.container != bc::kNoIndex) {
+    x |= bc::atomic_place({.size = module_.builder().type(place.container).size,
+                           .offset = types_.offset(place.container, place.first_leaf)});
+  }
+  code_.emit(e.op, target.registers[0], place.base, place.index, x);
 }
 
 }  // namespace dhpvm::compiler

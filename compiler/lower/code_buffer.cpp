@@ -183,7 +183,7 @@ void CodeBuffer::write(const Instruction& i, bytecode::FunctionBuilder& out, std
       if (row.x == Operand::kNone) return out.emit(i.op, a, b, c);
       std::uint64_t x = i.x;
       if (row.x == Operand::kP || row.x == Operand::kPP) {
-        x = renumber(bytecode::x0_of(i.x), parameters);
+        x = i.x >> 32 << 32 | renumber(bytecode::x0_of(i.x), parameters);
         if (row.x == Operand::kPP) x |= std::uint64_t{renumber(bytecode::x1_of(i.x), parameters)} << 16;
       }
       return out.emit(i.op, a, b, c, x);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "bytecode/decode.h"
+#include "bytecode/field_place.h"
 #include "offload/loops/interpretation.h"
 
 namespace dhpvm::offload {
@@ -82,7 +83,7 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
     access.array = state.r[stores ? a : b];
     Value& index = state.p[stores ? b : c];
     access.index[0] = wide(index);
-    if (row.x == bytecode::Operand::kElement) access.field = bytecode::element_offset_of(x);
+    if (const auto field = bytecode::field_place(row.family, row.x, x)) access.field = field->offset;
     if (index.index_check != kNothing && footprint_.accesses[index.index_check].array == access.array &&
         access.array != kNothing)
       access.checked_by = index.index_check;
