@@ -39,6 +39,16 @@ std::size_t room_of(std::size_t limit) {
   return limit == Limits::kUnlimitedBytes ? 0 : std::max<std::size_t>(limit, 1);
 }
 
+// Of operations of devices, to a profile and to whom the application names.
+decltype(DeviceOptions::observer) telling(std::shared_ptr<DeviceTimes> times,
+                                          decltype(DeviceOptions::observer) next) {
+  return [times = std::move(times), next = std::move(next)](const std::string& device,
+                                                            const offload::OperationRecord& record) {
+    times->add(device, record);
+    if (next) next(device, record);
+  };
+}
+
 }  // namespace
 
 Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options)
@@ -109,6 +119,11 @@ Status Isolate::start() {
   heap_options.release_memory = [this] { pool_->release_idle(); };
   DHPVM_ASSIGN(heap_, gc::Heap::create(heap_options, linked_->types(), *this));
 
+  if (options_.profiled_code != nullptr) {
+    context.profiler = std::make_unique<Profiler>(linked_, options_.profiled_code);
+    options_.devices.observer =
+        telling(context.profiler->device_times(), std::move(options_.devices.observer));
+  }
   context.functions = linked_->functions().data();
   if (options_.count_lines) context.executions.resize(linked_->module().code.size());
   const bool all_interpreted = options_.check_races || options_.count_lines;
@@ -136,8 +151,6 @@ Status Isolate::start() {
   context.heap = heap_.get();
   context.stop = &stop_;
   set_fuel(options_.limits.fuel);
-  if (options_.profiled_code != nullptr)
-    context.profiler = std::make_unique<Profiler>(linked_, options_.profiled_code);
   if (options_.check_races) context.races = std::make_unique<RaceDetector>();
   if (options_.tracer != nullptr) {
     context.tracer = options_.tracer;

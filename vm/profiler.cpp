@@ -69,8 +69,36 @@ void Profiler::take(const Context& context, Part part, std::uint32_t detail) {
     samples_[std::move(collecting)] += share;
   }
   if (time.count() == 0) return;
+  if (part == Part::kDevices) return add_devices(stack, time);
   if (part != Part::kFunction) stack.insert(stack.begin(), Place{.part = part, .function = detail});
   samples_[std::move(stack)] += time;
+}
+
+// The program has waited for devices: what these have done meanwhile shares the time. What they tell of later counts
+// for the next wait.
+void Profiler::add_devices(const Stack& stack, std::chrono::nanoseconds time) {
+  const auto add = [&](Place place, std::chrono::nanoseconds share) {
+    Stack whole = stack;
+    whole.insert(whole.begin(), place);
+    samples_[std::move(whole)] += share;
+  };
+  const std::vector<DeviceTimes::Share> shares = device_times_->take();
+  std::chrono::nanoseconds busy{0};
+  for (const DeviceTimes::Share& share : shares) busy += share.time;
+  std::chrono::nanoseconds left = time;
+  for (const DeviceTimes::Share& share : shares) {
+    const double part = static_cast<double>(share.time.count()) / static_cast<double>(busy.count());
+    const std::chrono::nanoseconds own =
+        &share == &shares.back()
+            ? left
+            : std::chrono::nanoseconds(static_cast<std::int64_t>(part * static_cast<double>(time.count())));
+    left -= own;
+    add({.part = Part::kDevices,
+         .function = share.device + 1,
+         .line = static_cast<std::uint32_t>(share.work)},
+        own);
+  }
+  if (shares.empty()) add({.part = Part::kDevices}, time);
 }
 
 Profiler::Place Profiler::place_of(const LinkedFunction& function, const Word* pc) const {
@@ -149,6 +177,12 @@ std::vector<ProfileStack> Profiler::stacks() const {
   return all;
 }
 
+std::string Profiler::device_frame(const Place& place) const {
+  if (place.function == 0) return "[waiting for devices]";
+  const bool is_kernels = place.line == static_cast<std::uint32_t>(DeviceTimes::Work::kKernels);
+  return "[" + device_times_->name(place.function - 1) + (is_kernels ? ": kernels]" : ": transfers]");
+}
+
 ProfileFrame Profiler::frame_of(const Place& place) const {
   const bytecode::Module& module = linked_->module();
   ProfileFrame frame;
@@ -160,7 +194,7 @@ ProfileFrame Profiler::frame_of(const Place& place) const {
       break;
     case Part::kNative: frame.function = "[native " + module.imports[place.function].name + "]"; break;
     case Part::kCores: frame.function = "[parallel loop on the cores]"; break;
-    case Part::kDevices: frame.function = "[parallel loop on devices]"; break;
+    case Part::kDevices: frame.function = device_frame(place); break;
     case Part::kCompiler: frame.function = "[waiting for the compiler]"; break;
     case Part::kCollector: frame.function = "[garbage collection]"; break;
     case Part::kCallers: frame.function = "[callers left out]"; break;

@@ -16,12 +16,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/thread.h"
 #include "bytecode/module.h"
 #include "vm/code_map.h"
+#include "vm/device_times.h"
 #include "vm/limits.h"
 #include "vm/linker.h"
 
@@ -42,6 +44,8 @@ class Profiler {
 
   // A call from C++ begins: what was before is not the program's time.
   void begin(const Context& context);
+  // Where devices tell of their operations; it may stay longer than the profiler.
+  const std::shared_ptr<DeviceTimes>& device_times() const { return device_times_; }
   // `detail`: of a native function its index among the imports.
   void check(const Context& context, Part part = Part::kFunction, std::uint32_t detail = 0) {
     if (is_due_.load(std::memory_order_relaxed)) [[unlikely]]
@@ -54,7 +58,9 @@ class Profiler {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // A part of the program has function, file and line, or 0 where the line is not known; others have `detail`.
+  // A part of the program has function, file and line, or 0 where the line is not known; others have `detail` in
+  // `function`: of devices 0 where none has told of its work yet, and otherwise one more than a number of DeviceTimes,
+  // with the work in `line`.
   struct Place {
     Part part = Part::kFunction;
     std::uint32_t function = 0;
@@ -66,9 +72,11 @@ class Profiler {
 
   void keep_time();
   void take(const Context& context, Part part, std::uint32_t detail);
+  void add_devices(const Stack& stack, std::chrono::nanoseconds time);
   Stack stack_of(const Context& context) const;
   void add_compiled_callers(const Context& context, Stack& stack) const;
   Place place_of(const LinkedFunction& function, const bytecode::Word* pc) const;
+  std::string device_frame(const Place& place) const;
   ProfileFrame frame_of(const Place& place) const;
 
   const std::shared_ptr<const LinkedModule> linked_;
@@ -77,6 +85,7 @@ class Profiler {
   std::uint64_t collections_seen_ = 0;
   std::chrono::nanoseconds collected_{0};  // time in collections, of which samples have told
   std::map<Stack, std::chrono::nanoseconds> samples_;
+  const std::shared_ptr<DeviceTimes> device_times_ = std::make_shared<DeviceTimes>();
 
   std::atomic<bool> is_due_{false};
   std::mutex mutex_;  // guards is_over_

@@ -532,6 +532,23 @@ fn main() { print(spin(20000000) + calls(20) + list(3000000)); }
         self.expect(2, "dhpvm-run", "--profile=work.txt", "work.dhp", error="end the name in .html")
         self.expect(2, "dhpvm-run", "--profile=", "work.dhp", error="--profile needs a file")
 
+    def test_devices_have_frames_of_their_own(self):
+        source = """fn main() {
+    let a = [f64](300000);
+    var total = 0.0;
+    for r in 0..5 {
+        parallel for i in 0..a.len { a[i] = a[i] * 1.5 + (i % 7) as f64; }
+        total += a[r];
+    }
+    print(total);
+}
+"""
+        self.write("loops.dhp", source)
+        self.expect(0, "dhpvm-run", "--device=sim", "--profile=loops.folded", "loops.dhp", error="[sim: kernels]")
+        stacks = (self.folder / "loops.folded").read_text()
+        self.assertIn("main (loops.dhp:5);[sim: kernels] ", stacks)
+        self.assertIn(";[sim: transfers] ", stacks)
+
     def test_a_program_that_is_over_at_once(self):
         self.write("hello.dhp", "fn main() {}\n")
         self.expect(0, "dhpvm-run", "--profile=x.html", "hello.dhp", error="profile")

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What devices have done for a program, for its profile: the time of their operations, by device and kind.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "offload/devices/device.h"
+
+namespace dhpvm::vm {
+
+class DeviceTimes {
+ public:
+  enum class Work : std::uint8_t { kKernels, kTransfers };
+  struct Share {
+    std::uint32_t device = 0;  // for name()
+    Work work = Work::kKernels;
+    std::chrono::nanoseconds time{0};
+  };
+
+  // From any thread.
+  void add(const std::string& device, const offload::OperationRecord& record);
+  // Since the last call; without those that have done nothing.
+  std::vector<Share> take();
+  std::string name(std::uint32_t device) const;
+
+ private:
+  static constexpr std::size_t kWorks = 2;
+  struct Device {
+    std::string name;
+    std::array<std::chrono::nanoseconds, kWorks> times{};
+  };
+
+  mutable std::mutex mutex_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace dhpvm::vm
