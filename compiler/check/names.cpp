@@ -220,9 +220,6 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
       state_.constant.empty()
           ? error(range, "no {} '{}' here", called ? "function" : "variable", name)
           : error(range, "no constant '{}' here: {} must be constant", name, state_.constant);
-  std::vector<std::string> names = visible_names();
-  for (std::string& type : analysis_.names_of_types(state_.context)) names.push_back(std::move(type));
-  const std::vector<std::string_view> views(names.begin(), names.end());
   for (const auto& [module_name, module] : state_.context.module->imports) {
     if (module->functions.contains(name) || module->constants.contains(name)) {
       diagnostic.help("write `{}.{}`", module_name, name);
@@ -251,7 +248,14 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
     }
     return;
   }
-  if (near.empty()) near = nearest_name(name, views);
+  std::vector<std::string> names;
+  std::vector<std::string_view> views;
+  if (near.empty()) {
+    names = visible_names();
+    for (std::string& type : analysis_.names_of_types(state_.context)) names.push_back(std::move(type));
+    views.assign(names.begin(), names.end());
+    near = nearest_name(name, views);
+  }
   if (!near.empty()) diagnostic.help("write `{}`", near);
   if (near.empty() && state_.constant == kFixedArraySize)
     diagnostic.help("declare it, `const {} = ...;`; an array whose size is known later is made by `[T]({})`",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "compiler/parse/lexer_impl.h"
 #include "compiler/text/utf8.h"
@@ -11,7 +12,7 @@ namespace dhpvm::compiler {
 namespace {
 
 struct Spelling {
-  TokenKind kind;
+  TokenKind kind = TokenKind::kEnd;
   std::string_view text;
 };
 
@@ -26,6 +27,37 @@ constexpr Spelling kPunctuation[] = {
     DHPVM_PUNCTUATION(X)
 #undef X
 };
+
+// The spellings by their first character, which is ASCII, and longer ones before shorter ones: few are left to compare.
+template <std::size_t count>
+class Spellings {
+ public:
+  constexpr explicit Spellings(const Spelling (&table)[count]) {
+    std::ranges::copy(table, all_.begin());
+    std::ranges::sort(all_, [](const Spelling& a, const Spelling& b) {
+      return a.text[0] != b.text[0] ? a.text[0] < b.text[0] : a.text.size() > b.text.size();
+    });
+    std::size_t next = 0;
+    for (std::size_t c = 0; c < begin_.size(); ++c) {
+      while (next < count && static_cast<unsigned char>(all_[next].text[0]) < c) ++next;
+      begin_[c] = static_cast<std::uint8_t>(next);
+    }
+  }
+  constexpr std::span<const Spelling> beginning_with(char first) const {
+    const auto c = static_cast<unsigned char>(first);
+    if (c >= kCharacters) return {};
+    return std::span(all_).subspan(begin_[c], begin_[c + 1u] - begin_[c]);
+  }
+
+ private:
+  static constexpr std::size_t kCharacters = 128;
+  static_assert(count < 256);
+  std::array<Spelling, count> all_{};
+  std::array<std::uint8_t, kCharacters + 1> begin_{};
+};
+
+constexpr Spellings kKeywordsByFirst(kKeywords);
+constexpr Spellings kPunctuationByFirst(kPunctuation);
 
 // Where text copied from a document or a chat went wrong.
 std::string_view ascii_for(char32_t value) {
@@ -183,24 +215,21 @@ void Lexer::word() {
   while (is_word(current())) ++pos_;
   if (starts_foreign_word(text_.substr(pos_))) return foreign_word(begin);
   const std::string_view text = slice(begin, pos_);
-  for (const Spelling& keyword : kKeywords) {
+  for (const Spelling& keyword : kKeywordsByFirst.beginning_with(text[0])) {
     if (keyword.text == text) return push(keyword.kind, begin);
   }
   push(TokenKind::kIdentifier, begin);
 }
 
 void Lexer::punctuation() {
-  const Spelling* best = nullptr;
-  const std::string_view rest = text_.substr(pos_, 3);
-  for (const Spelling& spelling : kPunctuation) {
-    if (rest.starts_with(spelling.text) && (best == nullptr || spelling.text.size() > best->text.size())) {
-      best = &spelling;
-    }
+  const std::string_view rest = text_.substr(pos_);
+  for (const Spelling& spelling : kPunctuationByFirst.beginning_with(rest[0])) {
+    if (!rest.starts_with(spelling.text)) continue;
+    const std::uint32_t begin = pos_;
+    pos_ += static_cast<std::uint32_t>(spelling.text.size());
+    return push(spelling.kind, begin);
   }
-  if (best == nullptr) return bad_character();
-  const std::uint32_t begin = pos_;
-  pos_ += static_cast<std::uint32_t>(best->text.size());
-  push(best->kind, begin);
+  bad_character();
 }
 
 bool Lexer::hole_punctuation() {
