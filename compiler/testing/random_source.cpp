@@ -15,10 +15,10 @@ namespace dhpvm::compiler::testing {
 
 namespace {
 
-// The prelude of all programs. `at` makes an index of any number; `some` gives nullables without known facts.
+// The prelude of all programs; some have the imports as well. `at` makes an index of any number; `some` gives nullables
+// without known facts.
+constexpr const char* kImports = "import list;\nimport map;\n";
 constexpr const char* kPrelude = R"(import atomic;
-import list;
-import map;
 import math;
 import str;
 
@@ -88,7 +88,8 @@ class SourceProgram {
   explicit SourceProgram(std::span<const std::byte> bytes) : decisions_(bytes), world_(decisions_) {}
 
   std::string write() {
-    text_ = kPrelude;
+    world_.has_imports = decisions_.one_in(2);
+    text_ = std::string(world_.has_imports ? kImports : "") + kPrelude;
     declare_struct(false);
     declare_struct(false);
     declare_struct(true);

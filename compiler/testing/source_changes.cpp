@@ -24,7 +24,9 @@ void SourceStatements::change_collection() {
 void SourceStatements::change_list(const SourceVariable& list) {
   const SourceType& element = *list.type->element;
   const std::string& name = list.name;
-  switch (decisions_.below(7)) {
+  switch (decisions_.below(9)) {
+    case 7: return write(Phrase{"{}.sort_by(fn(x: {}) => weigh(x));", name, element.name});
+    case 8: return write(Phrase{"{}.for_each(fn(x) {{ print(x); }});", name});
     case 0:
       return write(Phrase{"{}.insert({}, {});", name, expressions_.index(name + ".len()"),
                           expressions_.value(element, 2)});

@@ -55,6 +55,8 @@ class SourceExpressions {
   std::string array(const SourceType& type, unsigned depth);
   std::string collection(const SourceType& type, unsigned depth);
   std::string mapped(const SourceType& type, unsigned depth);
+  std::string grown(const SourceType& type, unsigned depth);
+  std::string chained(unsigned depth);
   std::string parts_of_text(unsigned depth);
   std::string closure(const SourceType& type, unsigned depth);
   std::string choice(const SourceType& type, unsigned depth);

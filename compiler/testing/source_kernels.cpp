@@ -52,17 +52,40 @@ void SourceKernels::declare_reductions() {
   }
 }
 
+// Elements, or fields of elements, that iterations update in any order.
 void SourceKernels::declare_counters() {
   if (!decisions_.one_in(3)) return;
   Counters counters;
   counters.name = world_.fresh("bins");
-  // i32, i64, u32, u64
-  counters.element = world_.types.integers()[decisions_.pick({2u, 3u, 6u, 7u})];
-  counters.op = decisions_.pick({"add", "min", "max", "and_", "or_", "xor"});
+  counters.element = counters.updated = pick_updated();
+  if (decisions_.one_in(3)) {
+    for (const SourceType* type : world_.types.structs()) {
+      for (const SourceType::Field& field : type->fields) {
+        if (!type->is_plain() || type->is_tuple() || !is_updated(*field.type)) continue;
+        counters.element = type;
+        counters.updated = field.type;
+        counters.field = "." + field.name;
+      }
+    }
+  }
+  const bool is_float = counters.updated->shape == Shape::kFloat;
+  counters.op = is_float ? decisions_.pick({"min", "max"})
+                         : decisions_.pick({"add", "min", "max", "and_", "or_", "xor"});
   before_ += Phrase{"let {} = [{}](8, fill: {});\n", counters.name, counters.element->name,
                     expressions_.value(*counters.element, 1)}
                  .text;
   counters_.push_back(counters);
+}
+
+// i32, i64, u32, u64, f32, f64
+bool SourceKernels::is_updated(const SourceType& type) { return type.is_number() && type.bits >= 32; }
+
+const SourceType* SourceKernels::pick_updated() {
+  std::vector<const SourceType*> fitting;
+  for (const SourceType* type : world_.types.numbers()) {
+    if (is_updated(*type)) fitting.push_back(type);
+  }
+  return decisions_.pick(fitting);
 }
 
 std::string SourceKernels::head() {
@@ -140,8 +163,16 @@ std::string SourceKernels::body() {
                 : Phrase{"if {} {{ {} }}\n", expressions_.value(world_.types.boolean(), 2), line}.text;
   }
   for (const Counters& counters : counters_) {
-    text += Phrase{"atomic.{}({}[at({}, 8)], {});\n", counters.op, counters.name,
-                   expressions_.value(world_.types.i64(), 2), expressions_.value(*counters.element, 2)}
+    // -0.0 and 0.0 are equal, so that the first of them would stay: there are none of the former.
+    const SourceType& type = *counters.updated;
+    const std::string plus = type.shape == Shape::kFloat ? " + 0.0" + type.name : "";
+    text += Phrase{"atomic.{}({}[at({}, 8)]{}, ({}){});\n",
+                   counters.op,
+                   counters.name,
+                   expressions_.value(world_.types.i64(), 2),
+                   counters.field,
+                   expressions_.value(type, 2),
+                   plus}
                 .text;
   }
   place_ = outside;

@@ -29,8 +29,12 @@ class SourceKernels {
   struct Counters {
     std::string name;
     const SourceType* element = nullptr;
+    const SourceType* updated = nullptr;  // the element, or one of its fields
+    std::string field;                    // empty, or `.name`
     std::string op;
   };
+  static bool is_updated(const SourceType& type);
+  const SourceType* pick_updated();
   void choose_space();
   void declare_outputs();
   void declare_reductions();

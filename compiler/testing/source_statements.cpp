@@ -170,6 +170,7 @@ void SourceStatements::choose() {
 
 void SourceStatements::repeat_while() {
   if (place_.loops >= kMostLoops) return choose();
+  if (decisions_.one_in(3)) return repeat_while_let();
   const std::string turns = world_.fresh("n");
   const std::string condition =
       decisions_.one_in(2) ? " && " + expressions_.value(world_.types.boolean(), 2) : std::string();
@@ -178,6 +179,25 @@ void SourceStatements::repeat_while() {
   write(Phrase{"var {} = 0;", turns});
   write(Phrase{"{}: while {} < {}{} {{\n{} += 1;\n{}\n}}", label_of(turns), turns, 1 + decisions_.below(6),
                condition, turns, body});
+}
+
+// `while let` of a nullable value, of a case with a value, or of both parts of a tuple; with a condition or without.
+void SourceStatements::repeat_while_let() {
+  const SourceType& type = is_free() ? *decisions_.pick(world_.types.primitives()) : world_.types.i64();
+  const std::string turns = world_.fresh("n");
+  const std::string name = world_.fresh("q");
+  const std::string limit = Phrase{"{} < {}", turns, 1 + decisions_.below(5)}.text;
+  const std::string value = expressions_.value(type, 2);
+  const std::string condition =
+      decisions_.one_in(3) ? " && " + expressions_.value(world_.types.boolean(), 1) : std::string();
+  const std::string body = loop_block({name, &type, VariableRole::kFixed, "", 0, place_.closures});
+  const bool is_tuple = !is_free() || decisions_.one_in(3);
+  const std::string pattern = is_tuple ? Phrase{"({}, true)", name}.text : name;
+  const std::string subject =
+      is_tuple ? Phrase{"({}, {})", value, limit}.text : Phrase{"some({}, {})", limit, value}.text;
+  write(Phrase{"var {} = 0;", turns});
+  write(Phrase{"{}: while let {} = {}{} {{\n{} += 1;\n{}\n}}", label_of(name), pattern, subject, condition,
+               turns, body});
 }
 
 // Bounds and steps of every kind: constants, variables, of other integer types, upwards and downwards.
@@ -335,8 +355,20 @@ void SourceStatements::leave_loop() {
 
 void SourceStatements::leave_function() {
   if (place_.in_kernel || place_.result == nullptr) return assign();
+  if (is_free() && decisions_.one_in(2)) return unwrap_or_leave();
   const std::string condition = expressions_.value(world_.types.boolean(), 2);
   write(Phrase{"if {} {{ return {}; }}", condition, expressions_.value(*place_.result, 2)});
+}
+
+// What other languages call a guard: a variable, or the end of the function.
+void SourceStatements::unwrap_or_leave() {
+  const SourceType& type = *decisions_.pick(world_.types.primitives());
+  const std::string name = world_.fresh("v");
+  const std::string given = expressions_.value(world_.types.boolean(), 2);
+  const std::string value = expressions_.value(type, 2);
+  write(Phrase{"let {} = some({}, {}) ?? return {};", name, given, value,
+               expressions_.value(*place_.result, 1)});
+  place_.variables.push_back({name, &type, VariableRole::kFixed, "", 0, place_.closures});
 }
 
 void SourceStatements::open_resource() {

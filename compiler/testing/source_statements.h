@@ -32,6 +32,7 @@ class SourceStatements {
   void assign();
   void choose();
   void repeat_while();
+  void repeat_while_let();
   void count();
   void visit();
   void match_number();
@@ -42,6 +43,7 @@ class SourceStatements {
   void attempt();
   void leave_loop();
   void leave_function();
+  void unwrap_or_leave();
   void open_resource();
   void print();
   void nested();

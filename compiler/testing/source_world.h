@@ -137,6 +137,7 @@ struct SourceWorld {
   SourceTypes types;
   std::deque<SourceFunction> functions;  // those written so far: nothing recurs
   unsigned names = 0;
+  bool has_imports = false;  // of the modules of lists and maps, whose types programs know without them
 
   // The underscore keeps them apart from `f32` and its like.
   std::string fresh(const std::string& prefix) { return prefix + "_" + std::to_string(names++); }
