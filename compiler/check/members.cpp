@@ -76,7 +76,11 @@ void MemberChecker::report_missing_in_module(ModuleSymbols& module, std::string_
   for (const auto& [known, symbol] : module.constants) names.push_back(known);
   for (const auto& [known, symbol] : module.types) names.push_back(known);
   Diagnostic& diagnostic = error(name.range, "module '{}' has no '{}'", as, name.text);
-  if (const std::string_view other = library_module_of(name.text); !other.empty() && other != name.text) {
+  const std::string whole = std::string(as) + "." + std::string(name.text);
+  if (const std::string_view advice = advice_for_foreign(whole); !advice.empty()) {
+    diagnostic.help("{}", advice);
+  } else if (const std::string_view other = library_module_of(name.text);
+             !other.empty() && other != name.text) {
     diagnostic.help("write `{}.{}`, with `import {};` at the top of the file", other, name.text, other);
   } else if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
     diagnostic.help("write `{}.{}`", as, near);
@@ -294,6 +298,7 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
     } else if (type->rank != 1) {
       diagnostic.help("the methods of module `array` are for arrays of rank 1");
     } else {
+      if (name.text == "enumerate") return (void)diagnostic.help("write `for i, x in xs`");
       diagnostic.help("arrays keep their size, a `List<{}>` grows; functions on arrays are in module `array`",
                       type->element->name);
     }

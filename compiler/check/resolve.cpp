@@ -92,6 +92,10 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
     if (near.empty()) near = nearest_name(name, std::vector<std::string_view>(names.begin(), names.end()));
     if (!near.empty()) {
       diagnostic.help("write `{}`", near);
+    } else if (value_for_foreign(name) == "null") {
+      diagnostic.help("write `x == null`");
+    } else if (const std::string_view advice = advice_for_foreign(name); !advice.empty()) {
+      diagnostic.help("{}", advice);
     } else if (name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
       diagnostic.help("declare it as a type parameter: `fn f<{}>(...)`, `class C<{}>`", name, name);
     }

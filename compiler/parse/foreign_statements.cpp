@@ -28,6 +28,10 @@ ast::Stmt* ForeignStatements::statement() {
         .help("write `return Error(\"message\");` in a function that gives a `T!`, or `trap(\"message\");`");
     return error_stmt();
   }
+  const bool negated =
+      kind(1) == TokenKind::kBang && kind(2) == TokenKind::kIdentifier && !token(1).first_on_line;
+  const bool declares = kind(1) == TokenKind::kLet || kind(1) == TokenKind::kVar;
+  if (at_word("guard") && (declares || negated || operand_next)) return guard();
   if (const std::string_view advice = statement_for_foreign(text()); operand_next && !advice.empty()) {
     error(range(), "there is no `{}`", text()).help("{}", advice);
     return error_stmt();
@@ -43,6 +47,19 @@ ast::Stmt* ForeignStatements::statement() {
   }
   if (ast::Stmt* const declaration = declaration_or_array(); declaration != nullptr) return declaration;
   return parts_.assignments.expression_statement();
+}
+
+// `guard let x = e else { return; }` and `guard condition else { return; }`.
+ast::Stmt* ForeignStatements::guard() {
+  auto& problem = error(range(), "there is no `guard`");
+  const bool declares = kind(1) == TokenKind::kLet || kind(1) == TokenKind::kVar;
+  if (!declares) {
+    problem.help("write `if !condition {{ return; }}`");
+  } else {
+    const std::string_view name = kind(2) == TokenKind::kIdentifier ? cursor_.text_of(token(2)) : "x";
+    problem.help("write `let {} = value ?? return;`, where the function returns if the value is null", name);
+  }
+  return error_stmt();
 }
 
 // `loop`, `do` and `unsafe`, each with a block.

@@ -233,6 +233,11 @@ bool FunctionParser::parameter(std::vector<ast::Parameter>& list, ParameterTypes
   } else if (at(TokenKind::kIdentifier) && parts_.types.is_type_word(token())) {
     slip(cursor_.gap(), "expected `:` before the type").help("write `{}: {}`", node.name.text, text());
     node.type = parts_.types.type();
+  } else if (at(TokenKind::kIdentifier) && kind(1) == TokenKind::kColon) {
+    slip(node.name.range, "a parameter has one name").help("write `{}: ...`", text());
+    node.name = take_name();
+    accept(TokenKind::kColon);
+    node.type = parts_.types.type();
   } else if (types == ParameterTypes::kRequired) {
     slip(node.name.range, "the parameter `{}` has no type", node.name.text)
         .help("write for example `{}: i64`", node.name.text);

@@ -218,6 +218,8 @@ void Lexer::escape(std::string& out) {
   auto& error = diagnostics_.error(range(begin, pos_), "unknown escape `{}`", slice(begin, pos_));
   if (c == '{' || c == '}') {
     error.help("write `{}{}` for a brace in a formatted string; in other strings it needs no escape", c, c);
+  } else if (c == '(') {
+    error.help("write a formatted string: `f\"... {{x}} ...\"`");
   } else if (c == 'e') {
     error.help("write `\\x1b` for the escape character");
   } else {

@@ -37,6 +37,12 @@ constexpr std::string_view kList = "write `let xs: List<i64> = [1, 2];` or `List
 constexpr std::string_view kMap = "write `[\"a\": 1]` or `Map<K, V>()`";
 constexpr std::string_view kClosure = "a closure is written `fn(x) => x + 1`";
 constexpr std::string_view kPrint = "write `print(x, y)`";
+constexpr std::string_view kThreads = "there are no threads: `parallel for` runs a loop on all cores";
+constexpr std::string_view kReadText = "write `io.read_text(path)!`";
+constexpr std::string_view kParseJson = "write `json.parse(text)!`";
+constexpr std::string_view kFormatJson = "write `json.format(value)!`";
+constexpr std::string_view kRandom = "write `let r = Random(seed);` and `r.uniform()`";
+constexpr std::string_view kRegex = "write `regex.compile(expression)!.find(text)`";
 constexpr std::string_view kFormat = "write a formatted string: `f\"{x:.3f}\"`";
 
 constexpr Translation kAdvice[] = {
@@ -88,13 +94,70 @@ constexpr Translation kAdvice[] = {
     {"Ok", "a value is a `T!` as it is: leave out `Ok`"},
     {"Err", "write `Error(\"message\")`"},
     {"super", "classes have no base classes: keep the other object in a field"},
+    {"sum", "write `xs.sum()` of an array or a list"},
+    {"Mutex", kThreads},
+    {"Thread", kThreads},
+    {"thread", kThreads},
+    {"spawn", kThreads},
+    {"atomic_add", "write `atomic.add(a[i], x)`, with `import atomic;` at the top"},
+    {"atomicAdd", "write `atomic.add(a[i], x)`, with `import atomic;` at the top"},
+    {"Queue", "write `Deque<T>()`, or `Heap<T>()` for the smallest element, with `import queue;` at the top"},
+    // Functions of modules.
+    {"atomic.sub", "write `atomic.add(a[i], -x)`"},
+    {"atomic.fetch_add", "write `atomic.add(a[i], x)`, which gives the old value"},
+    {"atomic.increment", "write `atomic.add(a[i], 1)`"},
+    {"atomic.cas", "write `atomic.compare_exchange(a[i], expected, x)`"},
+    {"atomic.swap", "write `atomic.exchange(a[i], x)`"},
+    {"atomic.and", "write `atomic.and_(a[i], x)`"},
+    {"atomic.or", "write `atomic.or_(a[i], x)`"},
+    {"io.read", kReadText},
+    {"io.read_file", kReadText},
+    {"io.read_to_string", kReadText},
+    {"io.read_lines",
+     "write `io.read_text(path)!.lines()`, or read line by line: `io.open(path)!.read_line()!`"},
+    {"io.lines", "write `io.read_text(path)!.lines()`"},
+    {"io.input", "write `print(\"name?\");` and `io.read_line()`"},
+    {"io.readline", "write `io.read_line()`"},
+    {"io.println", kPrint},
+    {"io.print", kPrint},
+    {"io.list_dir", "write `os.list_dir(path)!`, with `import os;` at the top"},
+    {"io.remove", "write `os.remove(path)!`, with `import os;` at the top"},
+    {"json.loads", kParseJson},
+    {"json.decode", kParseJson},
+    {"json.load", "write `json.read(path)!`"},
+    {"json.dump", "write `json.write(path, value)!`"},
+    {"json.dumps", kFormatJson},
+    {"json.stringify", kFormatJson},
+    {"json.encode", kFormatJson},
+    {"json.to_string", kFormatJson},
+    {"math.inf", "write `f64.infinity`"},
+    {"math.infinity", "write `f64.infinity`"},
+    {"math.nan", "write `f64.nan`"},
+    {"random.random", kRandom},
+    {"random.rand", kRandom},
+    {"random.randint", "write `let r = Random(seed);` and `r.range(low, high)`"},
+    {"random.shuffle", "write `let r = Random(seed);` and `r.shuffle(a)`"},
+    {"regex.match", kRegex},
+    {"regex.search", kRegex},
+    {"regex.find", kRegex},
+    {"regex.findall", "write `regex.compile(expression)!.find_all(text)`"},
+    {"regex.sub", "write `regex.compile(expression)!.replace(text, with)!`"},
+    {"regex.split", "write `regex.compile(expression)!.split(text)`"},
+    {"os.getenv", "write `os.env(name)`"},
+    {"os.listdir", "write `os.list_dir(path)!`"},
+    {"os.args", "declare `fn main(args: [str])`"},
+    {"os.path", "write `import path;` at the top, and `path.join(base, name)`"},
+    {"time.time", "write `time.now()`"},
+    {"time.perf_counter", "write `time.monotonic()`"},
 };
 
 constexpr Translation kStatements[] = {
     {"del", "`m.remove(key)` removes from a map; a variable ends with its block"},
     {"delete", "objects are freed by themselves; `a.close()` frees a large array at once"},
     {"defer", "`use f = e;` calls `f.close()` at the end of the block"},
-    {"go", "there are no threads: `parallel for` runs a loop on all cores"},
+    {"go", kThreads},
+    {"with", "`use f = try io.open(path);` closes the file at the end of the block"},
+    {"using", "`use f = try io.open(path);` closes the file at the end of the block"},
     {"await", "there are no asynchronous calls: call the function"},
     {"yield", "collect the values in a `List`, or call a closure with each"},
     {"global", "there are no global variables: pass them to the functions that need them"},
@@ -115,6 +178,8 @@ constexpr Translation kTextFunctions[] = {
     {"to_lowercase", "lower"},
     {"strip", "trim"},
     {"split_whitespace", "words"},
+    {"splitlines", "lines"},
+    {"split_lines", "lines"},
     {"fields", "words"},
     {"substr", "slice"},
     {"substring", "slice"},
