@@ -54,6 +54,42 @@ Status make_group(const std::string& path) {
   return cannot(path);
 }
 
+// The niceness at which a process gets about as much of the processors as the priority says: each step takes a fifth.
+// Without privileges there is nothing above the usual.
+int niceness(std::uint64_t priority) {
+  const double steps =
+      std::log(static_cast<double>(ClientEntry::kUsualPriority) / static_cast<double>(priority)) /
+      std::log(1.25);
+  return static_cast<int>(std::clamp(std::round(steps), 0.0, 19.0));
+}
+
+class ProcessLimits final : public SessionGroups {
+ public:
+  Status enter(std::uint64_t number, pid_t process, const std::string&, std::uint64_t priority) override {
+    processes_[number] = process;
+    if (const int nice = niceness(priority);
+        nice != 0 && setpriority(PRIO_PROCESS, static_cast<id_t>(process), nice) != 0)
+      return cannot("the priority of a session");
+    return {};
+  }
+  Status limit_memory(std::uint64_t number, std::uint64_t bytes) override {
+    const auto process = processes_.find(number);
+    if (bytes == kUnlimited || process == processes_.end()) return {};
+    const std::uint64_t most = sum(bytes, kReservedBytes);
+    const rlimit limit{most, most};
+    if (prlimit(process->second, RLIMIT_DATA, &limit, nullptr) != 0) return cannot("the memory of a session");
+    return {};
+  }
+  void leave(std::uint64_t number) override { processes_.erase(number); }
+  std::string limits() const override {
+    return "memory by the address space of each process, processors by the priority of each process, threads "
+           "without limit";
+  }
+
+ private:
+  std::map<std::uint64_t, pid_t> processes_;
+};
+
 class ControlGroups final : public SessionGroups {
  public:
   explicit ControlGroups(std::string own)
@@ -90,6 +126,7 @@ class ControlGroups final : public SessionGroups {
     const std::string of_client = clients_ + "/" + client;
     const std::string group = of_client + "/" + std::to_string(number);
     sessions_[number] = group;
+    DHPVM_TRY(others_.enter(number, process, client, has("cpu") ? ClientEntry::kUsualPriority : priority));
     DHPVM_TRY(make_group(of_client));
     if (has("cpu")) DHPVM_TRY(write_file_of(of_client, "cpu.weight", std::to_string(priority)));
     DHPVM_TRY(write_file_of(of_client, "cgroup.subtree_control", controllers_));
@@ -99,7 +136,8 @@ class ControlGroups final : public SessionGroups {
   }
   Status limit_memory(std::uint64_t number, std::uint64_t bytes) override {
     const auto session = sessions_.find(number);
-    if (bytes == kUnlimited || session == sessions_.end() || !has("memory")) return {};
+    if (bytes == kUnlimited || session == sessions_.end()) return {};
+    if (!has("memory")) return others_.limit_memory(number, bytes);
     return write_file_of(session->second, "memory.max", std::to_string(sum(bytes, kOwnBytes)));
   }
   void leave(std::uint64_t number) override {
@@ -107,8 +145,16 @@ class ControlGroups final : public SessionGroups {
     if (session == sessions_.end()) return;
     const std::string group = session->second;
     sessions_.erase(session);
+    others_.leave(number);
     rmdir(group.c_str());
     rmdir(group.substr(0, group.rfind('/')).c_str());  // unless the client has others
+  }
+
+  std::string limits() const override {
+    return fmt::format("memory by {}, processors by {}, threads {}",
+                       has("memory") ? "control groups" : "the address space of each process",
+                       has("cpu") ? "control groups, shared between clients" : "the priority of each process",
+                       has("pids") ? "by control groups" : "without limit");
   }
 
  private:
@@ -123,38 +169,7 @@ class ControlGroups final : public SessionGroups {
   const std::string clients_;
   std::string controllers_;                        // "+cpu +memory +pids"
   std::map<std::uint64_t, std::string> sessions_;  // their groups
-};
-
-// The niceness at which a process gets about as much of the processors as the priority says: each step takes a fifth.
-// Without privileges there is nothing above the usual.
-int niceness(std::uint64_t priority) {
-  const double steps =
-      std::log(static_cast<double>(ClientEntry::kUsualPriority) / static_cast<double>(priority)) /
-      std::log(1.25);
-  return static_cast<int>(std::clamp(std::round(steps), 0.0, 19.0));
-}
-
-class ProcessLimits final : public SessionGroups {
- public:
-  Status enter(std::uint64_t number, pid_t process, const std::string&, std::uint64_t priority) override {
-    processes_[number] = process;
-    if (const int nice = niceness(priority);
-        nice != 0 && setpriority(PRIO_PROCESS, static_cast<id_t>(process), nice) != 0)
-      return cannot("the priority of a session");
-    return {};
-  }
-  Status limit_memory(std::uint64_t number, std::uint64_t bytes) override {
-    const auto process = processes_.find(number);
-    if (bytes == kUnlimited || process == processes_.end()) return {};
-    const std::uint64_t most = sum(bytes, kReservedBytes);
-    const rlimit limit{most, most};
-    if (prlimit(process->second, RLIMIT_DATA, &limit, nullptr) != 0) return cannot("the memory of a session");
-    return {};
-  }
-  void leave(std::uint64_t number) override { processes_.erase(number); }
-
- private:
-  std::map<std::uint64_t, pid_t> processes_;
+  ProcessLimits others_;                           // for which there is no controller
 };
 
 }  // namespace

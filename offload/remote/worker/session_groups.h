@@ -25,10 +25,13 @@ class SessionGroups {
   virtual Status limit_memory(std::uint64_t number, std::uint64_t bytes) = 0;
   // The process has ended.
   virtual void leave(std::uint64_t number) = 0;
+  // Which limits hold, for the log.
+  virtual std::string limits() const = 0;
 };
 
-// `own` is the control group of this process, as a folder; it moves into one beneath that. kUnsupported with the reason
-// where that cannot be: it has no controllers, is not this process's to change, or has other processes in it.
+// `own` is the control group of this process, as a folder; it moves into one beneath that. Limits for which the group
+// has no controller are those of processes. kUnsupported with the reason where that cannot be: it has no controllers, is
+// not this process's to change, or has other processes in it.
 Result<std::unique_ptr<SessionGroups>> make_control_groups(const std::string& own);
 // The control group of this process; empty where the system has none of version 2.
 std::string own_control_group();

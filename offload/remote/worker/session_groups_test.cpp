@@ -63,6 +63,32 @@ TEST_F(SessionGroupsTest, OnlyTheControllersThatThereAre) {
   const fs::path group = folder_ / ("dhpvm-clients-" + std::to_string(getpid())) / "anybody";
   EXPECT_FALSE(fs::exists(group / "cpu.weight"));
   EXPECT_FALSE(fs::exists(group / "3" / "pids.max"));
+  EXPECT_EQ((*made)->limits(),
+            "memory by control groups, processors by the priority of each process, threads "
+            "without limit");
+}
+
+TEST_F(SessionGroupsTest, ProcessesAreLimitedWhereThereIsNoController) {
+  offer("pids\n");
+  auto made = make_control_groups(folder_);
+  ASSERT_TRUE(made.ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  EXPECT_TRUE((*made)->enter(3, child, "anybody", 33).ok());
+  EXPECT_TRUE((*made)->limit_memory(3, 1 << 20).ok());
+  EXPECT_EQ(getpriority(PRIO_PROCESS, static_cast<id_t>(child)) - getpriority(PRIO_PROCESS, 0), 5);
+  rlimit limit{};
+  EXPECT_EQ(prlimit(child, RLIMIT_DATA, nullptr, &limit), 0);
+  EXPECT_EQ(limit.rlim_max, (std::uint64_t{8} << 30) + (1 << 20));
+  EXPECT_EQ((*made)->limits(),
+            "memory by the address space of each process, processors by the priority of each "
+            "process, threads by control groups");
+  (*made)->leave(3);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_F(SessionGroupsTest, WhyThereAreNoneIsSaid) {

@@ -85,17 +85,14 @@ Status SessionWatcher::start() {
 // Before there are processes, which then are in the worker's own group.
 void SessionWatcher::make_groups() {
   auto groups = make_control_groups(own_control_group());
+  std::string why;
   if (groups.ok()) {
     groups_ = std::move(groups).value();
-    return log_(
-        {LogLevel::kInfo, 0, "sessions have control groups: processors are shared between clients", {}});
+  } else {
+    groups_ = make_process_limits();
+    why = fmt::format(" (there are no control groups: {})", one_line(groups.error()));
   }
-  groups_ = make_process_limits();
-  log_(
-      {LogLevel::kInfo,
-       0,
-       "sessions have limits of processes only, for there are no control groups: " + one_line(groups.error()),
-       {}});
+  log_({LogLevel::kInfo, 0, fmt::format("limits of sessions: {}{}", groups_->limits(), why), {}});
 }
 
 Status SessionWatcher::probe() {
