@@ -19,6 +19,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/sha256.h"
+#include "codegen/cached/code_writer.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -52,6 +53,9 @@ std::string name_of(const CacheKey& key) {
   for (const std::uint8_t byte : key.bytes) name += fmt::format("{:02x}", byte);
   return name.append(kSuffix);
 }
+
+// An entry counts for so many bytes at least: small ones take a block and a name as well.
+constexpr std::uint64_t least_size(std::uint64_t limit) { return limit >> 16; }
 
 bool mine_alone(const struct stat& info) { return info.st_uid == ::geteuid() && (info.st_mode & 022) == 0; }
 
@@ -174,6 +178,12 @@ void CodeCache::store(const CacheKey& key, std::span<const std::byte> object,
                       std::span<const std::byte> metadata) {
   const std::uint64_t size = sizeof(Header) + object.size() + metadata.size();
   if (directory_ < 0 || size > options_.limit) return;
+  if (const int writer = code_writer(); writer >= 0) {
+    send_code(writer, key, object, metadata);
+    const std::lock_guard lock(mutex_);
+    ++stats_.stored;
+    return;
+  }
   Header header;
   header.object_size = object.size();
   header.metadata_size = metadata.size();
@@ -223,6 +233,7 @@ void CodeCache::remove(const CacheKey& key) {
 void CodeCache::account(std::uint64_t written) {
   const std::lock_guard lock(mutex_);
   ++stats_.stored;
+  written = std::max(written, least_size(options_.limit));
   if (size_) *size_ += written;
   unseen_ += written;
   // Other processes write as well: look again after a sixteenth of the limit.
@@ -253,6 +264,7 @@ void CodeCache::evict() {
       ::unlinkat(directory_, found->d_name, 0);
     } else if (name.ends_with(kSuffix) && S_ISREG(info.st_mode)) {
       entries.push_back({found->d_name, static_cast<std::uint64_t>(info.st_size), info.st_mtim});
+      entries.back().size = std::max(entries.back().size, least_size(options_.limit));
       total += entries.back().size;
     }
   }

@@ -5,6 +5,7 @@
 usage: run_workers.py --bin BIN_DIR [unittest arguments]
 """
 
+import ctypes
 import json
 import os
 import re
@@ -115,18 +116,21 @@ class Worker:
         """Sends a signal to the worker and the processes of its sessions."""
         os.killpg(self.process.pid, number)
 
+    @staticmethod
+    def ticks(*processes):
+        """Their processor time, in ticks of the system."""
+        total = 0
+        for pid in processes:
+            words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            total += int(words[11]) + int(words[12])
+        return total
+
     def idle_ticks(self):
         """The processor time, in ticks of the system, of half a second without work."""
-        def ticks():
-            total = 0
-            for pid in [self.process.pid, *self.sessions()]:
-                words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-                total += int(words[11]) + int(words[12])
-            return total
-
-        before = ticks()
+        processes = [self.process.pid, *self.sessions()]
+        before = self.ticks(*processes)
         time.sleep(0.5)
-        return ticks() - before
+        return self.ticks(*processes) - before
 
     def log(self):
         return self.path.read_text(encoding="utf-8")
@@ -474,6 +478,78 @@ class Security(Case):
         self.assert_done(run(worker.device, f"--key-file={keys['next']}", program), expected)
         path.chmod(0o644)
         self.assertIn("chmod 600", run("--worker", "--listen=127.0.0.1:0", f"--clients={path}").stderr)
+
+    def test_compiled_code_is_kept_for_each_client_apart(self):
+        path = self.folder / "clients.json"
+        entries = [{"name": name, "keys": [self.key(name).read_text().strip()]} for name in ("anna", "bert")]
+        path.write_text(json.dumps({"clients": entries}), encoding="utf-8")
+        path.chmod(0o600)
+        cache = self.folder / "cache"
+        worker = self.worker(f"--clients={path}", f"--cache-dir={cache}")
+        program = self.rounds(2, 50_000)
+        expected = self.expected(program)
+
+        def kept(client):
+            return {file.name: file.stat().st_ino for file in (cache / "clients" / f"client-{client}").glob("*.code")}
+
+        def serve(client, session):
+            self.assert_done(run(worker.device, f"--key-file={self.folder / client}", program), expected)
+            worker.wait_for(f"session {session}: ended")
+            kernels = len(re.findall(f"session {session}: kernel .* ready", worker.log()))
+            wait_until(lambda: len(kept(client)) >= kernels > 0, lambda: f"{kernels} kernels, and {kept(client)}")
+            return kept(client)
+
+        first = serve("anna", 1)
+        self.assertEqual(kept("bert"), {})
+        self.assertEqual(serve("anna", 2), first, "found, and not compiled again")
+        self.assertEqual(set(serve("bert", 3)), set(first))
+        self.assert_harmless(worker, lambda: kept("anna"), f"--key-file={self.folder / 'anna'}", program)
+        self.assert_done(run(worker.device, f"--key-file={self.folder / 'bert'}", program), expected)
+
+    def assert_harmless(self, worker, kept, key, program):
+        """Whoever has got hold of a session's process sends what is no code: to the socket of another process."""
+        before = kept()
+        long = self.start(worker.device, key, self.rounds(1500))
+        worker.wait_for("session 4: kernel")
+        try:
+            sockets = [self.descriptor_of(pid, 5) for pid in worker.sessions()]
+        except PermissionError:
+            print("SKIP: attacks by the process of a session: only root reaches its descriptors")
+            return
+        random = os.urandom
+        messages = [b"", b"x", random(55), random(56), random(57), random(16 << 10), random(100_000),
+                    random(32) + struct.pack("<QQQ", 1 << 63, 1 << 63, 0) + b"x",
+                    random(32) + struct.pack("<QQQ", 0, 10, 0) + b"0123456789",
+                    random(32) + struct.pack("<QQQ", 100, 0, 0) + b"too short"]
+        for connection in sockets:
+            connection.settimeout(PATIENCE)
+            for message in messages[1:]:
+                connection.send(message)
+            with socket.socket() as sent:
+                socket.send_fds(connection, [b"x"], [sent.fileno()] * 200)
+            # Until it is refused more: 64 MiB.
+            with self.assertRaises((BrokenPipeError, ConnectionResetError)):
+                for _ in range(200_000):
+                    connection.send(messages[6])
+            connection.close()
+        before_waiting = worker.ticks(worker.process.pid)
+        time.sleep(0.5)
+        self.assertLess(worker.ticks(worker.process.pid) - before_waiting, 5, "what is closed is not waited for")
+        self.assertEqual(kept(), before)
+        descriptors = len(list(Path(f"/proc/{worker.process.pid}/fd").iterdir()))
+        self.assertLess(descriptors, 60)
+        long.kill()
+        worker.wait_for("session 4: ended")
+
+    @staticmethod
+    def descriptor_of(pid, number):
+        """A copy of another process's descriptor."""
+        handle = os.pidfd_open(pid)
+        copied = ctypes.CDLL(None, use_errno=True).syscall(438, handle, number, 0)
+        os.close(handle)
+        if copied < 0:
+            raise PermissionError(ctypes.get_errno())
+        return socket.socket(fileno=copied)
 
     def test_a_key_at_the_client_only(self):
         worker = self.worker()

@@ -126,6 +126,7 @@ Result<std::unique_ptr<offload::SessionRunner>> Worker::State::make_runner(
     offload::SessionProcessesOptions processes;
     processes.command = options.session_command;
     processes.caches = cache_folder_of(engine->options);
+    processes.code_bytes = engine->options.code_cache ? engine->options.code_cache_limit : 0;
     processes.memory_bytes = options.memory_bytes;
     processes.log = [write = made.log](const WorkerLogEntry& entry) {
       if (write) write(entry);

@@ -19,10 +19,13 @@ namespace dhpvm::offload {
 Result<std::shared_ptr<SessionChild>> spawn_session_child(const std::vector<std::string>& command) {
   DHPVM_ASSIGN(auto ends, control::Socket::create_pair());
   DHPVM_ASSIGN(SharedFigures figures, SharedFigures::create());
-  // Neither may be where the other one is to go.
-  const Descriptor socket(fcntl(ends.second.descriptor(), F_DUPFD_CLOEXEC, kSessionFigures + 1));
-  const Descriptor memory(fcntl(figures.descriptor(), F_DUPFD_CLOEXEC, kSessionFigures + 1));
-  if (!socket.is_open() || !memory.is_open())
+  DHPVM_ASSIGN(auto code_ends, control::Socket::create_pair());
+  // None may be where another one is to go.
+  const Descriptor socket(fcntl(ends.second.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
+  const Descriptor memory(fcntl(figures.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
+  const Descriptor writer(fcntl(code_ends.second.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
+  Descriptor arriving(fcntl(code_ends.first.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
+  if (!socket.is_open() || !memory.is_open() || !writer.is_open() || !arriving.is_open())
     return error(ErrorCode::kIo, "no descriptor for the process of a session: {}", std::strerror(errno));
   std::string name = "dhpvm-session";  // for lists of processes
   std::vector<char*> words{name.data()};
@@ -33,14 +36,15 @@ Result<std::shared_ptr<SessionChild>> spawn_session_child(const std::vector<std:
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, socket.get(), kSessionSocket);
   posix_spawn_file_actions_adddup2(&files, memory.get(), kSessionFigures);
-  posix_spawn_file_actions_addclosefrom_np(&files, kSessionFigures + 1);
+  posix_spawn_file_actions_adddup2(&files, writer.get(), kSessionCode);
+  posix_spawn_file_actions_addclosefrom_np(&files, kSessionCode + 1);
   pid_t pid = 0;
   const int code = posix_spawn(&pid, command.front().c_str(), &files, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   if (code != 0) {
     return error(ErrorCode::kIo, "no process for a session could be started: {}", std::strerror(code));
   }
-  return std::make_shared<SessionChild>(std::move(ends.first), std::move(figures), pid);
+  return std::make_shared<SessionChild>(std::move(ends.first), std::move(figures), std::move(arriving), pid);
 }
 
 ClientGone how_it_ended(pid_t pid) {

@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "offload/remote/fabric/last_word.h"
+#include "offload/remote/worker/code_keeper.h"
 #include "offload/remote/worker/log_budget.h"
 #include "offload/remote/worker/session_control.h"
 #include "offload/remote/worker/session_end.h"
@@ -25,11 +27,12 @@ struct SessionChild {
   // Lines of the log in a second that a session may write.
   static constexpr unsigned kMostLines = 50;
 
-  SessionChild(control::Socket socket, SharedFigures shared, pid_t id)
-      : control(std::move(socket)), figures(std::move(shared)), pid(id) {}
+  SessionChild(control::Socket socket, SharedFigures shared, Descriptor code_from_it, pid_t id)
+      : control(std::move(socket)), figures(std::move(shared)), code(std::move(code_from_it)), pid(id) {}
 
   const control::Socket control;
   const SharedFigures figures;
+  const Descriptor code;  // what it has compiled arrives here (code_keeper.h)
   const pid_t pid;
   // The following under the mutex of the watcher.
   std::optional<SessionStart> session;  // none yet: the process waits for one
@@ -40,6 +43,8 @@ struct SessionChild {
   // For the watching thread alone.
   std::optional<ClientGone> gone;  // why it ends, in its own words
   LogBudget budget{kMostLines};
+  ArrivingCode arriving;
+  std::uint64_t code_left = std::uint64_t{64} << 20;  // bytes of code that are read from it; 0: no more
 };
 
 // Starts the program `command` with its arguments, with a socket to this process and memory for its figures.

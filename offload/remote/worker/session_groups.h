@@ -30,8 +30,8 @@ class SessionGroups {
 };
 
 // `own` is the control group of this process, as a folder; it moves into one beneath that. Limits for which the group
-// has no controller are those of processes. kUnsupported with the reason where that cannot be: it has no controllers, is
-// not this process's to change, or has other processes in it.
+// has no controller are those of processes. kUnsupported with the reason where that cannot be: it has no controllers,
+// is not this process's to change, or has other processes in it.
 Result<std::unique_ptr<SessionGroups>> make_control_groups(const std::string& own);
 // The control group of this process; empty where the system has none of version 2.
 std::string own_control_group();

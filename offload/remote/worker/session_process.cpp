@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/one_line.h"
 #include "base/thread.h"
+#include "codegen/cached/code_writer.h"
 #include "offload/remote/worker/session_host.h"
 #include "offload/remote/worker/session_processes.h"
 #include "offload/remote/worker/session_rights.h"
@@ -169,9 +170,12 @@ void ServedSession::handle(control::Close& record) {
       [this, cause = record.cause, reason = Error(code, record.message)] { session_->close(cause, reason); });
 }
 
-// Code compiled for a client stays in its own folder: no client runs code that another one has left.
+// Code compiled for a client stays in its own folder: no client runs code that another one has left. The worker writes
+// it; only drivers write there themselves.
 Status prepare_caches(const std::string& folder) {
+  setenv(codegen::kCodeWriterVariable, std::to_string(kSessionCode).c_str(), 1);
   if (folder.empty()) return keep_changes_to({});
+  std::vector<std::string> places;
   // Caches of drivers.
   for (const auto& [name, part] :
        {std::pair("XDG_CACHE_HOME", "/drivers"), std::pair("POCL_CACHE_DIR", "/pocl"),
@@ -179,8 +183,9 @@ Status prepare_caches(const std::string& folder) {
     const std::string place = folder + part;
     make_cache_folder(place);
     setenv(name, place.c_str(), 1);
+    places.push_back(place);
   }
-  return keep_changes_to({folder});
+  return keep_changes_to(places);
 }
 
 }  // namespace
@@ -193,7 +198,7 @@ Result<SessionProcess> SessionProcess::create() {
     return error(ErrorCode::kInvalidArgument,
                  "processes of sessions are started by workers, and only by them");
   }
-  for (const int inherited : {kSessionSocket, kSessionFigures})
+  for (const int inherited : {kSessionSocket, kSessionFigures, kSessionCode})
     static_cast<void>(fcntl(inherited, F_SETFD, FD_CLOEXEC));
   DHPVM_ASSIGN(SharedFigures figures, SharedFigures::adopt(Descriptor(kSessionFigures)));
   return SessionProcess(std::move(control), std::move(figures));

@@ -23,6 +23,7 @@ struct SessionProcessesOptions {
   std::vector<std::string> command;
   // Each client has a folder beneath it for what is compiled for it; empty: nothing is kept.
   std::string caches;
+  std::uint64_t code_bytes = 0;  // of compiled code that each client may have there; 0: none is kept
   std::uint64_t memory_bytes = ~std::uint64_t{0};  // that each session may have at most
   WorkerLog log;                                   // called on any thread
 };
@@ -34,5 +35,6 @@ Result<std::unique_ptr<SessionRunner>> start_session_processes(Transport& transp
 
 inline constexpr int kSessionSocket = 3;
 inline constexpr int kSessionFigures = 4;
+inline constexpr int kSessionCode = 5;
 
 }  // namespace dhpvm::offload

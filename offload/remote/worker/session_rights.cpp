@@ -8,12 +8,14 @@
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -159,6 +161,7 @@ constexpr long kRefused[] = {
     SYS_accept4,
 };
 constexpr std::size_t kRefusals = std::size(kRefused);
+constexpr std::size_t kLingering = 5;  // instructions
 static_assert(kRefusals < 200, "jumps reach 255 instructions");
 
 constexpr sock_filter statement(std::uint16_t code, std::uint32_t value) { return {code, 0, 0, value}; }
@@ -167,19 +170,32 @@ constexpr sock_filter jump(std::uint32_t value, std::size_t then, std::size_t ot
           value};
 }
 
+// The lower half of an argument, where the kernel has numbers that are no longer.
+constexpr std::uint32_t argument(std::uint32_t number) {
+  static_assert(std::endian::native == std::endian::little);
+  return offsetof(seccomp_data, args) + number * sizeof(std::uint64_t);
+}
+
 // False where the system has no filters.
 bool refuse_calls() {
   if (kArchitecture == 0) return false;
   constexpr std::uint32_t kForeignTables = 0x40000000;  // x32's numbers
-  std::array<sock_filter, kRefusals + 7> filter{};
+  std::array<sock_filter, kRefusals + 7 + kLingering> filter{};
   std::size_t next = 0;
   filter[next++] = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch));
   // To the last instruction but one, which refuses.
-  filter[next++] = jump(kArchitecture, 0, kRefusals + 3);
+  filter[next++] = jump(kArchitecture, 0, kRefusals + kLingering + 3);
   filter[next++] = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
-  filter[next++] = {BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint8_t>(kRefusals + 1), 0, kForeignTables};
+  filter[next++] = {BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint8_t>(kRefusals + kLingering + 1), 0,
+                    kForeignTables};
   for (std::size_t n = 0; n < kRefusals; ++n)
-    filter[next++] = jump(static_cast<std::uint32_t>(kRefused[n]), kRefusals - n, 0);
+    filter[next++] = jump(static_cast<std::uint32_t>(kRefused[n]), kRefusals + kLingering - n, 0);
+  // The end of a socket that lingers blocks whoever closes it last: the worker, to which descriptors can be sent.
+  filter[next++] = jump(SYS_setsockopt, 0, kLingering - 1);
+  filter[next++] = statement(BPF_LD | BPF_W | BPF_ABS, argument(1));
+  filter[next++] = jump(SOL_SOCKET, 0, 2);
+  filter[next++] = statement(BPF_LD | BPF_W | BPF_ABS, argument(2));
+  filter[next++] = jump(SO_LINGER, 1, 0);
   filter[next++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   filter[next++] = statement(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
   const sock_fprog program{static_cast<unsigned short>(next), filter.data()};

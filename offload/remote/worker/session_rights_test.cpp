@@ -96,6 +96,21 @@ TEST_F(SessionRights, OtherProcessesAreOutOfReach) {
             EPERM);
 }
 
+// The worker would wait for the end of such a socket, should it get one.
+TEST_F(SessionRights, NoSocketLingers) {
+  const auto set = [](int level, int option) {
+    return without_rights({}, [level, option] {
+      const int door = socket(AF_INET, SOCK_STREAM, 0);
+      const linger value{1, 1000};
+      return setsockopt(door, level, option, &value, sizeof(value));
+    });
+  };
+  EXPECT_EQ(set(SOL_SOCKET, SO_LINGER), EPERM);
+  EXPECT_EQ(set(SOL_SOCKET, SO_KEEPALIVE), 0);
+  EXPECT_EQ(set(SOL_SOCKET, SO_REUSEADDR), 0);
+  EXPECT_NE(set(IPPROTO_TCP, SO_LINGER), EPERM) << "of another level";
+}
+
 TEST_F(SessionRights, DescriptorsAreLimited) {
   EXPECT_EQ(without_rights({},
                            [] {

@@ -3,14 +3,17 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/cache_folder.h"
@@ -26,6 +29,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStart{60};
 // The time that a process that was told to close has for its client's last words, before it is killed.
 constexpr std::chrono::seconds kGrace{1};
+// Messages that are read from a process before it is another's turn: none keeps the thread for itself.
+constexpr int kMostMessages = 64;
+// Short messages cost as much as those with so many bytes of code.
+constexpr std::uint64_t kLeastMessage = 1024;
 // The time for a client to read the last word.
 constexpr std::chrono::milliseconds kLinger{200};
 
@@ -180,7 +187,10 @@ void SessionWatcher::run() {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
     }
-    for (const auto& process : processes()) listen_to(process);
+    for (const auto& process : processes()) {
+      take_code(*process);  // the last before its end, too
+      listen_to(process);
+    }
     spawn_spare();
   }
 }
@@ -194,6 +204,7 @@ void SessionWatcher::wait() {
     const std::lock_guard lock(mutex_);
     for (const auto& process : processes_) {
       ready.push_back({process->control.descriptor(), POLLIN, 0});
+      if (process->code_left != 0) ready.push_back({process->code.get(), POLLIN, 0});
       if (!process->kill_at) continue;
       if (*process->kill_at <= now) {
         static_cast<void>(::kill(process->pid, SIGKILL));
@@ -227,7 +238,7 @@ void SessionWatcher::spawn_spare() {
 }
 
 void SessionWatcher::listen_to(const std::shared_ptr<SessionChild>& process) {
-  for (;;) {
+  for (int messages = 0; messages < kMostMessages; ++messages) {
     auto record = process->control.receive_from_session(control::Patience::kNone);
     if (!record.ok()) {
       if (record.error().code() == ErrorCode::kProtocol)
@@ -236,6 +247,28 @@ void SessionWatcher::listen_to(const std::shared_ptr<SessionChild>& process) {
     }
     if (!*record) return;
     handle(*process, **record);
+  }
+}
+
+void SessionWatcher::take_code(SessionChild& process) {
+  std::string folder;
+  std::array<std::byte, codegen::kLongestCodeMessage> message;
+  for (int messages = 0; messages < kMostMessages && process.code_left != 0; ++messages) {
+    const ssize_t size = recv(process.code.get(), message.data(), message.size(), MSG_DONTWAIT | MSG_TRUNC);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    process.code_left -= std::min(process.code_left, std::max<std::uint64_t>(kLeastMessage, size));
+    if (size <= 0) process.code_left = 0;
+    // Whoever sends more gets an error, and does not wait.
+    if (process.code_left == 0) static_cast<void>(shutdown(process.code.get(), SHUT_RD));
+    if (size <= 0 || static_cast<std::size_t>(size) > message.size()) continue;
+    if (folder.empty()) {
+      const std::lock_guard lock(mutex_);
+      if (!process.session) continue;
+      folder = cache_folder(caches_, folder_of(*process.session));
+      if (folder.empty()) continue;
+    }
+    keeper_.take(process.arriving, folder, std::span(message).first(static_cast<std::size_t>(size)),
+                 Clock::now());
   }
 }
 

@@ -14,6 +14,7 @@
 #include "base/thread.h"
 #include "offload/remote/fabric/protocol.h"
 #include "offload/remote/fabric/transport.h"
+#include "offload/remote/worker/code_keeper.h"
 #include "offload/remote/worker/session_child.h"
 #include "offload/remote/worker/session_groups.h"
 #include "offload/remote/worker/session_processes.h"
@@ -36,7 +37,8 @@ class SessionWatcher {
         command_(std::move(options.command)),
         caches_(std::move(options.caches)),
         memory_bytes_(options.memory_bytes),
-        log_(std::move(options.log)) {}
+        log_(std::move(options.log)),
+        keeper_(options.code_bytes, [this](const std::string& problem) { warn(problem); }) {}
   SessionWatcher(const SessionWatcher&) = delete;
   SessionWatcher& operator=(const SessionWatcher&) = delete;
   ~SessionWatcher();
@@ -59,6 +61,7 @@ class SessionWatcher {
   void wait();
   void spawn_spare();
   void listen_to(const std::shared_ptr<SessionChild>& process);
+  void take_code(SessionChild& process);
   void handle(SessionChild& process, const control::FromSession& record);
   void finish(const std::shared_ptr<SessionChild>& process);
   void log(SessionChild& process, LogLevel level, std::string_view text);
@@ -73,6 +76,7 @@ class SessionWatcher {
   const std::string caches_;
   const std::uint64_t memory_bytes_;
   const WorkerLog log_;
+  CodeKeeper keeper_;                  // for the watching thread
   std::vector<wire::Device> devices_;  // since start()
   Descriptor wake_;
   std::mutex mutex_;

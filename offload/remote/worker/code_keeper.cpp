@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/worker/code_keeper.h"
+
+#include <algorithm>
+#include <span>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::offload {
+
+void CodeBudget::fill(Clock::time_point now) {
+  if (!since_) since_ = now;
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now - *since_);
+  if (seconds.count() <= 0) return;
+  *since_ += seconds;
+  // More than an hour fills both.
+  const auto count = static_cast<std::uint64_t>(std::min<std::int64_t>(seconds.count(), 3600));
+  bytes_ = std::min(kMostBytes, bytes_ + count * kBytesASecond);
+  entries_ = std::min(kMostEntries, entries_ + count * kEntriesASecond);
+}
+
+bool CodeBudget::take(std::uint64_t bytes, Clock::time_point now) {
+  fill(now);
+  if (entries_ == 0 || bytes > bytes_) return false;
+  --entries_;
+  bytes_ -= bytes;
+  return true;
+}
+
+bool CodeBudget::is_full(Clock::time_point now) {
+  fill(now);
+  return bytes_ == kMostBytes && entries_ == kMostEntries;
+}
+
+void CodeKeeper::open(ClientCode& client, const std::string& folder) const {
+  codegen::CodeCacheOptions options;
+  options.directory = folder;
+  options.limit = limit_;
+  options.warn = [&client, tell = warn_](const std::string& problem) {
+    client.has_failed = true;
+    tell(problem);
+  };
+  client.cache = std::make_shared<codegen::CodeCache>(std::move(options));
+}
+
+// Names of clients come from certificates, too, of which there may be many: who has written nothing for long is
+// forgotten.
+std::shared_ptr<ClientCode> CodeKeeper::client(const std::string& folder, Clock::time_point now) {
+  if (const auto known = clients_.find(folder); known != clients_.end()) return known->second;
+  std::erase_if(clients_, [now](const auto& entry) { return entry.second->budget.is_full(now); });
+  auto made = std::make_shared<ClientCode>();
+  open(*made, folder);
+  clients_.emplace(folder, made);
+  return made;
+}
+
+void CodeKeeper::begin(ArrivingCode& arriving, const std::string& folder, const codegen::CodePart& part,
+                       Clock::time_point now) {
+  if (limit_ == 0 || part.object_size == 0 || part.object_size > kLargestEntry ||
+      part.metadata_size > kLargestEntry - part.object_size)
+    return;
+  std::shared_ptr<ClientCode> owner = client(folder, now);
+  if (!owner->budget.take(part.object_size + part.metadata_size, now)) return;
+  // A full disk has room again, a folder that was removed is back.
+  if (owner->has_failed.exchange(false)) open(*owner, folder);
+  arriving.client = std::move(owner);
+  arriving.entry = part;
+  arriving.entry.bytes = {};
+}
+
+void CodeKeeper::take(ArrivingCode& arriving, const std::string& folder, std::span<const std::byte> message,
+                      Clock::time_point now) {
+  const std::optional<codegen::CodePart> part = codegen::read_code_part(message);
+  const codegen::CodePart& entry = arriving.entry;
+  const bool goes_on = part && arriving.client != nullptr && part->key == entry.key &&
+                       part->object_size == entry.object_size && part->metadata_size == entry.metadata_size &&
+                       part->offset == arriving.bytes.size();
+  if (!goes_on || part->offset == 0) {
+    arriving = {};
+    if (part && part->offset == 0) begin(arriving, folder, *part, now);
+    if (arriving.client == nullptr) return;
+  }
+  arriving.bytes.insert(arriving.bytes.end(), part->bytes.begin(), part->bytes.end());
+  if (arriving.bytes.size() < entry.object_size + entry.metadata_size) return;
+  auto write = [cache = arriving.client->cache, whole = std::exchange(arriving, {})] {
+    const auto all = std::span(whole.bytes);
+    cache->store(whole.entry.key, all.first(whole.entry.object_size), all.subspan(whole.entry.object_size));
+  };
+  try {
+    writer_.post(std::move(write));
+  } catch (const std::system_error& refused) {  // the system has no thread for it now
+    warn_(fmt::format("compiled code is not kept: {}", refused.what()));
+  }
+}
+
+}  // namespace dhpvm::offload
