@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -47,8 +48,15 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned kRuns = 7;  // unless --runs says otherwise
 constexpr unsigned kJoining = 200;
 constexpr std::chrono::seconds kPatience{60};
-// The elements of the shared loop for each worker.
+// The elements of the shared loop for each worker, unless there are many: each has both arrays as a whole, and one
+// device has to have room for all. Workers without room are left out of a loop, which costs more than a chunk.
 constexpr std::int64_t kElementsOfEach = 2048;
+constexpr std::int64_t kRoom = std::int64_t{512} << 20;
+
+std::int64_t elements_of_each(unsigned workers) {
+  constexpr std::int64_t kBytes = 2 * 8;
+  return std::min(kElementsOfEach, kRoom / kBytes / workers / workers);
+}
 // Chunks for each worker where the loop is cut finely: what a worker costs a loop counts less than what a chunk does.
 constexpr std::uint64_t kChunksOfEach = 16;
 
@@ -179,7 +187,7 @@ class Fleet {
 // A loop that all workers of a fleet share.
 class SharedLoop {
  public:
-  SharedLoop(Fleet& fleet, unsigned workers) : fleet_(fleet), elements_(kElementsOfEach * workers) {
+  SharedLoop(Fleet& fleet, unsigned workers) : fleet_(fleet), elements_(elements_of_each(workers) * workers) {
     for (const std::shared_ptr<Device>& device : fleet.devices()) {
       auto kernel = insist(device->load(code_.image));
       devices_.push_back(insist(PipelineDevice::create(device, pool_, registrations_, {})));
@@ -298,11 +306,13 @@ int run(int argc, char** argv) {
     Fleet fleet(size);
     SharedLoop loop(fleet, size);
     loop.run(0);  // measures the workers
+    const auto each = static_cast<std::uint64_t>(elements_of_each(size));
+    const std::uint64_t rows = std::max<std::uint64_t>(each / kChunksOfEach, 1);
     for (const bool is_cut : {false, true}) {
       std::vector<double> times;
       std::vector<double> chunks;
       for (unsigned n = 0; n < runs; ++n) {
-        const SharedLoop::Cost cost = loop.run(is_cut ? kElementsOfEach / kChunksOfEach : 0);
+        const SharedLoop::Cost cost = loop.run(is_cut ? rows : 0);
         times.push_back(cost.microseconds);
         chunks.push_back(static_cast<double>(cost.chunks));
       }
