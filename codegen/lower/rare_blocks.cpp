@@ -2,18 +2,21 @@
 #include "codegen/lower/rare_blocks.h"
 
 #include <algorithm>
+#include <set>
 
 namespace dhpvm::codegen {
 
 using bytecode::CodeBlock;
 using bytecode::Family;
 using bytecode::kNoIndex;
+using bytecode::Op;
 
 RareBlocks::RareBlocks(const bytecode::Module& module, const bytecode::Function& function,
                        const std::vector<CodeBlock>& blocks, const ReferenceFacts& facts,
                        const SeenCalls& seen)
-    : rare_(blocks.size(), false), error_edge_(blocks.size(), kNoIndex) {
+    : rare_(blocks.size(), false), rare_edge_(blocks.size(), kNoIndex) {
   find_origins(module, function, blocks, facts, seen);
+  find_full_arrays(module, function, blocks);
   spread(blocks);
   // All of a function that always fails is as usual as its calls.
   if (rare_.front()) rare_.assign(blocks.size(), false);
@@ -37,12 +40,58 @@ void RareBlocks::find_origins(const bytecode::Module& module, const bytecode::Fu
         case Family::kNew: rare_[number] = rare_[number] || facts.is_error(i.type()); break;
         case Family::kJumpNull:
           if (known.empty() || known[i.a] != ReferenceFact::kErrorOrNull) break;
-          error_edge_[number] = i.row->operation == bytecode::Operation::kEq ? block.successors.front()
-                                                                             : block.successors.back();
+          rare_edge_[number] = i.row->operation == bytecode::Operation::kEq ? block.successors.front()
+                                                                            : block.successors.back();
           break;
         default: break;
       }
       facts.step(i, known);
+    }
+  }
+}
+
+namespace {
+
+// Whether control that goes on at `from` comes to `to`, which stands behind it, in any case, and without a loop.
+bool is_detour(const bytecode::Module& module, const bytecode::Function& function,
+               const std::vector<CodeBlock>& blocks, std::uint32_t from, std::uint32_t to) {
+  if (from >= to) return false;
+  std::vector<bool> seen(to - from, false);
+  seen.front() = true;
+  for (std::uint32_t number = from; number < to; ++number) {
+    if (!seen[number - from]) continue;
+    const CodeBlock& block = blocks[number];
+    Instruction last = decode(module, function, block.begin);
+    while (last.next() < block.end) last = decode(module, function, last.next());
+    // What traps there does not come back, and does not come there often.
+    if (block.successors.empty() && !last.has(bytecode::kTraps)) return false;
+    for (const std::uint32_t next : block.successors) {
+      if (next <= number || next > to) return false;
+      if (next < to) seen[next - from] = true;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+// A number that counts elements seldom equals the length of the array: it is full, and a larger one is made, or the
+// count begins again. Only a detour is told by that: loops end where an index comes to a length, and so do recursions.
+void RareBlocks::find_full_arrays(const bytecode::Module& module, const bytecode::Function& function,
+                                  const std::vector<CodeBlock>& blocks) {
+  std::set<std::uint32_t> lengths;  // registers
+  for (std::uint32_t number = 0; number < blocks.size(); ++number) {
+    const CodeBlock& block = blocks[number];
+    lengths.clear();
+    for (std::uint32_t pc = block.begin; pc < block.end;) {
+      const Instruction i = decode(module, function, pc);
+      pc = i.next();
+      if (i.op == Op::kJNeI64 && lengths.contains(i.a) != lengths.contains(i.b) &&
+          is_detour(module, function, blocks, block.successors.front(), block.successors.back())) {
+        rare_edge_[number] = block.successors.front();
+      }
+      if (i.row->writes != 0) lengths.erase(i.a);
+      if (i.row->family == Family::kArrayLength) lengths.insert(i.a);
     }
   }
 }

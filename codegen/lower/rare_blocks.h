@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of a function that a program seldom comes to: those that trap, make an error, pass one on, or handle one,
-// and calls that a loop sees through. They are laid out apart, nothing is inlined into them, and they do not count for
-// the size of a function.
+// calls that a loop sees through, and what makes an array larger that is full. They are laid out apart, nothing is
+// inlined into them, and they do not count for the size of a function.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,19 @@ class RareBlocks {
   bool contains(std::uint32_t block) const { return rare_[block]; }
   // Whether control seldom goes from a block to this successor of it.
   bool is_rare_edge(std::uint32_t block, std::uint32_t successor) const {
-    return rare_[successor] || error_edge_[block] == successor;
+    return rare_[successor] || rare_edge_[block] == successor;
   }
 
  private:
   void find_origins(const bytecode::Module& module, const bytecode::Function& function,
                     const std::vector<bytecode::CodeBlock>& blocks, const ReferenceFacts& facts,
                     const SeenCalls& seen);
+  void find_full_arrays(const bytecode::Module& module, const bytecode::Function& function,
+                        const std::vector<bytecode::CodeBlock>& blocks);
   void spread(const std::vector<bytecode::CodeBlock>& blocks);
 
-  std::vector<bool> rare_;                 // by block
-  std::vector<std::uint32_t> error_edge_;  // by block: the successor for an error, or kNoIndex
+  std::vector<bool> rare_;                // by block
+  std::vector<std::uint32_t> rare_edge_;  // by block: the successor for an error or a full array, or kNoIndex
 };
 
 // The words of the function's code outside of its rare blocks.
