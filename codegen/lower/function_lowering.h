@@ -128,7 +128,7 @@ class FunctionLowering final : public Lowering {
   void lower_array_copy(const Instruction& i);
   void lower_array_close(const Instruction& i);
   Value* string_size(const Instruction& i, Value* string);
-  void barrier(Value* holder, llvm::function_ref<void()> log);
+  void barrier(Value* holder, llvm::function_ref<llvm::CallInst*()> log);
 
   Unit& unit_;
   llvm::Function& function_;

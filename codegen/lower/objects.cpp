@@ -103,18 +103,20 @@ void FunctionLowering::lower_put_field(const Instruction& i) {
   }
   ir_.store(registers_.get_reference(i.c), ir_.byte_offset(object, i.b), access);
   if (fresh_.contains(i.a)) return;
-  barrier(object, [&] { call_runtime(b_, unit_.module, RuntimeCall::kLogObject, {frame_.state, object}); });
+  barrier(object,
+          [&] { return call_runtime(b_, unit_.module, RuntimeCall::kLogObject, {frame_.state, object}); });
 }
 
 void FunctionLowering::element_stored(const Instruction& i) {
   if (fresh_.contains(i.a)) return;
   Value* const array = registers_.get_reference(i.a);
   Value* const index = registers_.get_i64(i.b);
-  barrier(array,
-          [&] { call_runtime(b_, unit_.module, RuntimeCall::kLogElement, {frame_.state, array, index}); });
+  barrier(array, [&] {
+    return call_runtime(b_, unit_.module, RuntimeCall::kLogElement, {frame_.state, array, index});
+  });
 }
 
-void FunctionLowering::barrier(Value* holder, llvm::function_ref<void()> log) {
+void FunctionLowering::barrier(Value* holder, llvm::function_ref<llvm::CallInst*()> log) {
   Mutation* const mutation = unit_.mutation;
   if (mutation != nullptr && !strips_.is_careful() && mutation->barriers++ == mutation->barrier) return;
   Value* const flags =
@@ -123,7 +125,8 @@ void FunctionLowering::barrier(Value* holder, llvm::function_ref<void()> log) {
   BasicBlock* go_on = nullptr;
   BasicBlock* const cold = ir_.likely(b_.CreateICmpEQ(unlogged, b_.getInt8(0)), go_on);
   b_.SetInsertPoint(cold);
-  log();
+  // It changes the flags and the collector's lists: fields and elements need not be loaded again.
+  ir_.touches_only(*log(), {Access::kFlags});
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
 }
