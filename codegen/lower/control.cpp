@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jumps, branches, back-edges.
+#include "codegen/lower/arithmetic.h"
 #include "codegen/lower/lowering.h"
 
 namespace dhpvm::codegen {
@@ -20,6 +21,12 @@ void Lowering::lower_branch(Value* condition) {
   } else {
     ir_.branch_cold(b_.CreateNot(condition), otherwise, taken);
   }
+}
+
+void Lowering::lower_jump_compare(const Instruction& i) {
+  if (strips_.is_stepped(i)) return go_to(flow_.index_check(block_, i)->inside);
+  lower_branch(
+      condition_of(b_, i, [this](std::uint32_t reg, SlotType type) { return registers_.get(reg, type); }));
 }
 
 void Lowering::lower_for(const Instruction& i) {

@@ -40,11 +40,20 @@ struct InvariantReference {
 
 // An operation in every iteration of a counted loop that can be checked for many iterations at once: it accesses an
 // element, or checks indices, in an array that stays the same, with an index that stays the same or grows by one from
-// iteration to iteration; or it takes a reference that stays the same.
+// iteration to iteration; it compares such an index with a limit that stays the same (IndexCheck); or it takes a
+// reference that stays the same.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number
   std::uint32_t pc = 0;
   bool grows = false;
+};
+
+// A check that the program makes itself, as a list does: a branch that seldom finds an index not below its limit, both
+// as unsigned numbers.
+struct IndexCheck {
+  std::uint32_t index = 0;  // registers
+  std::uint32_t limit = 0;
+  std::uint32_t inside = 0;  // the block where control usually goes on
 };
 
 // An innermost loop that calls nothing, or only what it sees through; in kernels, nothing that has a loop.
@@ -70,6 +79,9 @@ struct InnerLoop {
       arrays;  // by word of an instruction: the number of the array it accesses
   std::map<std::uint32_t, std::uint32_t>
       taken;  // by word of an instruction: the number of the reference it gives
+  // If it is counted as well: by word of an instruction that takes a number from a field which the loop does not write,
+  // the number of the object.
+  std::map<std::uint32_t, std::uint32_t> fields;
   std::vector<SteppedAccess> stepped;
 };
 
@@ -104,6 +116,9 @@ class Flow {
   // primitive register, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
+  // What the instruction checks, if it is the last of `block` and does so.
+  std::optional<IndexCheck> index_check(std::uint32_t block, const Instruction& i) const;
+
   // Applies the effect of the instruction on the types of primitive registers.
   void step_types(const Instruction& instruction, std::vector<SlotType>& types) const;
 
@@ -112,7 +127,7 @@ class Flow {
   void find_loops(LoopSearch search);
   Instruction last_of(const Block& block) const;
   bool find_body(InnerLoop& loop, LoopSearch search) const;
-  bool may_call(const Instruction& i, LoopSearch search, std::uint32_t& words) const;
+  bool may_call(const Instruction& i, std::uint32_t block, LoopSearch search, std::uint32_t& words) const;
   bool is_counted(InnerLoop& loop) const;
   void find_references(InnerLoop& loop) const;
   void find_stepped(InnerLoop& loop) const;

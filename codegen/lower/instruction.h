@@ -23,6 +23,11 @@ SlotType slot_type(bytecode::Kind kind);
 // more than the opcode (moves).
 SlotType result_type(const bytecode::DecodeRow& row);
 
+// The bits that an instruction of the family Constant leaves in its register.
+inline std::uint64_t constant_bits(const Instruction& i) {
+  return i.row->x == bytecode::Operand::kImm64 ? i.x : static_cast<std::uint64_t>(std::int64_t{i.bc});
+}
+
 // The classes that implement interface `interface`, ascending. No class is ever added to a module.
 std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uint32_t interface);
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "codegen/lower/lowering.h"
+#include "codegen/lower/strip_values.h"
 
 namespace dhpvm::codegen {
 
@@ -22,6 +23,10 @@ LoopStrips::LoopStrips(Lowering& lowering)
       registers_(lowering.registers()),
       b_(ir_.builder()),
       strips_(flow_.loops().size()) {}
+
+StripValues LoopStrips::values_of(std::size_t loop) {
+  return {flow_, flow_.loops()[loop], strips_[loop].references, ir_, registers_};
+}
 
 void LoopStrips::make() {
   for (std::size_t number = 0; number < strips_.size(); ++number) make(number);
@@ -146,7 +151,9 @@ llvm::Value* LoopStrips::take(const Strip& strip, const InvariantReference& refe
   llvm::Value* const holder = from.origin == Origin::kRegister
                                   ? registers_.get_reference(from.place)
                                   : b_.CreateLoad(b_.getPtrTy(), parent.reference);
-  llvm::Value* const index = is_element ? at_strip(reference.block, reference.pc, reference.place) : nullptr;
+  llvm::Value* const index =
+      is_element ? values_of(&strip - strips_.data()).at(reference.block, reference.pc, reference.place)
+                 : nullptr;
   // Null has no readable element.
   llvm::Value* const there = is_element
                                  ? b_.CreateICmpULT(index, b_.CreateLoad(b_.getInt64Ty(), parent.readable))
@@ -245,8 +252,7 @@ llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   BasicBlock* const careful = careful_header(number);
   llvm::Value* steps = nullptr;
   // The index is below the limit; the last one of a number of indices goes on growing if `grows`.
-  const auto stay_below = [&](llvm::Value* index, llvm::AllocaInst* field, bool grows) {
-    llvm::Value* const limit = b_.CreateLoad(b_.getInt64Ty(), field);
+  const auto stay_below = [&](llvm::Value* index, llvm::Value* limit, bool grows) {
     BasicBlock* const inside = ir_.new_block("inside");
     ir_.branch_cold(b_.CreateICmpUGE(index, limit), careful, inside);
     b_.SetInsertPoint(inside);
@@ -256,7 +262,8 @@ llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   };
   for (const SteppedAccess& access : loop.stepped) {
     const Instruction i = lowering_.instruction(access.pc);
-    const auto value = [&](std::uint32_t reg) { return at_strip(access.block, access.pc, reg); };
+    const auto value = [&](std::uint32_t reg) { return values_of(number).at(access.block, access.pc, reg); };
+    const auto field = [&](llvm::AllocaInst* of) { return b_.CreateLoad(b_.getInt64Ty(), of); };
     if (const auto taken = loop.taken.find(access.pc); taken != loop.taken.end()) {
       BasicBlock* const there = ir_.new_block("there");
       llvm::Value* const is_there = b_.CreateLoad(b_.getInt1Ty(), references[taken->second].there);
@@ -264,51 +271,26 @@ llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
       b_.SetInsertPoint(there);
       continue;
     }
+    if (const std::optional<IndexCheck> check = flow_.index_check(access.block, i)) {
+      llvm::Value* const limit = value(check->limit);
+      stay_below(value(check->index), limit, access.grows);
+      continue;
+    }
     const KeptReference& kept = references[loop.arrays.at(access.pc)];
     switch (i.row->family) {
       case Family::kLoad:
-      case Family::kLoadField: stay_below(value(i.c), kept.readable, access.grows); break;
+      case Family::kLoadField: stay_below(value(i.c), field(kept.readable), access.grows); break;
       case Family::kStore:
-      case Family::kStoreField: stay_below(value(i.b), kept.writable, access.grows); break;
+      case Family::kStoreField: stay_below(value(i.b), field(kept.writable), access.grows); break;
       default: {
         const bool third = i.op == Op::kIndex3;
-        stay_below(value(i.c), kept.dimensions[0], false);
-        stay_below(value(i.x0()), kept.dimensions[1], access.grows && !third);
-        if (third) stay_below(value(i.x1()), kept.dimensions[2], access.grows);
+        stay_below(value(i.c), field(kept.dimensions[0]), false);
+        stay_below(value(i.x0()), field(kept.dimensions[1]), access.grows && !third);
+        if (third) stay_below(value(i.x1()), field(kept.dimensions[2]), access.grows);
       }
     }
   }
   return steps;
-}
-
-// The value that the register will have before the instruction at `pc` in the first iteration of the stretch that is
-// being set up; for what find_stepped has looked through.
-llvm::Value* LoopStrips::at_strip(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) {
-  const std::optional<Instruction> i = flow_.definition(block, pc, reg);
-  if (!i) return registers_.get_i64(reg);
-  const auto operand = [&](std::uint32_t of) { return at_strip(block, i->pc, of); };
-  switch (i->op) {
-    case Op::kMoveP: return operand(i->b);
-    case Op::kAddImmI64:
-      return b_.CreateAdd(operand(i->b),
-                          llvm::ConstantInt::getSigned(b_.getInt64Ty(), static_cast<std::int16_t>(i->c)));
-    case Op::kAddI64: return b_.CreateAdd(operand(i->b), operand(i->c));
-    case Op::kSubI64: return b_.CreateSub(operand(i->b), operand(i->c));
-    case Op::kMulI64: return b_.CreateMul(operand(i->b), operand(i->c));
-    default: return element_at_strip(block, *i);
-  }
-}
-
-llvm::Value* LoopStrips::element_at_strip(std::uint32_t block, const Instruction& i) {
-  const bool third = i.op == Op::kIndex3;
-  const std::size_t loop = *loop_of(block);
-  const KeptReference& kept = strips_[loop].references[flow_.loops()[loop].arrays.at(i.pc)];
-  llvm::Value* linear = at_strip(block, i.pc, i.c);
-  for (unsigned d = 1; d < (third ? 3u : 2u); ++d) {
-    llvm::Value* const size = b_.CreateLoad(b_.getInt64Ty(), kept.dimensions[d]);
-    linear = b_.CreateAdd(b_.CreateMul(linear, size), at_strip(block, i.pc, d == 1 ? i.x0() : i.x1()));
-  }
-  return linear;
 }
 
 bool LoopStrips::is_stepped(const Instruction& i) const {

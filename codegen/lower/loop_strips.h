@@ -13,7 +13,8 @@
 // then, which is what LLVM's loop passes need.
 //
 // Where the index of an access grows with the counter, a stretch ends before it would leave the array, and
-// the access is not checked at all. The iteration that would leave it is done carefully.
+// the access is not checked at all. The iteration that would leave it is done carefully. So it is with checks that the
+// program makes itself, such as those of lists.
 #pragma once
 
 #include <array>
@@ -28,6 +29,7 @@
 namespace dhpvm::codegen {
 
 class Lowering;
+class StripValues;
 
 class LoopStrips {
  public:
@@ -104,8 +106,7 @@ class LoopStrips {
   llvm::Value* steps_in_range(std::size_t loop);
   llvm::Value* ticks_for_back_edges(std::size_t loop);
   llvm::BasicBlock* careful_header(std::size_t loop);
-  llvm::Value* at_strip(std::uint32_t block, std::uint32_t pc, std::uint32_t reg);
-  llvm::Value* element_at_strip(std::uint32_t block, const Instruction& i);
+  StripValues values_of(std::size_t loop);
   void end_strip(const Instruction& i, std::size_t loop);
   void settle(const Instruction& first, std::size_t loop);
 

@@ -73,7 +73,7 @@ bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
     const bool is_rare = search != LoopSearch::kCounted && rare_->contains(number);
     if (i.row->family == Family::kParallelFor || (i.has(bytecode::kCall) && !is_rare))
-      ok = ok && may_call(i, search, words);
+      ok = ok && may_call(i, number, search, words);
     if (seen_.begins_at(i.pc) != nullptr && !is_rare) loop.seen_calls.push_back(i.pc);
     ok = ok && (is_rare || i.row->family != Family::kCaught) &&
          (number == loop.header || !blocks_[number].is_loop_header);
@@ -82,10 +82,10 @@ bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
 }
 
 // `words`: of code that counted loops of kernels may still call.
-bool Flow::may_call(const Instruction& i, LoopSearch search, std::uint32_t& words) const {
+bool Flow::may_call(const Instruction& i, std::uint32_t block, LoopSearch search,
+                    std::uint32_t& words) const {
   if (search == LoopSearch::kCounted) return calls_straight_code(module_, i, words);
-  return search == LoopSearch::kSeeingThrough && i.row->family == Family::kCall &&
-         can_be_seen_through(module_, module_.functions[i.c]);
+  return search == LoopSearch::kSeeingThrough && seen_callee(module_, function_, *this, block, i).has_value();
 }
 
 // Fills in InnerLoop's facts about counted loops.
@@ -126,8 +126,9 @@ void Flow::find_references(InnerLoop& loop) const {
     }
     if (i.row->writes != 0) writes.primitives.insert(i.a);
     for_each_reference_write(module_, i, [&](std::uint32_t reg) { writes.references.insert(reg); });
-    if (!i.row->kind || *i.row->kind != bytecode::Kind::kRef) return;
-    if (i.row->family == Family::kPutField) writes.fields.insert(i.b);
+    const bool is_reference = i.row->kind && *i.row->kind == bytecode::Kind::kRef;
+    if (i.row->family == Family::kPutField) (is_reference ? writes.fields : writes.number_fields).insert(i.b);
+    if (!is_reference) return;
     if (i.row->family == Family::kStore || i.row->family == Family::kStoreField) writes.elements = true;
   });
   if (!loop.keeps_handles) return;
@@ -180,15 +181,15 @@ namespace {
 // Expressions of more than that many operations are not looked through.
 constexpr unsigned kMaximumDepth = 8;
 
-// The growth of a value from one iteration to the next, as far as that is 0 or 1.
+// The growth of a value from one iteration to the next, as far as that is 0 or 1. What it looks through, StripValues
+// computes.
 class Growth {
  public:
   Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed)
       : flow_(flow), loop_(loop), changed_(changed) {}
 
   // The growth of register `reg` before the instruction at `pc`.
-  std::optional<unsigned> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg,
-                             unsigned depth = 0) const {
+  std::optional<unsigned> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg, unsigned depth = 0) {
     if (depth > kMaximumDepth) return std::nullopt;
     const std::optional<Instruction> i = flow_.definition(block, pc, reg);
     if (!i) {
@@ -196,28 +197,48 @@ class Growth {
       return changed_.contains(reg) ? std::nullopt : std::optional<unsigned>(0);
     }
     const auto operand = [&](std::uint32_t of_reg) { return of(block, i->pc, of_reg, depth + 1); };
+    switch (i->row->family) {
+      case Family::kMoveP: return operand(i->b);
+      case Family::kConstant: return 0;
+      case Family::kGetField: return of_field(*i);
+      case Family::kIndex: return of_index(block, *i, depth + 1);
+      case Family::kInteger:
+      case Family::kShift:
+      case Family::kFloat:
+      case Family::kCompare:
+      case Family::kConvert: break;
+      default: return std::nullopt;
+    }
     switch (i->op) {
-      case Op::kMoveP:
       case Op::kAddImmI64: return operand(i->b);
       case Op::kAddI64: return sum(operand(i->b), operand(i->c));
       case Op::kSubI64: return operand(i->c) == 0u ? operand(i->b) : std::nullopt;
-      case Op::kMulI64:
-        return operand(i->b) == 0u && operand(i->c) == 0u ? std::optional<unsigned>(0) : std::nullopt;
-      case Op::kIndex2:
-      case Op::kIndex3: return of_index(block, *i, depth + 1);
-      default: return std::nullopt;
+      default: break;
     }
+    if ((i->row->reads & bytecode::kInB) != 0 && operand(i->b) != 0u) return std::nullopt;
+    if ((i->row->reads & bytecode::kInC) != 0 && operand(i->c) != 0u) return std::nullopt;
+    return (i->row->reads & ~(bytecode::kInB | bytecode::kInC)) == 0 ? std::optional<unsigned>(0)
+                                                                     : std::nullopt;
   }
 
   // The growth of the element's number that index2 or index3 makes.
-  std::optional<unsigned> of_index(std::uint32_t block, const Instruction& i, unsigned depth = 0) const {
+  std::optional<unsigned> of_index(std::uint32_t block, const Instruction& i, unsigned depth = 0) {
     const bool third = i.op == Op::kIndex3;
     if (!loop_.arrays.contains(i.pc) || of(block, i.pc, i.c, depth) != 0u) return std::nullopt;
     if (third && of(block, i.pc, i.x0(), depth) != 0u) return std::nullopt;
     return of(block, i.pc, third ? i.x1() : i.x0(), depth);
   }
 
+  // The objects, by number, of the fields that have been looked at since this was called last.
+  std::set<std::uint32_t> take_holders() { return std::exchange(holders_, {}); }
+
  private:
+  std::optional<unsigned> of_field(const Instruction& i) {
+    const auto holder = loop_.fields.find(i.pc);
+    if (holder == loop_.fields.end()) return std::nullopt;
+    holders_.insert(holder->second);
+    return 0;
+  }
   static std::optional<unsigned> sum(std::optional<unsigned> left, std::optional<unsigned> right) {
     return left && right && *left + *right <= 1 ? std::optional<unsigned>(*left + *right) : std::nullopt;
   }
@@ -225,7 +246,17 @@ class Growth {
   const Flow& flow_;
   const InnerLoop& loop_;
   const std::set<std::uint32_t>& changed_;
+  std::set<std::uint32_t> holders_;
 };
+
+// Strips take the reference.
+void want(InnerLoop& loop, std::uint32_t number) {
+  InvariantReference& reference = loop.references[number];
+  if (std::exchange(reference.wanted, true) || reference.origin == InvariantReference::Origin::kRegister)
+    return;
+  if (reference.origin == InvariantReference::Origin::kElement) loop.references[reference.parent].read = true;
+  want(loop, reference.parent);
+}
 
 }  // namespace
 
@@ -235,25 +266,44 @@ void Flow::find_stepped(InnerLoop& loop) const {
     if (i.row->writes != 0 && !rare_->contains(number)) changed.insert(i.a);
   });
   const std::vector<bool> always = blocks_of_all_iterations(loop);
-  const Growth growth(*this, loop, changed);
+  Growth growth(*this, loop, changed);
+  std::set<std::uint32_t> holders;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
     if (!always[block]) return;
     if (loop.taken.contains(i.pc)) {
       loop.stepped.push_back({block, i.pc});
       return;
     }
-    if (!loop.arrays.contains(i.pc)) return;
     std::optional<unsigned> by;
-    switch (i.row->family) {
-      case Family::kLoad:
-      case Family::kLoadField: by = growth.of(block, i.pc, i.c); break;
-      case Family::kStore:
-      case Family::kStoreField: by = growth.of(block, i.pc, i.b); break;
-      case Family::kIndex: by = growth.of_index(block, i); break;
-      default: break;
+    growth.take_holders();
+    if (const std::optional<IndexCheck> check = index_check(block, i)) {
+      if (growth.of(block, i.pc, check->limit) == 0u) by = growth.of(block, i.pc, check->index);
+    } else if (loop.arrays.contains(i.pc)) {
+      switch (i.row->family) {
+        case Family::kLoad:
+        case Family::kLoadField: by = growth.of(block, i.pc, i.c); break;
+        case Family::kStore:
+        case Family::kStoreField: by = growth.of(block, i.pc, i.b); break;
+        case Family::kIndex: by = growth.of_index(block, i); break;
+        default: break;
+      }
     }
-    if (by) loop.stepped.push_back({block, i.pc, *by == 1u});
+    if (!by) return;
+    loop.stepped.push_back({block, i.pc, *by == 1u});
+    holders.merge(growth.take_holders());
   });
+  for (const std::uint32_t holder : holders) want(loop, holder);
+}
+
+std::optional<IndexCheck> Flow::index_check(std::uint32_t block, const Instruction& i) const {
+  if (i.op != Op::kJLtU64 && i.op != Op::kJLeU64) return std::nullopt;
+  const std::uint32_t next = blocks_[block].successors.front();
+  const std::uint32_t target = blocks_[block].successors.back();
+  const bool below = i.op == Op::kJLtU64;
+  const std::uint32_t inside = below ? target : next;
+  const std::uint32_t outside = below ? next : target;
+  if (!rare_->is_rare_edge(block, outside) || rare_->is_rare_edge(block, inside)) return std::nullopt;
+  return below ? IndexCheck{i.a, i.b, inside} : IndexCheck{i.b, i.a, inside};
 }
 
 void Flow::find_loops(LoopSearch search) {

@@ -156,7 +156,7 @@ void Lowering::lower(const Instruction& i) {
     case Family::kJump: return lower_jump(i);
     case Family::kFor: return lower_for(i);
     case Family::kJumpIf: return lower_jump_if(i);
-    case Family::kJumpCompare: return lower_branch(condition_of(b_, i, read));
+    case Family::kJumpCompare: return lower_jump_compare(i);
     case Family::kReturn:
     case Family::kReturnP:
     case Family::kReturnR: return lower_return(i);
@@ -217,10 +217,7 @@ void Lowering::lower(const Instruction& i) {
 // ---- Registers as they are, and what may trap
 // ----------------------------------------------------------------------------------------------------
 
-void Lowering::lower_constant(const Instruction& i) {
-  registers_.set_bits(
-      i.a, i.row->x == bytecode::Operand::kImm64 ? i.x : static_cast<std::uint64_t>(std::int64_t{i.bc}));
-}
+void Lowering::lower_constant(const Instruction& i) { registers_.set_bits(i.a, constant_bits(i)); }
 
 // The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart. A
 // divisor that the program states is neither, mostly; then nothing is checked, and the instruction cannot

@@ -88,6 +88,7 @@ class Lowering : public LoweringEnvironment {
   void lower_divide(const Instruction& i);
   void lower_jump(const Instruction& i);
   void lower_jump_if(const Instruction& i);
+  void lower_jump_compare(const Instruction& i);
   void lower_for(const Instruction& i);
   void lower_load(const Instruction& i);
   void lower_store(const Instruction& i);

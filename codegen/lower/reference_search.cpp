@@ -17,7 +17,10 @@ void ReferenceSearch::visit(const bytecode::Module& module, const Instruction& i
       if (InvariantReference* const array = accessed(i, i.b)) array->read = true;
       if (i.row->family == Family::kLoad) given = element(i);
       break;
-    case Family::kGetField: given = field(i); break;
+    case Family::kGetField:
+      given = field(i);
+      note_number(i);
+      break;
     case Family::kMoveR: given = held_by(i.b); break;
     case Family::kAtomic:
       if (InvariantReference* const array = accessed(i, i.b)) array->written = true;
@@ -94,6 +97,11 @@ std::optional<ReferenceSearch::Place> ReferenceSearch::index_sum(std::uint32_t p
 std::optional<std::uint32_t> ReferenceSearch::field(const Instruction& i) {
   if (*i.row->kind != bytecode::Kind::kRef || writes_.fields.contains(i.c)) return std::nullopt;
   return taken(i, Origin::kField, {{i.c, 1}});
+}
+
+void ReferenceSearch::note_number(const Instruction& i) {
+  if (!loop_.counted || *i.row->kind == bytecode::Kind::kRef || writes_.number_fields.contains(i.c)) return;
+  if (const std::optional<std::uint32_t> holder = held_by(i.b)) loop_.fields[i.pc] = *holder;
 }
 
 std::optional<std::uint32_t> ReferenceSearch::taken(const Instruction& i, Origin origin, Place place) {

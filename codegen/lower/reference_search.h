@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the references that stay the same in a loop, while its instructions are visited in the order of the code.
+// Finds the references and fields that stay the same in a loop, while its instructions are visited in the order of the
+// code.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +20,12 @@ class ReferenceSearch {
   struct Writes {
     std::set<std::uint32_t> references;  // registers
     std::set<std::uint32_t> primitives;
-    std::set<std::uint32_t> fields;  // of references, by offset
-    bool elements = false;           // that are or hold references
+    std::set<std::uint32_t> fields;         // of references, by offset
+    std::set<std::uint32_t> number_fields;  // the others, by offset
+    bool elements = false;                  // that are or hold references
   };
 
-  // Fills in references, arrays and taken of the loop, which must outlive this.
+  // Fills in references, arrays, taken and fields of the loop, which must outlive this.
   ReferenceSearch(const Flow& flow, InnerLoop& loop, Writes writes)
       : flow_(flow), loop_(loop), writes_(std::move(writes)) {}
 
@@ -49,6 +51,7 @@ class ReferenceSearch {
   InvariantReference* accessed(const Instruction& i, std::uint32_t reg);
   std::optional<std::uint32_t> element(const Instruction& i);
   std::optional<std::uint32_t> field(const Instruction& i);
+  void note_number(const Instruction& i);
   std::optional<std::uint32_t> taken(const Instruction& i, Origin origin, Place place);
 
   const Flow& flow_;

@@ -125,8 +125,6 @@ bool UsualCode::may_begin_anew() const {
   return ok;
 }
 
-}  // namespace
-
 bool can_be_seen_through(const bytecode::Module& module, const bytecode::Function& function) {
   // Rare blocks may be long, but not that long.
   if (function.code_size > 4 * kMaximumWords || !function.locals.empty()) return false;
@@ -137,6 +135,69 @@ bool can_be_seen_through(const bytecode::Module& module, const bytecode::Functio
     if (!code.is_rare(block)) words += code.blocks()[block].end - code.blocks()[block].begin;
   }
   return words <= kMaximumWords && code.may_begin_anew();
+}
+
+// The class of the object in a reference register, where all ways to an instruction have made it.
+class KnownClass {
+ public:
+  KnownClass(const bytecode::Module& module, const bytecode::Function& function, const Flow& flow)
+      : module_(module), function_(function), flow_(flow) {
+    for (const Block& block : flow.blocks()) {
+      if (block.handler != kNoIndex) handlers_.insert(block.handler);
+    }
+  }
+
+  // Of what `reg` holds before the instruction at `pc` of `block`; nothing if that is not known.
+  std::optional<std::uint32_t> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) {
+    return visit(block, pc, reg) ? type_ : std::nullopt;
+  }
+
+ private:
+  // Whether nothing but objects of one class comes here.
+  bool visit(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) {
+    std::optional<Instruction> found;
+    for (std::uint32_t at = flow_.blocks()[block].begin; at < std::min(pc, flow_.blocks()[block].end);) {
+      const Instruction i = decode(module_, function_, at);
+      for_each_reference_write(module_, i, [&](std::uint32_t written) {
+        if (written == reg) found = i;
+      });
+      at = i.next();
+    }
+    if (found) {
+      if (found->row->family == Family::kMoveR || found->row->family == Family::kUpcast)
+        return visit(block, found->pc, found->b);
+      if (found->row->family != Family::kNew || (type_ && *type_ != found->type())) return false;
+      type_ = found->type();
+      return true;
+    }
+    if (block == 0 || handlers_.contains(block)) return false;
+    return std::ranges::all_of(flow_.blocks()[block].predecessors, [&](std::uint32_t from) {
+      return !seen_.emplace(from, reg).second || visit(from, kNoIndex, reg);
+    });
+  }
+
+  const bytecode::Module& module_;
+  const bytecode::Function& function_;
+  const Flow& flow_;
+  std::set<std::uint32_t> handlers_;                        // blocks
+  std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;  // ends of blocks, with a register
+  std::optional<std::uint32_t> type_;
+};
+
+}  // namespace
+
+std::optional<std::uint32_t> seen_callee(const bytecode::Module& module, const bytecode::Function& function,
+                                         const Flow& flow, std::uint32_t block, const Instruction& call) {
+  std::optional<std::uint32_t> callee;
+  if (call.row->family == Family::kCall) callee = call.c;
+  if (call.row->family == Family::kCallInterface) {
+    const std::optional<std::uint32_t> type = KnownClass(module, function, flow).of(block, call.pc, call.b);
+    if (!type) return std::nullopt;
+    const auto& implementations = module.types[*type].implementations;
+    const auto found = std::ranges::find(implementations, call.type(), &bytecode::Implementation::interface);
+    if (found != implementations.end()) callee = found->functions[call.c];
+  }
+  return callee && can_be_seen_through(module, module.functions[*callee]) ? callee : std::nullopt;
 }
 
 const SeenCalls::Call* SeenCalls::begins_at(std::uint32_t pc) const {
@@ -160,8 +221,8 @@ class CallExpander {
     seen_.reference_registers_ = function.reference_registers;
   }
 
-  // `calls`: their words.
-  void expand(const std::set<std::uint32_t>& calls);
+  // `calls`: what they call, by their words.
+  void expand(const std::map<std::uint32_t, std::uint32_t>& calls);
 
   bytecode::Function& function() { return expanded_; }
   const std::vector<Word>& code() const { return code_; }
@@ -180,7 +241,7 @@ class CallExpander {
   void copy(const bytecode::Function& from, const Instruction& i, std::uint32_t original);
   std::uint32_t jump(std::uint32_t original);
   void set_target(std::uint32_t at, std::uint32_t target);
-  void see_through(const Instruction& call);
+  void see_through(const Instruction& call, std::uint32_t target);
   void move_into_window(const Instruction& moved, const Instruction& call);
   std::uint32_t here() const { return static_cast<std::uint32_t>(code_.size()); }
 
@@ -212,15 +273,15 @@ void CallExpander::set_target(std::uint32_t at, std::uint32_t target) {
                                      static_cast<std::uint16_t>(offset));
 }
 
-void CallExpander::expand(const std::set<std::uint32_t>& calls) {
+void CallExpander::expand(const std::map<std::uint32_t, std::uint32_t>& calls) {
   std::vector<std::uint32_t> moved(function_.code_size);
   std::vector<Branch> branches;
   for (std::uint32_t pc = 0; pc < function_.code_size;) {
     const Instruction i = decode(module_, function_, pc);
     moved[pc] = here();
     if (i.is_branch()) branches.push_back({here(), i.target()});
-    if (calls.contains(pc)) {
-      see_through(i);
+    if (const auto call = calls.find(pc); call != calls.end()) {
+      see_through(i, call->second);
     } else {
       copy(function_, i, pc);
     }
@@ -253,8 +314,8 @@ void CallExpander::move_into_window(const Instruction& moved, const Instruction&
     push(bytecode::encode(Op::kMoveR, call.b, static_cast<std::uint16_t>(moved.a + call.b)), call.pc);
 }
 
-void CallExpander::see_through(const Instruction& call) {
-  const bytecode::Function& callee = module_.functions[call.c];
+void CallExpander::see_through(const Instruction& call, std::uint32_t target) {
+  const bytecode::Function& callee = module_.functions[target];
   const UsualCode code(module_, callee);
   const std::uint32_t begin = here();
   push(bytecode::encode32(Op::kJumpIf, call.a, 0), call.pc);
@@ -289,7 +350,7 @@ void CallExpander::see_through(const Instruction& call) {
   for (const Branch& branch : branches)
     set_target(branch.at, code.is_rare(branch.to) ? here() : entry[branch.to]);
   set_target(begin, here());
-  seen_.calls_[begin] = {call.c, here()};
+  seen_.calls_[begin] = {target, here()};
   seen_.call_words_.insert(here());
   copy(function_, call, call.pc);
   const auto grow = [](std::uint16_t& registers, std::uint32_t needed) {
@@ -301,17 +362,18 @@ void CallExpander::see_through(const Instruction& call) {
 
 namespace {
 
-// Calls in loops that call nothing else.
-std::set<std::uint32_t> find_calls(const bytecode::Module& module, const bytecode::Function& function) {
+// Calls in loops that call nothing else: what they call, by their words.
+std::map<std::uint32_t, std::uint32_t> find_calls(const bytecode::Module& module,
+                                                  const bytecode::Function& function) {
   bool calls = false;
   bool loops = false;
   for (std::uint32_t pc = 0; pc < function.code_size;) {
     const Instruction i = decode(module, function, pc);
-    calls = calls || i.row->family == Family::kCall;
+    calls = calls || i.has(bytecode::kCall);
     loops = loops || i.has(bytecode::kBackEdge);
     pc = i.next();
   }
-  std::set<std::uint32_t> found;
+  std::map<std::uint32_t, std::uint32_t> found;
   if (!calls || !loops) return found;
   const Flow flow(module, function, LoopSearch::kSeeingThrough);
   for (const InnerLoop& loop : flow.loops()) {
@@ -319,7 +381,9 @@ std::set<std::uint32_t> find_calls(const bytecode::Module& module, const bytecod
       if (!loop.contains[block] || flow.rare().contains(block)) continue;
       for (std::uint32_t pc = flow.blocks()[block].begin; pc < flow.blocks()[block].end;) {
         const Instruction i = decode(module, function, pc);
-        if (i.row->family == Family::kCall) found.insert(pc);
+        if (i.has(bytecode::kCall)) {
+          if (const auto callee = seen_callee(module, function, flow, block, i)) found[pc] = *callee;
+        }
         pc = i.next();
       }
     }
@@ -334,7 +398,7 @@ std::optional<ExpandedModule> see_through_calls(const bytecode::Module& module,
   std::optional<ExpandedModule> expanded;
   for (const std::uint32_t index : functions) {
     const bytecode::Function& function = module.functions[index];
-    std::set<std::uint32_t> calls = find_calls(module, function);
+    std::map<std::uint32_t, std::uint32_t> calls = find_calls(module, function);
     // Loops that turn out to gain nothing keep their calls as they are.
     while (!calls.empty()) {
       CallExpander expander(module, function);
@@ -355,11 +419,11 @@ std::optional<ExpandedModule> see_through_calls(const bytecode::Module& module,
       for (const InnerLoop& loop : flow.loops()) {
         for (const std::uint32_t begin : loop.seen_calls) gained.insert(seen.original(begin));
       }
-      if (gained == calls) {
+      if (gained.size() == calls.size()) {
         expanded->calls[index] = std::move(seen);
         break;
       }
-      calls = std::move(gained);
+      std::erase_if(calls, [&](const auto& call) { return !gained.contains(call.first); });
       expanded->module.functions[index] = function;
     }
   }

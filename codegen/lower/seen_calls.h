@@ -21,8 +21,11 @@
 #include <vector>
 
 #include "bytecode/module.h"
+#include "codegen/lower/instruction.h"
 
 namespace dhpvm::codegen {
+
+class Flow;
 
 // Those of one function.
 class SeenCalls {
@@ -72,7 +75,9 @@ struct ExpandedModule {
 std::optional<ExpandedModule> see_through_calls(const bytecode::Module& module,
                                                 const std::set<std::uint32_t>& functions);
 
-// Whether a loop can see through calls of the function.
-bool can_be_seen_through(const bytecode::Module& module, const bytecode::Function& function);
+// The function that the call, an instruction of `block`, is of, if a loop can see through it. That is also known of a
+// method of an interface where the function itself has made the object, as it does with a closure.
+std::optional<std::uint32_t> seen_callee(const bytecode::Module& module, const bytecode::Function& function,
+                                         const Flow& flow, std::uint32_t block, const Instruction& call);
 
 }  // namespace dhpvm::codegen
