@@ -10,7 +10,6 @@ usage: aarch64.py --bin BIN_DIR --native BIN_DIR --sysroot DIR [--every N] [--jo
   same          random programs: both interpreters print the same
   worker        the corpus on this machine, its loops on a worker of AArch64
   client        the corpus on AArch64, its loops on a worker of this machine
-  lab           scenarios of tests/lab with programs and workers of AArch64
 
 Linux starts the programs by binfmt_misc, so that a worker can start the processes of its sessions. From Linux 6.7 on
 each user namespace has its own, which ends with this script; before, the system's must know QEMU (Debian's package
@@ -41,7 +40,7 @@ RULE = (
     r":dhpvm-aarch64:M::\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00:"
     r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff:%s:F"
 )
-PARTS = ("interpreter", "compiled", "same", "worker", "client", "lab")
+PARTS = ("interpreter", "compiled", "same", "worker", "client")
 TIMEOUT = 600  # seconds; QEMU takes ten to thirty times as long
 RANDOM_PROGRAMS = 24
 KINDS = (random_nests.Program, random_blocks.Program, random_records.Program)
@@ -88,12 +87,6 @@ class Parts:
 
     def client(self):
         return self.corpus("device-remote", self.options.bin, self.options.native)
-
-    def lab(self):
-        scenarios = sorted((HERE / "lab").glob("worker-*.lab"))
-        command = [self.options.native / "dhpvm-lab", "--bin", self.options.bin, "--jobs", str(self.options.jobs)]
-        # The clock is set by a library that is preloaded, and would have to be of the other architecture.
-        return subprocess.run([*command, *scenarios], check=False).returncode
 
     def same(self):
         with tempfile.TemporaryDirectory(prefix="dhpvm-aarch64-") as folder:
