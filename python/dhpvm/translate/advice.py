@@ -45,7 +45,7 @@ _FUNCTIONS = {
 _HEAP = "write push and pop as functions over a list, with xs.append(..), xs.pop() and xs[i], xs[j] = xs[j], xs[i]"
 # Keywords of functions of NumPy that are compiled without them.
 _KEYWORDS = {
-    "return_inverse": "write np.searchsorted(np.unique(a), a)",
+    "return_inverse": "write np.searchsorted(values, a) behind values, counts = np.unique(a, return_counts=True)",
     "return_index": "write order = np.argsort(a, kind='stable'), and compare neighbours of a[order]",
     "axis": _ROWS, "keepdims": "write a new axis behind it, s[:, None]", "key": _SEARCHES,
 }

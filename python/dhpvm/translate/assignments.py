@@ -17,6 +17,9 @@ class Assignments(Stores):
     loop around them."""
 
     def _assign(self, node):
+        if len(node.targets) == 1 and isinstance(node.value, ast.IfExp) and isinstance(
+                node.targets[0], (ast.Tuple, ast.List)):
+            return self.chosen(node.value, lambda value: ast.Assign(node.targets, value))
         if len(node.targets) == 1:
             self.store(node.targets[0], node.value)
             return

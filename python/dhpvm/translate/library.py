@@ -18,7 +18,7 @@ from .number_functions import (allclose, argsort, argsort_by, array_equal, avera
                                digitize, fill, interp, interp_one, maximum_accumulate, median, minimum_accumulate,
                                nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, percentile, percentiles, ptp,
                                quantile, quantiles, searchsorted, searchsorted_all, sort, sort_in_place, std,
-                               trapezoid, unique, unique_counts, var)
+                               trapezoid, unique, unique_counts, unique_inverse, var)
 from .own_calls import call
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, hamming,
                                hanning, histogram, histogram_density, histogram_of_edges, insert, inv, isin, logspace,
@@ -58,6 +58,8 @@ _FUNCTIONS = {
 _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel, "take": np.take, "trace": np.trace,
             "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
             "ptp": np.ptp}
+# What np.unique can return besides, and of how many dimensions.
+_UNIQUE = {"return_counts": (unique_counts, 3), "return_inverse": (unique_inverse, 1)}
 # Those that work element by element.
 ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.logical_and: logical_and,
             np.logical_or: logical_or, np.logical_xor: logical_xor,
@@ -143,9 +145,10 @@ def of_call(expressions, node, function):
     own, rank = _FUNCTIONS[function]
     if own in (sort, argsort):  # is stable, of whatever kind
         node = _without(node, "kind")
-    if own is unique and [each.arg for each in node.keywords] == ["return_counts"] and expressions.known_test(
-            node.keywords[0].value):
-        own, node = unique_counts, ast.copy_location(ast.Call(node.func, node.args, []), node)
+    asked = [each.arg for each in node.keywords] if own is unique else []
+    if len(asked) == 1 and asked[0] in _UNIQUE and expressions.known_test(node.keywords[0].value):
+        own, rank = _UNIQUE[asked[0]]
+        node = _without(node, asked[0])
     density = [each for each in node.keywords if each.arg == "density"] if own is histogram else []
     if density:
         node = _without(node, "density")

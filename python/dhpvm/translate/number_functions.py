@@ -360,6 +360,17 @@ def unique(a):
     return values
 
 
+def unique_inverse(a):
+    values, _ = unique_counts(a)
+    n = len(values)
+    inverse = np.empty(a.size, np.int64)
+    flat = ravel(a)
+    for i in prange(len(flat)):
+        # What is no number is the last one, and equals nothing.
+        inverse[i] = searchsorted(values, flat[i]) if flat[i] == flat[i] else n - 1
+    return values, inverse
+
+
 def unique_counts(a):
     s = sort(ravel(a))
     counts = np.zeros(len(s), np.int64)

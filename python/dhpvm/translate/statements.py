@@ -146,12 +146,20 @@ class Statements(Assignments, Loops):
         self.emit("}", node)
         return is_end and bool(node.orelse)
 
+    def chosen(self, node, statement):
+        """The statement with one of the two values of a conditional expression, as an if statement."""
+        branches = [[ast.copy_location(statement(value), value)] for value in (node.body, node.orelse)]
+        return self._if(ast.copy_location(ast.If(node.test, *branches), node))
+
     def _pass(self, node):
         pass
 
     def _return(self, node):
         if self.scope.in_parallel:
             self.source.fail(node, "a prange loop runs all of its iterations: return cannot leave it")
+        if isinstance(node.value, ast.IfExp) and any(
+                isinstance(each, ast.Tuple) for each in (node.value.body, node.value.orelse)):
+            return self.chosen(node.value, ast.Return)
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
             result = self._note_result(node, NONE)
             self.emit(f"return{self._absent(result)};", node)
