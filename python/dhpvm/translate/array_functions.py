@@ -146,13 +146,15 @@ def place(a, mask, values):
 
 def nonzero_along(a, axis):
     """The indices in the first or second dimension."""
-    r = np.empty(count_nonzero(a), np.int64)
+    count = count_nonzero(a)
+    r = np.empty(count, np.int64)
     n = 0
+    # What is stored where a[i, j] is 0 is overwritten: a branch would be foreseen half of the time.
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
-            if a[i, j] != 0:
+            if n < count:
                 r[n] = i if axis == 0 else j
-                n += 1
+            n += a[i, j] != 0
     return r
 
 
@@ -161,11 +163,12 @@ def flatnonzero(a):
     for i in prange(len(a)):
         count += a[i] != 0
     r = np.empty(count, np.int64)
-    k = 0
-    for i in range(len(a)):
-        if a[i] != 0:
-            r[k] = i
-            k += 1
+    i, k = 0, 0
+    # What is stored where a[i] is 0 is overwritten: a branch would be foreseen half of the time.
+    while k < count:
+        r[k] = i
+        k += a[i] != 0
+        i += 1
     return r
 
 
@@ -325,16 +328,25 @@ def fliplr(a):
 
 
 def tile(a, n):
-    r = np.empty(len(a) * n, a.dtype)
-    for i in prange(len(r)):
-        r[i] = a[i % len(a)]
+    m = len(a)
+    r = np.empty(m * n, a.dtype)
+    if n < m:
+        for i in prange(m):
+            for k in range(n):
+                r[k * m + i] = a[i]
+    else:
+        for k in prange(n):
+            for i in range(m):
+                r[k * m + i] = a[i]
     return r
 
 
 def repeat(a, n):
     r = np.empty(len(a) * n, a.dtype)
-    for i in prange(len(r)):
-        r[i] = a[i // n]
+    for i in prange(len(a)):
+        x = a[i]
+        for k in range(n):
+            r[i * n + k] = x
     return r
 
 
@@ -368,7 +380,11 @@ def eye(n, m=None, k=0):
 
 def argwhere(a):
     if a.ndim == 1:
-        return flatnonzero(a)[:, None].copy()
+        places = flatnonzero(a)
+        m = np.empty((len(places), 1), np.int64)
+        for i in prange(len(places)):
+            m[i, 0] = places[i]
+        return m
     if a.ndim == 2:
         rows, columns = nonzero_along(a, 0), nonzero_along(a, 1)
         r = np.empty((len(rows), 2), np.int64)

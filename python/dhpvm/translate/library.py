@@ -109,6 +109,8 @@ def of_call(expressions, node, function):
     if function in (np.quantile, np.percentile):
         own = _FUNCTIONS[function][0]
         nodes, values = functions.arguments(expressions, node, own, expressions.index)
+        if isinstance(values[0].type, Array) and values[0].type.element == "bool":
+            expressions.fail(node, f"{function.__name__} of bools, which NumPy has not either: use x.astype(float)")
         if isinstance(values[1].type, Array):
             own = quantiles if own is quantile else percentiles
         return call(expressions, node, own, nodes, values)

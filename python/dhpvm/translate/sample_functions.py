@@ -22,11 +22,10 @@ def convolve(a, v, mode="full"):
     n, m = len(a), len(v)
     assert n > 0 and m > 0, "an array without elements cannot be convolved"
     r = np.zeros(n + m - 1, (a[:0] * v[:0]).dtype)
-    for i in prange(n + m - 1):
-        s = r[i]
-        for k in range(max(0, i - n + 1), min(m, i + 1)):
-            s += a[i - k] * v[k]
-        r[i] = s
+    if n < m:
+        convolve_into(r, v, a)
+    else:
+        convolve_into(r, a, v)
     if mode == "full":
         return r
     if mode == "same":
@@ -34,6 +33,23 @@ def convolve(a, v, mode="full"):
         return r[first:first + max(n, m)].copy()
     if mode == "valid":
         return r[min(n, m) - 1:max(n, m)].copy()
+
+
+def convolve_into(r, a, v):
+    """Where `v` lies within `a` as a whole, all iterations take the same turns, so that lanes can share them."""
+    n, m = len(a), len(v)
+    for i in prange(m - 1, n):
+        s = r[i]
+        for k in range(m):
+            s += a[i - k] * v[k]
+        r[i] = s
+    for i in prange(m - 1):
+        head, tail = r[i], r[n + i]
+        for k in range(i + 1):
+            head += a[i - k] * v[k]
+        for k in range(i + 1, m):
+            tail += a[n + i - k] * v[k]
+        r[i], r[n + i] = head, tail
 
 
 def correlate(a, v, mode="valid"):
