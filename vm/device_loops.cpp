@@ -240,7 +240,7 @@ OffloadOutcome DeviceLoops::run_now(const OffloadRequest& request, Participants&
   };
   const auto begin = Tracer::Clock::now();
   auto result = offload::run_on_devices(participants.parts, participants.loop, participants.rows,
-                                        request.accumulators, host);
+                                        request.accumulators, host, request.progress);
   trace(request, begin);
   withhold(request);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {

@@ -93,6 +93,8 @@ class Isolate final : private gc::RootProvider {
   std::string explain_loops() const;
   // The devices on which loops have run.
   std::vector<DeviceUse> devices() const;
+  // Null if everything is interpreted.
+  LoopTier* loops() { return loops_.get(); }
 
   std::uint64_t fuel_left() const;
   // Replaces the fuel that is left. Native functions may call it, too.

@@ -179,6 +179,7 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
     loop.label = number_of(kernel);
     loop.position = known.position;
     const HostExecution execution{context, kernel, known, known.code.choose(loop), loop, window, r};
+    const offload::LoopProgress::Execution told(progress_.get(), known.position, *count);
     const auto boxes = offload(execution);
     if (!boxes) return false;
     for (const IterationSpace& box : *boxes) {
@@ -282,6 +283,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   request.accumulators = execution.accumulators();
   request.host_seconds = host_seconds;
   request.is_host_known = execution.known.timing.is_known(host_seconds);
+  request.progress = progress_.get();
   OffloadOutcome outcome = devices_->run(request);
   if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kDevices);
   if (outcome.failure) {
@@ -332,6 +334,7 @@ bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace
       return false;
     }
     --context.parallel_loops;
+    if (progress_ != nullptr) progress_->add(*box.count());
     const auto spent = std::chrono::steady_clock::now() - begin;
     if (spent > kBoxTime) {
       iterations = std::max<std::uint64_t>(iterations / 2, 1);
@@ -392,6 +395,7 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   loop.panel_bytes = compiled.panel_bytes();
   loop.accumulators = execution.accumulators();
   if (open.done != 0) loop.open = &open;
+  loop.progress = progress_.get();
   StopToken::Word stop(*context.stop);
   loop.stop = &stop.value();
   if (!look_at_clock(context)) return false;

@@ -19,6 +19,7 @@
 #include "offload/devices/host/open_block.h"
 #include "offload/loops/iteration_space.h"
 #include "offload/loops/loop.h"
+#include "offload/loops/loop_progress.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"
 #include "vm/limits.h"
@@ -47,6 +48,8 @@ class LoopTier {
   void set_devices(std::unique_ptr<DeviceLoops> devices);
   // Has devices let go of buffers that the program does not need any more. May collect nothing.
   Status release_buffers();
+  // From now on long loops are told of, unless it is null. Not while one runs.
+  void set_progress(std::unique_ptr<offload::LoopProgress> progress) { progress_ = std::move(progress); }
   // Null if there are none.
   const DeviceLoops* devices() const { return devices_.get(); }
 
@@ -112,8 +115,9 @@ class LoopTier {
   std::shared_ptr<CompileService> service_;
   std::shared_ptr<ThreadPool> pool_;
   std::shared_ptr<Alarm> alarm_;
-  std::unique_ptr<DeviceLoops> devices_;  // null: everything stays on the host
-  std::vector<KnownLoop> loops_;          // by kernel
+  std::unique_ptr<DeviceLoops> devices_;             // null: everything stays on the host
+  std::unique_ptr<offload::LoopProgress> progress_;  // null: nobody is told
+  std::vector<KnownLoop> loops_;                     // by kernel
 };
 
 }  // namespace dhpvm::vm

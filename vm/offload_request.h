@@ -8,6 +8,7 @@
 
 #include "dhpvm/result.h"
 #include "gc/object.h"
+#include "offload/loops/loop_progress.h"
 #include "offload/schedule/pipeline/chunk_needs.h"
 #include "vm/device_kernels.h"
 
@@ -21,6 +22,7 @@ struct OffloadRequest {
   std::span<std::uint64_t> accumulators;  // initial values, then results
   double host_seconds = 0;                // expected on the host; 0: not known
   bool is_host_known = false;             // measured often enough to compare it with devices
+  offload::LoopProgress* progress = nullptr;
 
   std::uint32_t number() const { return kernel.number; }
 };

@@ -174,6 +174,11 @@ DHPVM_C_API dhpvm_code dhpvm_isolate_set_fuel(dhpvm_isolate* isolate, uint64_t f
 /* Applies to calls that start from now on; DHPVM_NO_DEADLINE: no deadline. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_set_deadline(dhpvm_isolate* isolate, int64_t deadline_ns,
                                                   dhpvm_error** error);
+/* From now on, parallel loops that take longer than `interval_ns` tell of their progress: at most once an interval, and
+ * once at their end. NULL: nobody is told, which is the default. Isolate::set_progress says which loops tell nothing.
+ * Between calls of the program only. DHPVM_INVALID_ARGUMENT for an interval below 0. */
+DHPVM_C_API dhpvm_code dhpvm_isolate_set_progress(dhpvm_isolate* isolate, dhpvm_progress_function function,
+                                                  void* user, int64_t interval_ns, dhpvm_error** error);
 /* Host and input functions that wait call this a few times a second, with the time that they have waited so far. An
  * error means that the program has to stop, and the function should return its code. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_rest(dhpvm_isolate* isolate, int64_t waited_ns, dhpvm_error** error);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -37,6 +38,17 @@ struct LineCount {
   std::uint32_t line = 0;
   std::uint64_t count = 0;
 };
+
+// How far a long parallel loop has come.
+struct Progress {
+  std::string_view loop;    // where it is in the source: "blur.dhp:12"
+  std::uint64_t done = 0;   // iterations, also those that a device has been given
+  std::uint64_t total = 0;  // more than 0
+  std::chrono::nanoseconds elapsed{0};
+  bool has_ended = false;  // well, or with a trap
+};
+// Called on the thread that runs the isolate. Must neither throw nor call into the isolate, and delays the loop.
+using ProgressFunction = std::function<void(const Progress&)>;
 
 // Used by one thread at a time: the application may move it between threads, with synchronisation of its own,
 // but not use it or its functions and objects from two at once; interrupt() is the exception. Isolates share
@@ -106,6 +118,13 @@ class DHPVM_API Isolate {
   void set_fuel(std::uint64_t fuel);
   // Applies to calls that start from now on; zero: no deadline.
   void set_deadline(std::chrono::nanoseconds deadline);
+
+  // From now on, parallel loops that take longer than `interval` tell `function` of their progress: at most once an
+  // interval, and once at their end. An empty function: nobody is told, which is the default and costs nothing. Loops
+  // that are interpreted to their end tell nothing (Jit::kOff, fuel, check_races, count_lines), and nor do those that
+  // devices run together with later ones. Between calls of the program only.
+  void set_progress(ProgressFunction function,
+                    std::chrono::nanoseconds interval = std::chrono::milliseconds(100));
 
   // Input and host functions that wait call this a few times a second, with the time that they have waited so far. It
   // gives back memory that a waiting program does not need. kInterrupted or kDeadline if the program has to stop: the

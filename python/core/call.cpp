@@ -11,6 +11,7 @@
 #include "python/core/errors.h"
 #include "python/core/interrupt.h"
 #include "python/core/objects.h"
+#include "python/core/progress.h"
 #include "python/core/stable.h"
 
 namespace nb = nanobind;
@@ -136,16 +137,19 @@ dhpvm_code ProgramFunction::run(const dhpvm_value* values, dhpvm_value* results,
                                 bool& was_interrupted) {
   const std::size_t result_count = layout_.is_array.size();
   forget_callback_exception();
+  forget_progress_exception();
+  follow_progress(*machine_);
   InterruptScope interrupts(machine_->isolate());
   const nb::gil_scoped_release release;
   dhpvm_code code = dhpvm_call(function_, values, parameters_.size(), results, result_count, error);
   was_interrupted = interrupts.leave();
-  if (code == DHPVM_INTERRUPTED && machine_->has_stale_interrupt && !was_interrupted) {
-    // The SIGINT of an earlier call: it has been raised there, and this one has not begun.
+  if (code == DHPVM_INTERRUPTED && machine_->has_stale_interrupt && !was_interrupted &&
+      !has_progress_exception()) {
+    // That of an earlier call: its exception has been raised there, and this one has not begun.
     dhpvm_error_free(*error);
     code = dhpvm_call(function_, values, parameters_.size(), results, result_count, error);
   }
-  machine_->has_stale_interrupt = was_interrupted && code != DHPVM_INTERRUPTED;
+  machine_->has_stale_interrupt = (was_interrupted || has_progress_exception()) && code != DHPVM_INTERRUPTED;
   return code;
 }
 
@@ -253,7 +257,7 @@ ProgramFunction::Outcome ProgramFunction::call_expanded(PyObject* const* argumen
   const bool is_ready = array_count_ < 2 || lend_shared(values.data(), arrays.data(), lent);
   if (is_ready) code = run(values.data(), results.data(), failure.out(), was_interrupted);
   for (dhpvm_object* const object : lent) dhpvm_object_free(object);
-  if (!is_ready || (was_interrupted && PyErr_CheckSignals() != 0)) return {};
+  if (!is_ready || restore_progress_exception() || (was_interrupted && PyErr_CheckSignals() != 0)) return {};
   if (code != DHPVM_OK) {
     if (!restore_callback_exception(failure)) failure.raise(code);
     return {};

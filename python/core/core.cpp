@@ -8,6 +8,7 @@
 #include "python/core/errors.h"
 #include "python/core/machine.h"
 #include "python/core/objects.h"
+#include "python/core/progress.h"
 
 NB_MODULE(_core, module) {
   if (dhpvm_abi_version() < DHPVM_ABI_VERSION)
@@ -28,5 +29,7 @@ NB_MODULE(_core, module) {
   module.def("set_array_maker", &dhpvm::python::set_array_maker);
   module.def("set_callback_array_maker", &dhpvm::python::set_callback_array_maker);
   module.def("set_list_maker", &dhpvm::python::set_list_maker);
+  module.def("set_progress_listener", &dhpvm::python::set_progress_listener, nanobind::arg("listener").none(),
+             nanobind::arg("interval_ns"));
   module.def("set_tensor_maker", &dhpvm::python::set_tensor_maker);
 }

@@ -12,6 +12,7 @@
 #include "python/core/callbacks.h"
 #include "python/core/errors.h"
 #include "python/core/interrupt.h"
+#include "python/core/progress.h"
 #include "python/core/stable.h"
 
 namespace nb = nanobind;
@@ -193,12 +194,15 @@ int run_main(Machine& machine, const std::vector<std::string>& arguments) {
   {
     const auto lock = machine.lock();
     forget_callback_exception();
+    forget_progress_exception();
+    follow_progress(machine);
     InterruptScope interrupts(machine.isolate());
     const nb::gil_scoped_release release;
     code = dhpvm_isolate_run_main(machine.isolate(), addresses.data(), addresses.size(), &exit_code,
                                   failure.out());
     was_interrupted = interrupts.leave();
   }
+  if (restore_progress_exception()) throw nb::python_error();
   if (was_interrupted && PyErr_CheckSignals() != 0) throw nb::python_error();
   if (code != DHPVM_OK && restore_callback_exception(failure)) throw nb::python_error();
   failure.check(code);

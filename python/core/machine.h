@@ -62,8 +62,10 @@ class Machine {
   // Frees the object when no other thread uses the isolate: at once, or at the next lock().
   void drop(dhpvm_object* object);
 
-  // Whether a SIGINT came so late that the next call is interrupted in its place.
+  // Whether a SIGINT, or an exception of a listener, came so late that the next call is interrupted in its place.
   bool has_stale_interrupt = false;
+  // As follow_progress has set it up; 0: nobody has listened yet.
+  unsigned progress_version = 0;
 
  private:
   void free_dropped();

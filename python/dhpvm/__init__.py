@@ -21,6 +21,7 @@ from .jit import CompiledFunction, jit
 from .module import Function, Module
 from .options import Rights
 from .parallel import atomic_add, normal, prange, uniform
+from .progress import Progress, progress
 
 __version__ = _core.version()
 Object = _core.Object

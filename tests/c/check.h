@@ -70,6 +70,7 @@ void test_dlpack(void);
 void test_host_functions(void);
 void test_errors(void);
 void test_limits(void);
+void test_progress(void);
 void test_streams(void);
 void test_reports(void);
 void test_required_device(void);

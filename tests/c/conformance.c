@@ -280,6 +280,7 @@ int main(void) {
   test_host_functions();
   test_errors();
   test_limits();
+  test_progress();
   test_streams();
   test_reports();
   test_required_device();

@@ -346,6 +346,60 @@ void test_limits(void) {
   host_end(&state);
 }
 
+typedef struct told {
+  size_t moments;
+  size_t ends;
+  uint64_t last;
+} told;
+
+static void count_moment(void* user, const dhpvm_progress* progress) {
+  told* const all = user;
+  CHECK(progress->size == sizeof *progress);
+  CHECK(strstr(progress->loop, ".dhp:") != NULL);
+  CHECK(progress->total == 100000 && progress->done <= progress->total && progress->elapsed_ns >= 0);
+  all->moments += progress->has_ended == 0;
+  all->ends += progress->has_ended != 0;
+  all->last = progress->done;
+}
+
+void test_progress(void) {
+  enum { kCount = 100000 };
+  host state;
+  told all = {0, 0, 0};
+  size_t moments = 0;
+  double* const elements = calloc(2 * (size_t)kCount, sizeof *elements);
+  dhpvm_array arrays[2];
+  dhpvm_value arguments[3];
+  CHECK(elements != NULL);
+  memset(arrays, 0, sizeof arrays);
+  arguments[0] = f64_value(2);
+  for (int i = 0; i < 2; ++i) {
+    arrays[i].size = sizeof arrays[i];
+    arrays[i].data = elements + (ptrdiff_t)i * kCount;
+    arrays[i].kind = DHPVM_F64;
+    arrays[i].access = DHPVM_READ_WRITE;
+    arrays[i].rank = 1;
+    arrays[i].sizes[0] = kCount;
+    arguments[i + 1] = array_value(&arrays[i]);
+  }
+  host_begin(&state, NULL);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_set_progress(state.isolate, count_moment, &all, -1, NULL));
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_set_progress(NULL, count_moment, &all, 0, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_set_progress(state.isolate, count_moment, &all, 0, NULL));
+  CHECK_CODE(DHPVM_OK, call_by_name(&state, "saxpy", arguments, 3, NULL, 0, NULL));
+  CHECK(all.moments > 0 && all.ends == 1 && all.last == kCount);
+  /* Nobody is told any more; and of a short loop nobody is. */
+  moments = all.moments;
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_set_progress(state.isolate, NULL, NULL, 0, NULL));
+  CHECK_CODE(DHPVM_OK, call_by_name(&state, "saxpy", arguments, 3, NULL, 0, NULL));
+  CHECK_CODE(DHPVM_OK,
+             dhpvm_isolate_set_progress(state.isolate, count_moment, &all, INT64_C(3600000000000), NULL));
+  CHECK_CODE(DHPVM_OK, call_by_name(&state, "saxpy", arguments, 3, NULL, 0, NULL));
+  CHECK(all.moments == moments && all.ends == 1);
+  host_end(&state);
+  free(elements);
+}
+
 typedef struct transcript {
   char text[200];
   size_t size;

@@ -10,6 +10,7 @@
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 #include "vm/api/target.h"
+#include "vm/loop_tier.h"
 #include "vm/open_devices.h"
 
 namespace dhpvm {
@@ -138,6 +139,18 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   return machine;
 }
 
+// Hands reports of loops to the host's function.
+offload::LoopProgress::Listener listener_of(ProgressFunction function, LogFunction log) {
+  return [function = std::move(function), log = std::move(log)](const offload::ProgressReport& report) {
+    // The loop runs in code that no exception may leave.
+    try {
+      function({report.position, report.done, report.total, report.elapsed, report.has_ended});
+    } catch (...) {
+      if (log) log(LogKind::kWarning, "the function for progress threw an exception, which is ignored");
+    }
+  };
+}
+
 // Whether devices can be required at all.
 Status check_required(const IsolateOptions& options) {
   const std::vector<std::string> names = vm::split_names(options.device);
@@ -192,12 +205,13 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
 Status Isolate::reload(const Module& module) {
   if (module.state()->engine != state_->module->engine)
     return Error(ErrorCode::kInvalidArgument, "an isolate is reloaded with a module of its own engine");
-  DHPVM_ASSIGN(const Isolate fresh, create(module, state_->options));
+  DHPVM_ASSIGN(Isolate fresh, create(module, state_->options));
   detail::IsolateState& to = *fresh.state_;
   DHPVM_TRY(detail::turn_targets(*state_, fresh.state_));
   to.machine->set_fuel(state_->machine->fuel_left());
   to.c_handle = state_->c_handle;
   to.main_time = state_->main_time;
+  fresh.set_progress(state_->on_progress, state_->progress_interval);
   to.replaced = std::move(state_->replaced);
   std::erase_if(to.replaced, [](const auto& each) { return each->depth == 0; });
   if (state_->depth != 0) to.replaced.push_back(state_);
@@ -251,6 +265,18 @@ void Isolate::set_fuel(std::uint64_t fuel) { state_->machine->set_fuel(fuel); }
 void Isolate::set_deadline(std::chrono::nanoseconds deadline) {
   state_->options.limits.deadline = deadline;
   state_->machine->set_deadline(deadline);
+}
+void Isolate::set_progress(ProgressFunction function, std::chrono::nanoseconds interval) {
+  state_->on_progress = function;
+  state_->progress_interval = interval;
+  vm::LoopTier* const loops = state_->machine->loops();
+  if (loops == nullptr) return;
+  if (!function) {
+    loops->set_progress(nullptr);
+    return;
+  }
+  loops->set_progress(std::make_unique<offload::LoopProgress>(
+      listener_of(std::move(function), state_->module->engine->options.log), interval));
 }
 Status Isolate::rest(std::chrono::nanoseconds waited) const {
   DHPVM_TRY(state_->machine->poll());

@@ -72,7 +72,9 @@ struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateS
   std::atomic<unsigned> depth{0};     // calls from the host that are active; interrupt() looks at it
   dhpvm_isolate* c_handle = nullptr;  // of the C interface; null: none
   std::chrono::nanoseconds main_time{0};
-  IsolateOptions options = {};                 // for Isolate::reload
+  IsolateOptions options = {};        // for Isolate::reload
+  ProgressFunction on_progress = {};  // likewise
+  std::chrono::nanoseconds progress_interval{0};
   std::vector<std::weak_ptr<Target>> targets;  // that a reload turns to the new code
   // The states that this one has replaced, as long as calls run in them.
   std::vector<std::shared_ptr<IsolateState>> replaced;

@@ -159,6 +159,19 @@ typedef struct dhpvm_isolate_options {
   const dhpvm_rights* rights; /* of those that the engine permits; NULL: all of these */
 } dhpvm_isolate_options;
 
+/* How far a long parallel loop has come. */
+typedef struct dhpvm_progress {
+  size_t size;
+  const char* loop; /* where it is in the source: "blur.dhp:12"; valid during the call */
+  uint64_t done;    /* iterations, also those that a device has been given */
+  uint64_t total;   /* more than 0 */
+  int64_t elapsed_ns;
+  uint8_t has_ended; /* well, or with a trap */
+  uint8_t reserved[7];
+} dhpvm_progress;
+/* On the thread that runs the isolate. Must not call into it, and delays the loop. */
+typedef void (*dhpvm_progress_function)(void* user, const dhpvm_progress* progress);
+
 /* ---- Worker. */
 
 typedef void (*dhpvm_line_function)(void* user, const char* line);

@@ -87,6 +87,7 @@ class Round {
     } else {
       iterations_.fetch_add(*box.count(), std::memory_order_relaxed);
       nanoseconds_.fetch_add(static_cast<std::uint64_t>(elapsed.count()), std::memory_order_relaxed);
+      if (loop_.progress != nullptr) loop_.progress->add(*box.count());
     }
     // Sequentially consistent, like the trap's position: of the thread that finishes the last chunk before the trap and
     // the one that finds the trap, at least one sees what the other did.
@@ -188,6 +189,7 @@ class Execution {
     outcome_.chunks += round.parts();
     note(round.end(), round.iterations(), round.seconds());
     if (outcome_.status != KernelStatus::kDone) return;
+    if (loop_.progress != nullptr) loop_.progress->add(round.iterations());
     open_.done = 0;
     deliver(round.values());
     schedule_.learn(round.iterations(), round.seconds());
@@ -218,6 +220,7 @@ class Execution {
     note(end, status == KernelStatus::kDone ? iterations : 0, seconds);
     if (status != KernelStatus::kDone) return;
     rotate(kReductionLanes - first);
+    if (loop_.progress != nullptr) loop_.progress->add(iterations);
     open_.done += iterations;
     schedule_.learn(iterations, seconds);
     if (iterations < left) return;

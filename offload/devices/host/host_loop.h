@@ -14,6 +14,7 @@
 #include "codegen/kernel_abi.h"
 #include "dhpvm/result.h"
 #include "offload/loops/iteration_space.h"
+#include "offload/loops/loop_progress.h"
 
 namespace dhpvm::offload {
 
@@ -57,6 +58,8 @@ struct HostLoop {
   std::size_t panel_bytes = 0;
   // Not null: the space begins inside this block, whose beginning has been done, and lies in one row.
   const OpenBlock* open = nullptr;
+  // Told of the iterations that are done; null: nobody is.
+  LoopProgress* progress = nullptr;
 };
 
 struct LoopOutcome {

@@ -33,11 +33,13 @@ std::uint64_t unit_of(const Loop& loop) {
 // One execution of a loop on one device or several.
 class LoopExecution {
  public:
-  LoopExecution(std::span<const Part> parts, const Loop& loop, std::uint64_t rows, const HostPart& host)
+  LoopExecution(std::span<const Part> parts, const Loop& loop, std::uint64_t rows, const HostPart& host,
+                LoopProgress* progress)
       : parts_(parts.begin(), parts.end()),
         loop_(loop),
         wanted_rows_(rows),
         host_(host),
+        progress_(progress),
         board_(loop.space, unit_of(loop), parts.size() + 1),
         partials_(loop) {
     outcome_.shares.resize(parts.size() + 1);
@@ -89,7 +91,7 @@ class LoopExecution {
     if (shared) prepare_sharing(runs);
     for (PartRun& part_run : runs) part_run.device->keep_copies(shared);
     if (shared) {
-      work_together(board_, loop_, runs);
+      work_together(board_, loop_, runs, progress_);
     } else {
       runs[0].status = work_alone(runs[0]);
     }
@@ -177,6 +179,7 @@ class LoopExecution {
       ++part_run.chunks;
       DHPVM_TRY(submitted);
       DHPVM_TRY(part_run.run->wait_for(kChunksInFlight));
+      if (progress_ != nullptr) progress_->add(*box->count());
     }
   }
 
@@ -215,6 +218,7 @@ class LoopExecution {
   const Loop& loop_;
   const std::uint64_t wanted_rows_;
   const HostPart& host_;
+  LoopProgress* const progress_;  // null: nobody is told
   ChunkBoard board_;
   Partials partials_;
   PipelineOutcome outcome_;
@@ -227,8 +231,8 @@ class LoopExecution {
 std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts, const Loop& loop,
                                                               std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators,
-                                                              const HostPart& host) {
-  return LoopExecution(parts, loop, rows, host).run(accumulators);
+                                                              const HostPart& host, LoopProgress* progress) {
+  return LoopExecution(parts, loop, rows, host, progress).run(accumulators);
 }
 
 }  // namespace dhpvm::offload

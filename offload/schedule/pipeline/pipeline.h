@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dhpvm/result.h"
+#include "offload/loops/loop_progress.h"
 #include "offload/schedule/pipeline/device_run.h"
 #include "offload/schedule/pipeline/pipeline_device.h"
 #include "offload/schedule/pipeline/run_plan.h"
@@ -66,11 +67,13 @@ using HostPart = std::function<std::optional<Part>()>;
 // Runs `loop` on one device, or, if it can be split, on several at once, each taking the next chunk when it
 // has room for one; what a device cannot finish, the others do, and then the host. `rows` of the outermost
 // dimension make a chunk; 0: as many as measurements suggest. The initial values of the reductions are in
-// `accumulators`, and the results after a loop that did not trap.
+// `accumulators`, and the results after a loop that did not trap. `progress`, if there is one, is told of chunks that
+// one device has been given, or that several have done.
 std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts, const Loop& loop,
                                                               std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators,
-                                                              const HostPart& host);
+                                                              const HostPart& host,
+                                                              LoopProgress* progress = nullptr);
 
 // Whether chunks of the loop may be computed at different places: no two write the same element. `plan` may be for any
 // device.

@@ -73,8 +73,8 @@ using AllWakes = std::vector<std::shared_ptr<Wakes>>;
 class Crew {
  public:
   Crew(ChunkBoard& board, const Loop& loop, const AllWakes& all, std::size_t number,
-       std::chrono::milliseconds moment)
-      : board_(board), loop_(loop), all_(all), wakes_(all[number]), moment_(moment) {}
+       std::chrono::milliseconds moment, LoopProgress* progress)
+      : board_(board), loop_(loop), all_(all), wakes_(all[number]), moment_(moment), progress_(progress) {}
 
   void add(PartRun& part) { members_.push_back({&part, {}, true, false}); }
   // Until the members have come to their end.
@@ -107,6 +107,7 @@ class Crew {
   const AllWakes& all_;
   const std::shared_ptr<Wakes> wakes_;
   const std::chrono::milliseconds moment_;
+  LoopProgress* const progress_;  // null: nobody is told
   std::vector<Member> members_;
   std::size_t here_ = 0;
 };
@@ -122,6 +123,8 @@ void Crew::work() {
     } else {
       for (const std::uint64_t label : *reached) advance(label);
     }
+    // The thread of the loop tells of what the others have done, too.
+    if (progress_ != nullptr) progress_->add(0);
     if (here_ == 0) break;
     // Also while some of them are busy: what there is for the others changes meanwhile.
     reached = wakes_->wait_until(asked + moment_);
@@ -205,6 +208,7 @@ Result<bool> Crew::is_to_go_on(Member& member, std::uint64_t label) {
   DHPVM_ASSIGN(const bool is_done, is_alone() ? run.await_first(moment_) : run.take_first());
   if (is_done) {
     const bool is_last = board_.done(part.part, member.flying.front(), now_in_seconds());
+    if (progress_ != nullptr) progress_->add(*member.flying.front().box.count());
     member.flying.pop_front();
     if (is_last) ring_all();
     return true;
@@ -240,7 +244,7 @@ bool PartRun::lacks_room(const Status& submitted) const {
          !device->failure();
 }
 
-void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts) {
+void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts, LoopProgress* progress) {
   const auto is_remote = [](const PartRun& part) { return part.device->info().is_remote; };
   const auto remote = static_cast<std::size_t>(std::ranges::count_if(parts, is_remote));
   const std::size_t of_workers = std::min(remote, kCrews);
@@ -248,7 +252,7 @@ void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts
   for (std::shared_ptr<Wakes>& its : wakes) its = std::make_shared<Wakes>();
   std::vector<Crew> crews;
   for (std::size_t n = 0; n < wakes.size(); ++n)
-    crews.emplace_back(board, loop, wakes, n, moment_of(parts.size()));
+    crews.emplace_back(board, loop, wakes, n, moment_of(parts.size()), progress);
   std::size_t next_alone = of_workers;
   std::size_t next_remote = 0;
   for (PartRun& part : parts) {

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "dhpvm/result.h"
+#include "offload/loops/loop_progress.h"
 #include "offload/schedule/pipeline/chunk_board.h"
 #include "offload/schedule/pipeline/device_run.h"
 
@@ -36,7 +37,8 @@ struct PartRun {
 
 // Lets the parts, which have joined the board, work until all have come to their end, well or with an error. A device
 // that works while it is given something, or whose semaphores tell nobody, has a thread of its own; those of workers
-// are many to a thread, because a wake-up of one for each of their chunks would cost more than all the rest.
-void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts);
+// are many to a thread, because a wake-up of one for each of their chunks would cost more than all the rest. `progress`
+// is told of chunks that are done; it may be null.
+void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts, LoopProgress* progress);
 
 }  // namespace dhpvm::offload

@@ -2,6 +2,8 @@
 // Isolates in C.
 #include <chrono>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "vm/api/c/options.h"
 
@@ -98,6 +100,33 @@ dhpvm_code dhpvm_isolate_set_deadline(dhpvm_isolate* isolate, int64_t deadline_n
   return guarded(error, [&]() -> Status {
     DHPVM_FIND(found, isolate);
     found->isolate->set_deadline(std::chrono::nanoseconds(deadline_ns));
+    return {};
+  });
+}
+
+dhpvm_code dhpvm_isolate_set_progress(dhpvm_isolate* isolate, dhpvm_progress_function function, void* user,
+                                      int64_t interval_ns, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, isolate);
+    if (interval_ns < 0) {
+      return dhpvm::error(dhpvm::ErrorCode::kInvalidArgument,
+                          "interval_ns is {}: the time between two reports cannot be negative", interval_ns);
+    }
+    dhpvm::ProgressFunction listener;
+    if (function != nullptr) {
+      listener = [function, user](const dhpvm::Progress& progress) {
+        const std::string loop(progress.loop);
+        const dhpvm_progress told{sizeof told,
+                                  loop.c_str(),
+                                  progress.done,
+                                  progress.total,
+                                  progress.elapsed.count(),
+                                  static_cast<uint8_t>(progress.has_ended ? 1 : 0),
+                                  {}};
+        function(user, &told);
+      };
+    }
+    found->isolate->set_progress(std::move(listener), std::chrono::nanoseconds(interval_ns));
     return {};
   });
 }
