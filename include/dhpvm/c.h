@@ -229,6 +229,10 @@ DHPVM_C_API dhpvm_code dhpvm_object_new_text(dhpvm_isolate* isolate, const char*
  * elements, `rank` sizes. DHPVM_INVALID_ARGUMENT if no function of the module deals with such arrays. */
 DHPVM_C_API dhpvm_code dhpvm_object_new_array(dhpvm_isolate* isolate, dhpvm_kind kind, const int64_t* sizes,
                                               uint32_t rank, dhpvm_object** object, dhpvm_error** error);
+/* The same for elements of several numbers, complex ones for example: `described` has kind, lanes, rank and sizes;
+ * its data and strides are not looked at. DHPVM_INVALID_ARGUMENT also where the program has several such types. */
+DHPVM_C_API dhpvm_code dhpvm_object_new_array_of(dhpvm_isolate* isolate, const dhpvm_array* described,
+                                                 dhpvm_object** object, dhpvm_error** error);
 /* Memory of the host as an array of the program, without a copy, until the handle is freed: then the program's accesses
  * trap with DHPVM_BORROW_ENDED, and `release`, unless it is NULL, is called with `user`. Rows must be dense:
  * DHPVM_UNSUPPORTED for other strides. `release` is not called if this fails. */

@@ -326,9 +326,7 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
         array = {};
         value.kind = DHPVM_OBJECT;
         value.of.object = nullptr;
-        return parameter.lanes == 1 && held_fits(object, parameter.element, parameter.rank)
-                   ? Conversion::kDone
-                   : Conversion::kMismatch;
+        return held_fits(object, parameter) ? Conversion::kDone : Conversion::kMismatch;
       }
       if (fit == Fit::kConvert && (PyList_Check(object) || PyTuple_Check(object)))
         return put_list(object, parameter, buffers, array, value);

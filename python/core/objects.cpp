@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -112,12 +113,18 @@ class ArrayPlace {
   ArrayPlace(std::shared_ptr<Machine> machine, dhpvm_object* object)
       : machine_(std::move(machine)), object_(object) {}
   // A new one, zeroed.
-  ArrayPlace(std::shared_ptr<Machine> machine, dhpvm_kind kind, const std::vector<std::int64_t>& sizes)
+  ArrayPlace(std::shared_ptr<Machine> machine, dhpvm_kind kind, std::uint32_t lanes,
+             const std::vector<std::int64_t>& sizes)
       : machine_(std::move(machine)), object_(nullptr) {
+    dhpvm_array described{};
+    described.size = sizeof described;
+    described.kind = kind;
+    described.lanes = lanes;
+    described.rank = static_cast<std::uint32_t>(sizes.size());
+    std::ranges::copy(sizes, described.sizes);
     Failure failure;
     const auto lock = machine_->lock();
-    failure.check(dhpvm_object_new_array(machine_->isolate(), kind, sizes.data(),
-                                         static_cast<std::uint32_t>(sizes.size()), &object_, failure.out()));
+    failure.check(dhpvm_object_new_array_of(machine_->isolate(), &described, &object_, failure.out()));
   }
   ~ArrayPlace() { machine_->drop(object_); }
   ArrayPlace(const ArrayPlace&) = delete;
@@ -200,8 +207,8 @@ ObjectReference* as_reference(PyObject* object) {
 
 bool is_held(PyObject* object) { return reinterpret_cast<PyObject*>(Py_TYPE(object)) == held_type; }
 
-bool held_fits(PyObject* held, dhpvm_kind element, std::uint32_t rank) {
-  return nb::cast<bool>(nb::handle(held).attr("_fits")(element, rank));
+bool held_fits(PyObject* held, const Parameter& parameter) {
+  return nb::cast<bool>(nb::handle(held).attr("_fits")(parameter.element, parameter.lanes, parameter.rank));
 }
 
 nb::object place_of_held(const std::shared_ptr<Machine>& machine, PyObject* held) {
@@ -322,7 +329,7 @@ void set_held_maker(nb::object maker, nb::object type) {
 
 void bind_objects(nb::module_& module) {
   nb::class_<ArrayPlace>(module, "ArrayPlace")
-      .def(nb::init<std::shared_ptr<Machine>, dhpvm_kind, const std::vector<std::int64_t>&>())
+      .def(nb::init<std::shared_ptr<Machine>, dhpvm_kind, std::uint32_t, const std::vector<std::int64_t>&>())
       .def("is_in", [](const ArrayPlace& self,
                        const std::shared_ptr<Machine>& machine) { return self.is_in(*machine); })
       .def("description", &ArrayPlace::description)

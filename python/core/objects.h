@@ -10,6 +10,8 @@
 
 namespace dhpvm::python {
 
+struct Parameter;
+
 // An object of a program: an instance of a class, an array of texts, and so on. Its fields are attributes.
 class ObjectReference {
  public:
@@ -40,7 +42,7 @@ nanobind::object from_program(const std::shared_ptr<Machine>& machine, const dhp
 
 // Whether it is a dhpvm.Array, whose elements may lie on a device.
 bool is_held(PyObject* object);
-bool held_fits(PyObject* held, dhpvm_kind element, std::uint32_t rank);
+bool held_fits(PyObject* held, const Parameter& parameter);
 // The place of its elements in this program, where they are brought if they are elsewhere.
 nanobind::object place_of_held(const std::shared_ptr<Machine>& machine, PyObject* held);
 // Valid as long as the place.

@@ -8,6 +8,7 @@ import array
 from . import _core
 
 FORMATS = "?bBhHiIqQfd"  # of the buffer protocol, by kind from 1 on
+_PARTS = {"F": "f", "D": "d"}  # of a complex number, which has two
 _HOST = (1, 3)  # of DLPack: memory of the host, and such that a GPU reaches
 
 
@@ -23,15 +24,15 @@ class Array(_core.HeldArray):
 
     # ---- For the compiled part.
 
-    def _fits(self, kind, rank):
-        return len(self.shape) == rank and self.dtype == FORMATS[kind - 1]
+    def _fits(self, kind, lanes, rank):
+        return len(self.shape) == rank and _element(self.dtype) == (kind, lanes)
 
     def _in(self, isolate):
         """The place of the elements in this program."""
         if self._place is None or not self._place.is_in(isolate):
             import numpy
 
-            place = _core.ArrayPlace(isolate, FORMATS.index(self.dtype.char) + 1, list(self.shape))
+            place = _core.ArrayPlace(isolate, *_element(self.dtype), list(self.shape))
             numpy.asarray(place.elements(True))[...] = self
             self._place, self._host = place, None
         return self._place
@@ -88,6 +89,12 @@ class Array(_core.HeldArray):
         return f"<dhpvm.Array of {self.dtype.name}, {' x '.join(map(str, self.shape))}>"
 
 
+def _element(dtype):
+    """The kind of the numbers in an element, and how many there are."""
+    part = _PARTS.get(dtype.char)
+    return FORMATS.index(part or dtype.char) + 1, 2 if part else 1
+
+
 def make(elements, dtype=None):
     """A copy of the elements as a dhpvm.Array, which may live on a device."""
     import numpy
@@ -95,7 +102,7 @@ def make(elements, dtype=None):
     copy = numpy.array(elements, dtype, order="C", ndmin=1)
     # There are several characters for integers of one size.
     kind = numpy.dtype(f"{copy.dtype.kind}{copy.dtype.itemsize}") if copy.dtype.kind in "iufb" else copy.dtype
-    kind = next((each for each in map(numpy.dtype, FORMATS) if each == kind), None)
+    kind = next((each for each in map(numpy.dtype, [*FORMATS, *_PARTS]) if each == kind), None)
     if kind is None or not copy.dtype.isnative or copy.ndim > 3:
         raise TypeError(f"programs have no arrays of {copy.dtype} with {copy.ndim} dimensions: pass numbers or bools, "
                         "in up to 3 dimensions")
@@ -107,9 +114,8 @@ def of_place(place):
     import numpy
 
     kind, shape, lanes = place.description()
-    if lanes != 1:  # complex numbers stay here
-        return numpy.asarray(place.elements(True))
-    return Array(numpy.dtype(FORMATS[kind - 1]), shape, place=place)
+    code = FORMATS[kind - 1]
+    return Array(numpy.dtype(code.upper() if lanes == 2 else code), shape, place=place)
 
 
 def to_array(elements):

@@ -241,6 +241,21 @@ static void test_lanes(const host* state) {
   array.lanes = 3;
   CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_lend(state->isolate, &array, NULL, NULL, &lent, NULL));
   dhpvm_object_free(lent);
+  /* A new one, in the program's memory. */
+  array.data = NULL;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_new_array_of(state->isolate, &array, &lent, NULL));
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_new_array_of(state->isolate, NULL, &lent, NULL));
+  array.lanes = 2;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_new_array_of(state->isolate, &array, &lent, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_array(lent, DHPVM_READ_WRITE, &array, NULL));
+  CHECK(array.lanes == 2 && array.sizes[0] == 2 && array.sizes[1] == 3 && ((double*)array.data)[11] == 0);
+  ((double*)array.data)[0] = 5;
+  argument.kind = DHPVM_OBJECT;
+  argument.of.object = lent;
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "turn", &argument, 1, &result, 1, NULL));
+  CHECK(((const double*)array.data)[0] == 100);
+  dhpvm_object_free(result.of.object);
+  dhpvm_object_free(lent);
 }
 
 void test_arrays(void) {

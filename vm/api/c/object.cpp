@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects in C: texts, arrays, resources.
+#include <algorithm>
 #include <span>
 
 #include "dhpvm/detail/window.h"
@@ -89,6 +90,18 @@ Status make_array(const IsolateHandle& isolate, dhpvm_kind kind, std::span<const
   return give_object(std::move(made), nullptr, object);
 }
 
+Status make_array_of(const IsolateHandle& isolate, const dhpvm_array& described, dhpvm_object** object) {
+  dhpvm_array sizes_alone = described;
+  // Anything but NULL, which an array with elements cannot have.
+  sizes_alone.data = object;
+  std::ranges::fill(sizes_alone.strides, 0);
+  DHPVM_TRY(check_array(&sizes_alone));
+  const auto& state = isolate.isolate->state();
+  DHPVM_ASSIGN(const gc::TypeId type, array_type(state->machine->linked(), described));
+  DHPVM_ASSIGN(gc::Array* const made, state->machine->new_array(type, {described.sizes, described.rank}));
+  return give_object(detail::ObjectState::wrap(state, reinterpret_cast<gc::Ref>(made)), nullptr, object);
+}
+
 Status make_resource(const IsolateHandle& isolate, std::shared_ptr<ReleasedUser> user,
                      dhpvm_object** object) {
   const auto& state = isolate.isolate->state();
@@ -127,6 +140,17 @@ dhpvm_code dhpvm_object_new_array(dhpvm_isolate* isolate, dhpvm_kind kind, const
     DHPVM_TRY(check_pointer(object, "object"));
     found->returned->let_go();
     return dhpvm::c::make_array(*found, kind, {sizes, rank}, object);
+  });
+}
+
+dhpvm_code dhpvm_object_new_array_of(dhpvm_isolate* isolate, const dhpvm_array* described,
+                                     dhpvm_object** object, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, isolate);
+    DHPVM_TRY(check_pointer(described, "described"));
+    DHPVM_TRY(check_pointer(object, "object"));
+    found->returned->let_go();
+    return dhpvm::c::make_array_of(*found, *described, object);
   });
 }
 
