@@ -59,7 +59,7 @@ INTERNAL = {
     "random": {"Pair", "normal_at"},
     "regex": {"least_text", "TemplatePiece", "Match.nth", "Match.known_places", "Match.regex", "Match.in_text"}
     | {f"Regex.{name}" for name in "parsed_template find_end places_of simulated backward_automaton tune".split()},
-    "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.sink"},
+    "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.rise", "Heap.sink"},
     "scan": {"Max", "Min", "Product", "Sum", "block", "scan_blocks", "scan_with"},
     "sort": {"digit_places", "insert", "key", "least_part", "most_inserted", "most_parts", "move_digits", "sort_pairs", "varying_bits"},
     "sorted": {"Chunk", "SortedEntry", "SortedPlace", "half_chunk", "SortedMap.place_of", "SortedMap.drop_last"},
