@@ -93,7 +93,7 @@ Status make_array(const IsolateHandle& isolate, dhpvm_kind kind, std::span<const
 Status make_array_of(const IsolateHandle& isolate, const dhpvm_array& described, dhpvm_object** object) {
   dhpvm_array sizes_alone = described;
   // Anything but NULL, which an array with elements cannot have.
-  sizes_alone.data = object;
+  sizes_alone.data = static_cast<void*>(object);
   std::ranges::fill(sizes_alone.strides, 0);
   DHPVM_TRY(check_array(&sizes_alone));
   const auto& state = isolate.isolate->state();
