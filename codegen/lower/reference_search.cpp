@@ -72,7 +72,7 @@ std::optional<std::uint32_t> ReferenceSearch::element(const Instruction& i) {
 }
 
 // The value of the register before the instruction at `pc` of the current block, if it is the same in every iteration.
-// LoopStrips::at_strip computes it.
+// StripValues computes it.
 std::optional<ReferenceSearch::Place> ReferenceSearch::index_sum(std::uint32_t pc, std::uint32_t reg,
                                                                  unsigned depth) const {
   constexpr unsigned kMaximumDepth = 8;
