@@ -151,6 +151,10 @@ class RunnerTest(unittest.TestCase):
         self.assertIn("1 passed, 0 failed, 1 skipped", output)
         self.assert_fails("// skip:\n// expect: 1\n", "a skip needs a reason")
 
+    def test_a_loop_that_does_not_reach_the_device_is_a_failure(self):
+        self.assert_fails("//! out 1\n//! err runs on the host: OpenCL C has nothing like 'phi'\n// expect: 1\n",
+                          "cannot be printed as OpenCL C")
+
     def test_slow_programs_run_without_stress(self):
         output = self.assert_passes("// slow\n//! out 1\n// expect: 1\n", "interpreter", "gc-stress")
         self.assertIn("1 passed, 0 failed, 0 skipped", output)

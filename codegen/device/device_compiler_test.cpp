@@ -419,6 +419,28 @@ TEST(DeviceCode, OrdersUpdatesOnlyWhereThatShows) {
   EXPECT_THAT(kernel_of(observed), HasSubstr("mem_fence"));
 }
 
+// The optimiser reads the old value once, where the first exchange and those of the loop meet.
+TEST(DeviceCode, ExchangesInLoops) {
+  const bytecode::Module minimum = module_of("(i64, f32, [f32]) registers 7 1", R"(
+      imm p4, 0
+      imm p5, 0
+      atomic.cas.i32 p3, r0, p0, p4, p5
+    again:
+      jump.nlt.f32 p1, p3, done
+      u32.to.u64 p5, p3
+      u32.to.u64 p6, p1
+      atomic.cas.i32 p4, r0, p0, p5, p6
+      u32.to.u64 p5, p3
+      jump.eq.i32 p4, p5, done
+      move.p p3, p4
+      loop again
+    done:
+      return)");
+  const Result<DeviceCode> code = compile(minimum, opencl());
+  ASSERT_TRUE(code.ok()) << code.error().message();
+  EXPECT_THAT(code->text, HasSubstr("atomic_cmpxchg"));
+}
+
 TEST(DeviceCode, KnowsTheProcessorsOfItsLanguage) {
   for (const char* const processor : {"sm_75", "sm_80", "sm_89", "sm_90"}) {
     const Result<DeviceCode> code = compile(gather(), ptx(processor));

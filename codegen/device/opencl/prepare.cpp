@@ -55,6 +55,40 @@ void expand_overflow(llvm::WithOverflowInst& arithmetic) {
   if (arithmetic.use_empty()) arithmetic.eraseFromParent();
 }
 
+// Parts of what several exchanges give, read after their ways have met: the optimiser reads once there, from the whole
+// result. C has no name for such a pair, so each part meets by itself.
+class Parts {
+ public:
+  void split(llvm::ExtractValueInst& part) {
+    auto* const met = llvm::dyn_cast<llvm::PHINode>(part.getAggregateOperand());
+    if (met == nullptr || part.getNumIndices() != 1) return;
+    part.replaceAllUsesWith(part_of(met, part.getIndices().front(), *part.getType()));
+    part.eraseFromParent();
+  }
+
+ private:
+  Value* part_of(Value* whole, unsigned index, llvm::Type& type) {
+    if (const auto* const constant = llvm::dyn_cast<llvm::Constant>(whole))
+      return constant->getAggregateElement(index);
+    Value*& known = parts_[{whole, index}];
+    if (known != nullptr) return known;
+    auto* const met = llvm::dyn_cast<llvm::PHINode>(whole);
+    if (met == nullptr) {
+      auto* const made = llvm::cast<llvm::Instruction>(whole);
+      llvm::IRBuilder<> b(made->getParent(), *made->getInsertionPointAfterDef());
+      return known = b.CreateExtractValue(made, index);
+    }
+    llvm::PHINode* const result =
+        llvm::PHINode::Create(&type, met->getNumIncomingValues(), "", met->getIterator());
+    known = result;  // first: it may meet itself
+    for (unsigned n = 0; n < met->getNumIncomingValues(); ++n)
+      result->addIncoming(part_of(met->getIncomingValue(n), index, type), met->getIncomingBlock(n));
+    return result;
+  }
+
+  llvm::DenseMap<std::pair<Value*, unsigned>, Value*> parts_;
+};
+
 // Functions for sine and cosine at once take little longer than for one of them. Their common call is printed
 // where the sine stands: it moves up to a cosine of the same number in its block.
 void move_sines(llvm::BasicBlock& block) {
@@ -84,10 +118,14 @@ Status prepare_to_print(llvm::Module& module) {
     // First all that there are: an update becomes a loop of several blocks.
     llvm::SmallVector<llvm::AtomicRMWInst*> updates;
     llvm::SmallVector<llvm::WithOverflowInst*> arithmetic;
+    llvm::SmallVector<llvm::ExtractValueInst*> extracts;
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
       if (auto* const update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) updates.push_back(update);
       if (auto* const with = llvm::dyn_cast<llvm::WithOverflowInst>(&instruction)) arithmetic.push_back(with);
+      if (auto* const part = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) extracts.push_back(part);
     }
+    Parts parts;
+    for (llvm::ExtractValueInst* const part : extracts) parts.split(*part);
     for (llvm::AtomicRMWInst* const update : updates) {
       if (!is_atomic_in_opencl(*update)) expand_update(*update);
     }
