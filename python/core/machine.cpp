@@ -303,6 +303,13 @@ std::unique_lock<std::recursive_mutex> Machine::lock() {
     const nb::gil_scoped_release release;
     lock.lock();
   }
+  if (is_telling) {
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "a function for progress cannot use the program whose loop it is told of: call it, or look at its "
+        "arrays, when the loop has ended");
+    throw nb::python_error();
+  }
   free_dropped();
   return lock;
 }

@@ -56,7 +56,8 @@ class Machine {
   dhpvm_isolate* isolate() const { return isolate_; }
   // Waits without the interpreter lock, so that the thread that runs the isolate can call Python meanwhile. A host
   // function may call functions of the isolate that called it.
-  // Throws an exception of Python in a process that was forked off since.
+  // Throws an exception of Python in a process that was forked off since, and in a listener of progress that is told of
+  // a loop of this isolate.
   std::unique_lock<std::recursive_mutex> lock();
   bool is_usable() const { return forks_.is_current(); }
   // Frees the object when no other thread uses the isolate: at once, or at the next lock().
@@ -64,6 +65,8 @@ class Machine {
 
   // Whether a SIGINT, or an exception of a listener, came so late that the next call is interrupted in its place.
   bool has_stale_interrupt = false;
+  // Whether a listener is told of a loop that runs, on the thread that has the lock.
+  bool is_telling = false;
   // As follow_progress has set it up; 0: nobody has listened yet.
   unsigned progress_version = 0;
 

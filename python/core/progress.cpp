@@ -17,12 +17,28 @@ std::int64_t interval = 0;
 unsigned version = 0;
 
 thread_local PyObject* raised = nullptr;
+thread_local Machine* told_of = nullptr;  // while the listener runs
 
-void tell(void* isolate, const dhpvm_progress* progress) {
+// While the listener is told of a loop of this machine.
+class Telling {
+ public:
+  explicit Telling(Machine& machine) {
+    told_of = &machine;
+    machine.is_telling = true;
+  }
+  ~Telling() { std::exchange(told_of, nullptr)->is_telling = false; }
+  Telling(const Telling&) = delete;
+  Telling& operator=(const Telling&) = delete;
+};
+
+void tell(void* user, const dhpvm_progress* progress) {
   if (Py_IsInitialized() == 0) return;
+  Machine& machine = *static_cast<Machine*>(user);
   const nb::gil_scoped_acquire lock;
-  if (listener == nullptr || raised != nullptr) return;
+  // Loops of other programs that the listener itself runs are not told of: that would have no end.
+  if (listener == nullptr || raised != nullptr || told_of != nullptr) return;
   try {
+    const Telling telling(machine);
     const nb::object called = nb::borrow(listener);
     called(progress->loop, progress->done, progress->total, static_cast<double>(progress->elapsed_ns) * 1e-9,
            progress->has_ended != 0);
@@ -30,7 +46,7 @@ void tell(void* isolate, const dhpvm_progress* progress) {
     raised = nb::borrow(error.value()).release().ptr();
     if (const nb::object traceback = error.traceback(); traceback.is_valid())
       PyException_SetTraceback(raised, traceback.ptr());
-    (void)dhpvm_isolate_interrupt(static_cast<const dhpvm_isolate*>(isolate));
+    (void)dhpvm_isolate_interrupt(machine.isolate());
   }
 }
 
@@ -47,8 +63,8 @@ void follow_progress(Machine& machine) {
   if (machine.progress_version == version) return;
   machine.progress_version = version;
   Failure failure;
-  failure.check(dhpvm_isolate_set_progress(machine.isolate(), listener == nullptr ? nullptr : &tell,
-                                           machine.isolate(), interval, failure.out()));
+  failure.check(dhpvm_isolate_set_progress(machine.isolate(), listener == nullptr ? nullptr : &tell, &machine,
+                                           interval, failure.out()));
 }
 
 void forget_progress_exception() { Py_CLEAR(raised); }

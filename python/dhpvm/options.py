@@ -69,6 +69,10 @@ def nanoseconds(seconds):
     """Seconds, or a datetime.timedelta, as nanoseconds."""
     if hasattr(seconds, "total_seconds"):
         seconds = seconds.total_seconds()
+    if isinstance(seconds, (str, bytes)) or not hasattr(seconds, "__float__"):
+        raise TypeError(f"a time is a number of seconds or a timedelta, and this is {type(seconds).__name__}")
     if seconds < 0:
         raise ArgumentError(f"a time of {seconds} seconds is negative")
+    if not seconds * 1e9 < 2**63:
+        raise ArgumentError(f"a time of {seconds} seconds: it can be 292 years at most")
     return int(seconds * 1e9)

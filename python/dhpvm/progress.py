@@ -26,7 +26,7 @@ class progress:
 
     The bar is drawn in notebooks, and on standard error where that is a terminal; elsewhere nothing is shown. With
     `show`, that function is called with each dhpvm.Progress instead, on the thread that runs the loop; an exception
-    ends the call that runs it.
+    ends the call that runs it. The function cannot use the program whose loop it is told of.
     """
 
     def __init__(self, show=None, every=0.1):
@@ -34,6 +34,7 @@ class progress:
             raise TypeError(f"progress takes a function of a Progress, and this is {type(show).__name__}")
         self._interval = options.nanoseconds(every)
         self._show = show
+        self._entries = []  # one for each `with` that is open, for an object may be used again
 
     def __enter__(self):
         show = self._show or _display()
@@ -41,13 +42,14 @@ class progress:
         with _lock:
             _shown.append(entry)
             _core.set_progress_listener(*entry)
-        self._entry = entry
+            self._entries.append(entry)
         return self
 
     def __exit__(self, *_):
         # Blocks of several threads end in any order.
         with _lock:
-            del _shown[max(i for i, each in enumerate(_shown) if each is self._entry)]
+            entry = self._entries.pop()
+            del _shown[max(i for i, each in enumerate(_shown) if each is entry)]
             _core.set_progress_listener(*(_shown[-1] if _shown else (None, 0)))
 
 

@@ -103,11 +103,58 @@ class ProgressTests(unittest.TestCase):
                     run()
             run()  # goes on as ever
 
+    def test_the_function_cannot_use_the_program(self):
+        said = []
+
+        def again(_):
+            with dhpvm.progress(print, every=0), contextlib.suppress(RuntimeError):
+                run()
+            try:
+                run()
+            except RuntimeError as refused:
+                said.append(str(refused))
+
+        with dhpvm.progress(again, every=1e-3):
+            run()
+        self.assertRegex(said[0], "cannot use the program")
+        run()
+
+    def test_loops_that_the_function_runs_are_not_told_of(self):
+        other = dhpvm.compile("fn f(x: [f64]) { parallel for i in 0..x.len { var s = x[i]; "
+                              "for k in 0..100 { s = s * 0.5 + 1.0; } x[i] = s; } }", name="other.dhp")
+        loops = set()
+
+        def show(moment):
+            loops.add(moment.loop.rpartition("/")[2].partition(":")[0])
+            other.f(np.ones(N))
+
+        with dhpvm.progress(show, every=1e-3):
+            run()
+        self.assertEqual(loops, {"progress_test.py"})
+
+    def test_a_block_may_be_entered_again(self):
+        told = []
+        block = dhpvm.progress(told.append, every=1e-3)
+        with block, block:
+            run()
+        count = len(told)
+        with block:
+            run()
+        self.assertGreater(len(told), count)
+        count = len(told)
+        run()
+        self.assertEqual(len(told), count)
+
     def test_no_function(self):
         with self.assertRaisesRegex(TypeError, "int"):
             dhpvm.progress(3)
         with self.assertRaisesRegex(dhpvm.ArgumentError, "negative"):
             dhpvm.progress(every=-1)
+        for every in (float("nan"), float("inf"), 1e300):
+            with self.assertRaisesRegex(dhpvm.ArgumentError, "292 years"):
+                dhpvm.progress(every=every)
+        with self.assertRaisesRegex(TypeError, "number of seconds or a timedelta, and this is str"):
+            dhpvm.progress(every="1")
 
     def test_terminal(self):
         stream = Terminal()
