@@ -331,6 +331,7 @@ class Refused(unittest.TestCase):
                 ("write a loop", lambda x: functools.reduce(max, x)),
                 (r"np.searchsorted\(values, a\)", lambda x: np.unique(x, return_inverse=True, return_counts=True)),
                 ("for row in a", lambda x: np.sort(x, axis=0)),
+                (": unique is for arrays of 1 dimension", lambda x: np.unique(np.eye(2), return_inverse=True)),
                 ("define the function with def", called_twice)):
             with self.subTest(advice):
                 self.refuse(function, advice, X, line=function is called_twice)

@@ -58,7 +58,7 @@ _FUNCTIONS = {
 _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel, "take": np.take, "trace": np.trace,
             "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
             "ptp": np.ptp}
-# What np.unique can return besides, and of how many dimensions.
+# Further results of np.unique, and of how many dimensions the array may be.
 _UNIQUE = {"return_counts": (unique_counts, 3), "return_inverse": (unique_inverse, 1)}
 # Those that work element by element.
 ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.logical_and: logical_and,
@@ -145,6 +145,7 @@ def of_call(expressions, node, function):
     if function not in _FUNCTIONS:
         return None
     own, rank = _FUNCTIONS[function]
+    name = own.__name__
     if own in (sort, argsort):  # is stable, of whatever kind
         node = _without(node, "kind")
     asked = [each.arg for each in node.keywords] if own is unique else []
@@ -161,7 +162,7 @@ def of_call(expressions, node, function):
     if not rank or (own is digitize and isinstance(values[0].type, Scalar)):
         return call(expressions, node, own, nodes, values)
     _check_ranks(expressions, node, own, [value.type for value in values])
-    return _checked(expressions, node, own.__name__, values[0], rank) or call(expressions, node, own, nodes, values)
+    return _checked(expressions, node, name, values[0], rank) or call(expressions, node, own, nodes, values)
 
 
 def _without(node, name):

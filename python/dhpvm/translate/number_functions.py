@@ -366,7 +366,7 @@ def unique_inverse(a):
     inverse = np.empty(a.size, np.int64)
     flat = ravel(a)
     for i in prange(len(flat)):
-        # What is no number is the last one, and equals nothing.
+        # NaN is the last value, and equals nothing.
         inverse[i] = searchsorted(values, flat[i]) if flat[i] == flat[i] else n - 1
     return values, inverse
 
