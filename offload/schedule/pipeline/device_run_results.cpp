@@ -95,8 +95,8 @@ void DeviceRun::conclude(RunChunk& chunk) {
   leave(chunk, is_first);
 }
 
-// Another device that computes the same chunk may be reading these elements at this moment: it loses the claim, and what
-// it computes from them is dropped. ThreadSanitizer knows this function by its name (tests/tsan.supp).
+// Another device that computes the same chunk may be reading these elements at this moment: it loses the claim, and
+// what it computes from them is dropped. ThreadSanitizer knows this function by its name (tests/tsan.supp).
 [[gnu::noinline]] void DeviceRun::put_in_place(const RunChunk& chunk) {
   for (const KeptResult& result : chunk.results)
     std::memcpy(result.to, result.from->data(), result.bytes.size());
