@@ -68,7 +68,8 @@ std::optional<CachedCompilation> load_cached(CodeCache& cache, Linker& linker, c
   if (!found) return std::nullopt;
   Result<LoadedCode> code = linker.load(found->object(), symbols);
   if (!code.ok()) {
-    cache.remove(key);
+    // Code that is intact has no room now, and may have it later.
+    if (code.error().code() != ErrorCode::kOutOfMemory) cache.remove(key);
     return std::nullopt;
   }
   return CachedCompilation{std::move(code).value(), {found->metadata().begin(), found->metadata().end()}};
