@@ -2,6 +2,7 @@
 #include "base/thread.h"
 
 #include <signal.h>
+#include <time.h>
 
 #include <cstring>
 #include <memory>
@@ -65,6 +66,12 @@ void Thread::join() {
   if (!handle_) return;
   pthread_join(*handle_, nullptr);
   handle_.reset();
+}
+
+std::chrono::nanoseconds processor_time_of_thread() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 }  // namespace dhpvm

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -33,5 +34,8 @@ class Thread {
  private:
   std::optional<pthread_t> handle_;
 };
+
+// The processor time of this thread so far. It takes a system call, which the clock on the wall does not.
+std::chrono::nanoseconds processor_time_of_thread();
 
 }  // namespace dhpvm

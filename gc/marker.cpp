@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gc/marker.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
+
+#include "base/thread.h"
 
 namespace dhpvm::gc {
 namespace {
@@ -22,13 +22,6 @@ constexpr int kPatience = 64;
 constexpr unsigned kPartsAlone = 512;
 // Only other programs, this machine's or its host's, keep the marker from looking at the clock for so long.
 constexpr std::chrono::microseconds kMostBetweenLooks{100};
-
-// Of this thread. Takes a system call, which the clock on the wall does not.
-std::chrono::nanoseconds processor_time() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
 
 }  // namespace
 
@@ -77,7 +70,7 @@ void Marker::set_limit(Limit limit) {
   spent_ = {};
   last_look_ = part_begin_ = Clock::now();
   if (!is_limited()) return;
-  processor_begin_ = processor_time();
+  processor_begin_ = processor_time_of_thread();
   if (parts_alone_ != 0) --parts_alone_;
 }
 
@@ -85,7 +78,7 @@ void Marker::set_limit(Limit limit) {
 bool Marker::look_at_clock() {
   const Clock::duration elapsed = Clock::now() - last_look_;
   last_look_ += elapsed;
-  spent_ = elapsed > kMostBetweenLooks ? processor_time() - processor_begin_ : spent_ + elapsed;
+  spent_ = elapsed > kMostBetweenLooks ? processor_time_of_thread() - processor_begin_ : spent_ + elapsed;
   return spent_ >= limit_.time;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // textDocument/codeAction: the compiler's remedies, where they say exactly what to write. Each is tried first, and
 // offered if the compiler has less to say afterwards.
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
+#include "base/thread.h"
 #include "compiler/lsp/features.h"
 #include "compiler/lsp/positions.h"
 
@@ -17,12 +16,6 @@ namespace {
 // Trying a remedy is a compilation, and the client waits: none is begun when the request has taken so much of the
 // processor's time.
 constexpr std::chrono::milliseconds kBudget{50};
-
-std::chrono::nanoseconds time_of_thread() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
 
 struct Edit {
   std::uint32_t begin = 0;
@@ -165,7 +158,7 @@ bool helps(const Workspace& workspace, const Snapshot& snapshot, const Remedy& r
 }  // namespace
 
 Result<Json> quick_fixes(Workspace& workspace, const Json& params) {
-  const std::chrono::nanoseconds start = time_of_thread();
+  const std::chrono::nanoseconds start = processor_time_of_thread();
   const std::optional<View> view = workspace.view(params);
   if (!view.has_value()) return Json();
   const Snapshot& snapshot = view->latest();
@@ -181,7 +174,7 @@ Result<Json> quick_fixes(Workspace& workspace, const Json& params) {
       continue;
     Remedies remedies(snapshot, diagnostic);
     for (Remedy& remedy : remedies.found()) {
-      if (time_of_thread() - start > kBudget) return actions;
+      if (processor_time_of_thread() - start > kBudget) return actions;
       if (!helps(workspace, snapshot, remedy)) continue;
       Json edits = Json::array();
       for (Edit& edit : remedy.edits)
