@@ -63,6 +63,15 @@ int niceness(std::uint64_t priority) {
   return static_cast<int>(std::clamp(std::round(steps), 0.0, 19.0));
 }
 
+// The limits that hold where groups have these controllers, for the log.
+template <typename Has>
+std::string limits_text(Has has) {
+  return fmt::format("memory by {}, processors by {}, threads {}",
+                     has("memory") ? "control groups" : "the address space of each process",
+                     has("cpu") ? "control groups, shared between clients" : "the priority of each process",
+                     has("pids") ? "by control groups" : "without limit");
+}
+
 class ProcessLimits final : public SessionGroups {
  public:
   Status enter(std::uint64_t number, pid_t process, const std::string&, std::uint64_t priority) override {
@@ -82,8 +91,7 @@ class ProcessLimits final : public SessionGroups {
   }
   void leave(std::uint64_t number) override { processes_.erase(number); }
   std::string limits() const override {
-    return "memory by the address space of each process, processors by the priority of each process, threads "
-           "without limit";
+    return limits_text([](std::string_view) { return false; });
   }
 
  private:
@@ -151,10 +159,7 @@ class ControlGroups final : public SessionGroups {
   }
 
   std::string limits() const override {
-    return fmt::format("memory by {}, processors by {}, threads {}",
-                       has("memory") ? "control groups" : "the address space of each process",
-                       has("cpu") ? "control groups, shared between clients" : "the priority of each process",
-                       has("pids") ? "by control groups" : "without limit");
+    return limits_text([this](std::string_view controller) { return has(controller); });
   }
 
  private:
