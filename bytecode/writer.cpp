@@ -227,8 +227,10 @@ bool has_names(const Module& module) {
   return false;
 }
 
-// What the instruction needs beyond its opcode: version 1.2 lets atomic updates change fields, and replace the bits of
-// floats.
+// Version 1.2 lets atomic updates change fields, and replace the bits of floats, with opcodes that are older.
+constexpr auto kFirstWithNewerForms = static_cast<std::uint16_t>(Op::kTrapText);
+
+// Whether the instruction needs version 1.2, whatever its opcode says.
 bool is_newer_form(const OpInfo& row, Word x) {
   const bool replaces_bits = row.operation == Operation::kExchange || row.operation == Operation::kCas;
   return row.family == Family::kAtomic && (replaces_bits || field_place(row.family, row.x, x));
@@ -244,7 +246,7 @@ const Version& version_of(const Module& module) {
       const std::uint32_t words = op < kOpCount ? info(static_cast<Op>(op)).words() : 1;
       if (words == 2 && pc + 1 < function.code_size &&
           is_newer_form(info(static_cast<Op>(op)), module.code[function.code_offset + pc + 1]))
-        newest = std::max(newest, static_cast<std::uint16_t>(Op::kTrapText));
+        newest = std::max(newest, kFirstWithNewerForms);
       pc += words;
     }
   }
