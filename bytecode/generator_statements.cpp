@@ -153,7 +153,7 @@ void BodyGenerator::array_access() {
   access(choices_.one_in(2), array.reg, array.type, position(array.reg, array.type));
 }
 
-// Of an element, or of a field of a struct; an ordinary access where the machine has no such update.
+// An update of an element, or of a field of a struct; an ordinary access where the machine has no such update.
 void BodyGenerator::atomic(std::uint16_t array, std::uint32_t type, bool keep_old_value) {
   const std::uint16_t at = position(array, type);
   const ValueType element = world_.module.type(type).element;

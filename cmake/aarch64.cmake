@@ -9,7 +9,7 @@ set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)
 cmake_path(ABSOLUTE_PATH CMAKE_CURRENT_LIST_DIR NORMALIZE OUTPUT_VARIABLE CMAKE_SYSROOT)
 cmake_path(GET CMAKE_SYSROOT PARENT_PATH CMAKE_SYSROOT)
 string(APPEND CMAKE_SYSROOT "/build/sysroot-aarch64")
-# What is asked of LLVM's own programs while the build is configured.
+# Runs LLVM's own programs, which the build asks while it is configured.
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L "${CMAKE_SYSROOT}")
 # Programs are this machine's, and everything else the other's.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)

@@ -65,7 +65,7 @@ def starts(tool):
 
 
 class Parts:
-    """What is run, and with which options."""
+    """The programs that run, and their options."""
 
     def __init__(self, options):
         self.options = options
@@ -104,7 +104,7 @@ class Parts:
         return int(wrong > 0)
 
     def compare(self, path):
-        """What differs; None if nothing does."""
+        """The difference; None if there is none."""
         native, other = (
             subprocess.run(
                 [tools / "dhpvm-run", "--jit=off", "--device=host", path],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What devices have done for a program, for its profile: the time of their operations, by device and kind.
+// The time of the operations that devices have done for a program, by device and kind, for its profile.
 #pragma once
 
 #include <array>

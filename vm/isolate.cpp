@@ -39,7 +39,7 @@ std::size_t room_of(std::size_t limit) {
   return limit == Limits::kUnlimitedBytes ? 0 : std::max<std::size_t>(limit, 1);
 }
 
-// Of operations of devices, to a profile and to whom the application names.
+// Tells a profile, and then the observer of the application, of operations of devices.
 decltype(DeviceOptions::observer) telling(std::shared_ptr<DeviceTimes> times,
                                           decltype(DeviceOptions::observer) next) {
   return [times = std::move(times), next = std::move(next)](const std::string& device,

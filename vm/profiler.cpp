@@ -74,8 +74,8 @@ void Profiler::take(const Context& context, Part part, std::uint32_t detail) {
   samples_[std::move(stack)] += time;
 }
 
-// The program has waited for devices: what these have done meanwhile shares the time. What they tell of later counts
-// for the next wait.
+// The program has waited for devices: their operations meanwhile share the time. Operations that they tell of later
+// count for the next wait.
 void Profiler::add_devices(const Stack& stack, std::chrono::nanoseconds time) {
   const auto add = [&](Place place, std::chrono::nanoseconds share) {
     Stack whole = stack;

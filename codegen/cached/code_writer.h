@@ -28,7 +28,7 @@ inline constexpr std::size_t kLongestCodeMessage = 16 << 10;
 
 // The socket of this process; -1: it writes its entries itself.
 int code_writer();
-// Blocks while the other process does not read. What cannot be sent is lost.
+// Blocks while the other process does not read. Code that cannot be sent is lost.
 void send_code(int socket, const CacheKey& key, std::span<const std::byte> object,
                std::span<const std::byte> metadata);
 // Nothing if the message is none, or the part is not inside its entry. The bytes are those of the message.

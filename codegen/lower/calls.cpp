@@ -27,7 +27,7 @@ constexpr std::size_t kMaximumTargets = 8;
 // belongs. Returns the results.
 std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction& i, std::uint32_t callee,
                                                               Value* r) {
-  // What is left is never negative. A callee that is inlined needs the difference on its rare ways alone.
+  // The rest is never negative. A callee that is inlined needs the difference on its rare ways alone.
   guard(has_room_for(callee), i, TrapKind::kStackOverflow);
   Value* const left = b_.CreateSub(frame_.left, ir_.constant(unit_.facts[callee].stack_cost));
   tick(i, nullptr);

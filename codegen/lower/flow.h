@@ -116,7 +116,7 @@ class Flow {
   // primitive register, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
-  // What the instruction checks, if it is the last of `block` and does so.
+  // The check that the instruction makes, if it is the last of `block` and makes one.
   std::optional<IndexCheck> index_check(std::uint32_t block, const Instruction& i) const;
 
   // Applies the effect of the instruction on the types of primitive registers.

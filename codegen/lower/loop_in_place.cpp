@@ -164,7 +164,7 @@ LoopInPlace::Definition LoopInPlace::definition(std::uint32_t pc, std::uint32_t 
     found.instruction = &*at;
   }
   if (found.instruction == nullptr) return found;
-  // What is written before the first branch is written in every iteration.
+  // A register that is written before the first branch is written in every iteration.
   const auto branch = std::ranges::find_if(code_, &Instruction::is_branch);
   return branch->pc > found.instruction->pc ? found : Definition{.is_known = false};
 }

@@ -181,8 +181,8 @@ namespace {
 // Expressions of more than that many operations are not looked through.
 constexpr unsigned kMaximumDepth = 8;
 
-// The growth of a value from one iteration to the next, as far as that is 0 or 1. What it looks through, StripValues
-// computes.
+// The growth of a value from one iteration to the next, as far as that is 0 or 1. StripValues computes the
+// values that it looks through.
 class Growth {
  public:
   Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed)

@@ -63,7 +63,7 @@ bool is_detour(const bytecode::Module& module, const bytecode::Function& functio
     const CodeBlock& block = blocks[number];
     Instruction last = decode(module, function, block.begin);
     while (last.next() < block.end) last = decode(module, function, last.next());
-    // What traps there does not come back, and does not come there often.
+    // A trap there does not come back, and is seldom.
     if (block.successors.empty() && !last.has(bytecode::kTraps)) return false;
     for (const std::uint32_t next : block.successors) {
       if (next <= number || next > to) return false;

@@ -147,7 +147,7 @@ class KnownClass {
     }
   }
 
-  // Of what `reg` holds before the instruction at `pc` of `block`; nothing if that is not known.
+  // The class of the object in `reg` before the instruction at `pc` of `block`; nothing if that is not known.
   std::optional<std::uint32_t> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) {
     return visit(block, pc, reg) ? type_ : std::nullopt;
   }

@@ -360,7 +360,7 @@ void SourceStatements::leave_function() {
   write(Phrase{"if {} {{ return {}; }}", condition, expressions_.value(*place_.result, 2)});
 }
 
-// What other languages call a guard: a variable, or the end of the function.
+// A guard of other languages: a variable, or the end of the function.
 void SourceStatements::unwrap_or_leave() {
   const SourceType& type = *decisions_.pick(world_.types.primitives());
   const std::string name = world_.fresh("v");

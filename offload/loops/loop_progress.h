@@ -61,7 +61,7 @@ class LoopProgress {
   const Listener listener_;
   const std::chrono::nanoseconds interval_;
   std::atomic<std::uint64_t> done_{0};
-  // Of the loop that runs: written before others work on it.
+  // These are of the loop that runs, and written before others work on it.
   std::string_view position_;
   std::uint64_t total_ = 0;
   std::thread::id thread_;

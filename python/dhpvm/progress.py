@@ -54,7 +54,7 @@ class progress:
 
 
 def _display():
-    """What shows progress here; None: nothing does."""
+    """The function that shows progress here; None: nothing does."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if shell is not None and hasattr(shell, "kernel"):
         return _Notebook().show

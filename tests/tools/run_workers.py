@@ -507,7 +507,7 @@ class Security(Case):
         self.assert_done(run(worker.device, f"--key-file={self.folder / 'bert'}", program), expected)
 
     def assert_harmless(self, worker, kept, key, program):
-        """Whoever has got hold of a session's process sends what is no code: to the socket of another process."""
+        """An attacker inside a session's process sends nonsense instead of code, to the socket of another process."""
         before = kept()
         long = self.start(worker.device, key, self.rounds(1500))
         worker.wait_for("session 4: kernel")

@@ -258,7 +258,7 @@ void SessionWatcher::take_code(SessionChild& process) {
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     process.code_left -= std::min(process.code_left, std::max<std::uint64_t>(kLeastMessage, size));
     if (size <= 0) process.code_left = 0;
-    // Whoever sends more gets an error, and does not wait.
+    // A process that sends more gets an error, and does not wait.
     if (process.code_left == 0) static_cast<void>(shutdown(process.code.get(), SHUT_RD));
     if (size <= 0 || static_cast<std::size_t>(size) > message.size()) continue;
     if (folder.empty()) {

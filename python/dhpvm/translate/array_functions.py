@@ -149,7 +149,7 @@ def nonzero_along(a, axis):
     count = count_nonzero(a)
     r = np.empty(count, np.int64)
     n = 0
-    # What is stored where a[i, j] is 0 is overwritten: a branch would be foreseen half of the time.
+    # A position stored where a[i, j] is 0 is overwritten: a branch would be foreseen half of the time.
     for i in range(a.shape[0]):
         for j in range(a.shape[1]):
             if n < count:
@@ -164,7 +164,7 @@ def flatnonzero(a):
         count += a[i] != 0
     r = np.empty(count, np.int64)
     i, k = 0, 0
-    # What is stored where a[i] is 0 is overwritten: a branch would be foreseen half of the time.
+    # A position stored where a[i] is 0 is overwritten: a branch would be foreseen half of the time.
     while k < count:
         r[k] = i
         k += a[i] != 0
