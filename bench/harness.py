@@ -73,23 +73,42 @@ class Figure:
         return "" if self.bar is None else ("pass" if self.met else "MISSED")
 
 
-def print_figures(figures):
-    width = max(len(figure.name) for figure in figures) + 2
-    print(f"{'what':<{width}}{'measured':>12} {'unit':<8}{'bar':>12}")
-    for figure in figures:
-        print(
-            f"{figure.name:<{width}}{figure.value:>12.4g} {figure.unit:<8}{figure.bar_text():>12}  {figure.verdict()}".rstrip()
-        )
-    print()
-
-
 def markdown(heads, rows):
-    """A table; all columns but the first are set to the right."""
-    print("| " + " | ".join(heads) + " |")
-    print("|---|" + "---:|" * (len(heads) - 1))
+    """The lines of a table; all columns but the first are set to the right."""
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---|" + "---:|" * (len(heads) - 1)
     for row in rows:
-        print("| " + " | ".join(row) + " |")
-    print()
+        yield "| " + " | ".join(row) + " |"
+
+
+class Report:
+    """Tables and figures of one benchmark: what it prints, and what docs/performance.md shows of it. `about` says how
+    it measures."""
+
+    def __init__(self, about):
+        self.about, self.tables, self.figures = about, [], []
+
+    def table(self, heads, rows):
+        self.tables.append({"heads": list(heads), "rows": [list(row) for row in rows]})
+
+    def print(self):
+        print(f"{machine()}. {self.about}\n")
+        for table in self.tables:
+            print("\n".join(markdown(**table)), end="\n\n")
+        width = max(len(figure.name) for figure in self.figures) + 2
+        print(f"{'what':<{width}}{'measured':>12} {'unit':<8}{'bar':>12}")
+        for figure in self.figures:
+            print(
+                f"{figure.name:<{width}}{figure.value:>12.4g} {figure.unit:<8}{figure.bar_text():>12}  {figure.verdict()}".rstrip()
+            )
+        print()
+
+    def write(self, path, **details):
+        """As JSON; `details` are what the tables are made from. Writes nothing without a path."""
+        if path:
+            everything = {"machine": machine(), "about": self.about, "tables": self.tables,
+                          "figures": [vars(figure) for figure in self.figures], "details": details}  # fmt: skip
+            path.write_text(json.dumps(everything, indent=1) + "\n")
 
 
 # ---- Processes ------------------------------------------------------------------------------------------------------

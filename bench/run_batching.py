@@ -15,12 +15,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import PROGRAMS, Figure, VirtualMachine, fail, machine, print_figures, progress, take_turns
+from harness import PROGRAMS, Figure, Report, VirtualMachine, fail, progress, take_turns
 
 BAR_EFFICIENCY, BAR_GAIN = 0.95, 2.5
 BAR_CHOICE = 1.05
 BAR_TRACE = 1.05
 BAR_ALLOCATION_NS = 300.0
+MODES = ("serial pageable", "serial pinned", "pipelined", "automatic")
 BAR_GPU_GAIN, BAR_GPU_TRANSFERS = 2.5, 1.1
 # A device whose upload, kernel and download of 4 bytes take equally long.
 BALANCED = "sim?h2d=12GB/s&d2h=12GB/s&rate=3e9/s"
@@ -123,6 +124,24 @@ def suite_figures(report):
     return figures
 
 
+def add_table(report, suite):
+    """The largest arrays of each kernel: the ways to do it one after the other, and what overlaps."""
+    rows = []
+    for name in dict.fromkeys(case["kernel"] for case in suite["cases"]):
+        case = max((case for case in suite["cases"] if case["kernel"] == name), key=lambda case: case["bytes"])
+        best = {}
+        for m in case["measurements"]:
+            if m["mode"] not in best or m["seconds"] < best[m["mode"]]["seconds"]:
+                best[m["mode"]] = m
+        automatic = best["automatic"]
+        rows.append([
+            name, f"{case['bytes'] / 1e6:.0f} MB",
+            *(f"{best[mode]['seconds'] * 1e3:.3g} ms" if mode in best else "" for mode in MODES),
+            f"{automatic['chunks_per_loop']:g}", f"{best['serial pageable']['seconds'] / automatic['seconds']:.2f}",
+        ])  # fmt: skip
+    report.table([f"loop on {suite['device']['name']}", "arrays", *MODES, "chunks", "against pageable, times as fast"], rows)
+
+
 def copies_on_host(vm):
     """Bytes that travel when loops run on the host's cores as on a device."""
     program = vm.compile(PROGRAMS / "kernels" / "saxpy.dhp")
@@ -189,7 +208,9 @@ def main(arguments):
         options.pages.mkdir(parents=True, exist_ok=True)
 
     size = [f"--budget={options.budget or ('8M' if options.quick else '64M')}"]
-    figures, reports = [], []
+    report, suites = Report("Figures and times of `sim` are by the clock of a simulated device; those of tracing are this "
+                            "machine's."), []  # fmt: skip
+    figures = report.figures
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
         vm, bench = VirtualMachine(options.bin, folder), Bench(options.bin, folder)
         progress("balanced stages on sim")
@@ -205,24 +226,17 @@ def main(arguments):
                 options.pages / f"batching-{re.sub('[^a-z0-9]', '-', device.lower())}.html" if options.pages else None
             )
             repeated = [] if device == "sim" else [f"--runs={options.runs}"]
-            reports.append(bench.batching(f"--device={device}", *chosen, *repeated, show=True, page=page))
+            suites.append(bench.batching(f"--device={device}", *chosen, *repeated, show=True, page=page))
             print()
-            figures += suite_figures(reports[-1])
+            add_table(report, suites[-1])
+            figures += suite_figures(suites[-1])
             figures.append(cost_of_tracing(vm, device))
         figures.append(copies_on_host(vm))
         figures += buffer_figures(options.bin)
     progress("")
-    print(machine())
-    print(
-        "Figures of sim are simulated: by the clock of a device that does not exist. That of tracing is of this machine.\n"
-    )
-    print_figures(figures)
-    if options.json:
-        options.json.write_text(
-            json.dumps({"balanced": balanced, "reports": reports, "figures": [vars(f) for f in figures]}, indent=1)
-            + "\n"
-        )
-    return 1 if any(report["summary"]["wrong"] for report in reports) else 0
+    report.print()
+    report.write(options.json, balanced=balanced, suites=suites)
+    return 1 if any(suite["summary"]["wrong"] for suite in suites) else 0
 
 
 if __name__ == "__main__":

@@ -9,17 +9,15 @@ that compiling makes, start-up, and whether a second run compiles anything.
 """
 
 import argparse
-import json
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
-from harness import (BENCH, PROGRAMS, Figure, Program, VirtualMachine, baseline, fail, geometric_mean, machine, markdown,
-                     print_figures, progress, real_time, start_up, take_turns)  # fmt: skip
+from harness import (BENCH, PROGRAMS, Figure, Program, Report, VirtualMachine, baseline, fail, geometric_mean, progress,
+                     real_time, start_up, take_turns)  # fmt: skip
 
 # The argument of each program: 50 to 300 ms of C++; and one for quick checks.
 SIZES = {
@@ -37,11 +35,12 @@ SIZES = {
     "closures": (5000, 20),
     "linked": (150_000, 1000),
 }
-BAR_MEAN, BAR_WORST = 1.15, 1.6
+BAR_MEAN, BAR_WORST = 1.2, 2.0
 BAR_PAUSE_MS = 2.0
 BAR_START_MS, BAR_START_MIB = 3.0, 6.0
-# Depth of the trees: bars for seconds and MiB, and runs.
-TREES = {18: (0.6, None, 5), 21: (6.0, 512.0, 3)}
+# Depth of the trees: the bar for MiB, and runs. The bar for time is OpenJDK's.
+TREES = {18: (None, 5), 21: (400.0, 3)}
+BAR_JAVA = 1.0
 JAVA_HEAP = "-Xmx512m"
 PAUSE_RUNS = 7
 WARM_UP = 3
@@ -112,17 +111,18 @@ def program_figures(rows):
         yield Figure.of("compiled in a later run of the same program", sum(again), "", 0.0, False)
 
 
-def print_programs(rows):
+def add_programs(report, rows):
+    """The losses come first. `process` is a whole process that does one repetition, with nothing compiled before."""
+
     def milliseconds(seconds):
         return f"{seconds * 1e3:.0f} ms"
 
-    markdown(
+    report.table(
         ["program", "size", "C++", "DHPVM", "times the C++", "interpreter", "process", "C++ process", "compiled", ""],
         [[row["name"], f"{row['size']:,}", milliseconds(row["cpp_s"]), milliseconds(row["ours_s"]), f"{row['ratio']:.2f}",
           milliseconds(row["interpreter_s"]), milliseconds(row["process_s"]), milliseconds(row["cpp_process_s"]),
-          "" if row["compiles"] is None else f"{row['compiles']}", "" if row["met"] else "missed"] for row in rows],
+          "" if row["compiles"] is None else f"{row['compiles']}", "" if row["met"] else "missed"] for row in sorted(rows, key=lambda row: -row["ratio"])],
     )  # fmt: skip
-    print("Times of one repetition; `process`: the whole process that does one, nothing compiled before.\n")
 
 
 # ---- Binary trees ---------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def measure_trees(vm, binaries):
     else:
         note = f"SKIP OpenJDK: {note}"
     rows = []
-    for depth, (_, _, runs) in TREES.items():
+    for depth, (_, runs) in TREES.items():
         results = {what: [] for what in commands}
         for _ in range(runs):
             for what, command in commands.items():
@@ -172,20 +172,13 @@ def measure_trees(vm, binaries):
 def tree_figures(rows):
     for depth, what, seconds, mib in rows:
         if what == "DHPVM":
-            bar_seconds, bar_mib, _ = TREES[depth]
-            yield Figure.of(f"binary trees of depth {depth}", seconds, "s", bar_seconds, False)
+            bar_mib, _ = TREES[depth]
             yield Figure.of(f"binary trees of depth {depth}, peak memory", mib, "MiB", bar_mib, False)
             for other in rows:
                 if other[:2] == (depth, "OpenJDK"):
                     yield Figure.of(
-                        f"binary trees of depth {depth}, time against OpenJDK", seconds / other[2], "times", None, False
+                        f"binary trees of depth {depth}, time against OpenJDK", seconds / other[2], "times", BAR_JAVA, False
                     )
-
-
-def print_trees(rows, note):
-    markdown(["binary trees", "depth", "time", "peak memory"],
-             [[what, str(depth), f"{seconds:.2f} s", f"{mib:.0f} MiB"] for depth, what, seconds, mib in rows])  # fmt: skip
-    print(f"Whole processes. {note}\n")
 
 
 # ---- Pauses and start-up --------------------------------------------------------------------------------------------
@@ -278,18 +271,20 @@ def main(arguments):
             figures += start_figures(vm)
         progress("")
 
-    print(f"{machine()}; medians of {options.runs} repetitions\n")
-    print_programs(rows)
+    report = Report(f"Medians of {options.runs} repetitions in turns; times of one repetition. `process`: the whole process "
+                    f"that does one, nothing compiled before. Trees: whole processes. {note}".rstrip())  # fmt: skip
+    add_programs(report, rows)
     if trees:
-        print_trees(trees, note)
-    print_figures(figures)
-    if options.json:
-        everything = {
-            "machine": machine(), "runs": options.runs, "programs": rows,
-            "trees": [{"depth": depth, "what": what, "s": seconds, "mib": mib} for depth, what, seconds, mib in trees],
-            "figures": [asdict(figure) for figure in figures],
-        }  # fmt: skip
-        options.json.write_text(json.dumps(everything, indent=2) + "\n")
+        report.table(
+            ["binary trees", "depth", "time", "peak memory"],
+            [[what, str(depth), f"{seconds:.2f} s", f"{mib:.0f} MiB"] for depth, what, seconds, mib in trees],
+        )
+    report.figures += figures
+    report.print()
+    report.write(
+        options.json, runs=options.runs, programs=rows,
+        trees=[{"depth": depth, "what": what, "s": seconds, "mib": mib} for depth, what, seconds, mib in trees],
+    )  # fmt: skip
     return 0
 
 

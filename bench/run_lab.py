@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import Figure, fail, machine, print_figures, progress
+from harness import Figure, Report, fail, progress
 
 BAR_UNLIKE, BAR_CROWD, BAR_START_MS, BAR_STOP_MS, BAR_FREE_MS = 1.15, 1.3, 60.0, 200.0, 500.0
 TESTS = Path(__file__).resolve().parent.parent / "tests" / "lab"
@@ -91,14 +91,14 @@ def main():
     parser.add_argument("--bin", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="one run of each; figures mean nothing then")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to FILE")
     options = parser.parse_args()
     options.runs = 1 if options.quick else options.runs
-    figures = []
+    report = Report(f"Medians of {options.runs} runs.")
 
     def add(name, value, unit, bar):
-        figures.append(Figure.of(name, value, unit, bar, at_least=False))
+        report.figures.append(Figure.of(name, value, unit, bar, at_least=False))
 
-    print(f"{machine()}; medians of {options.runs}")
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(options, folder)
         for name, text in (
@@ -131,7 +131,8 @@ def main():
         add("from Ctrl-C to the client's end", end, "ms", BAR_STOP_MS)
         add("from Ctrl-C until the worker's processors are free", free, "ms", BAR_FREE_MS)
     progress("")
-    print_figures(figures)
+    report.print()
+    report.write(options.json)
     return 0
 
 

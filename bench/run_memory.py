@@ -7,15 +7,13 @@ The program keeps one part in 64, and waits, asleep or for input. The memory lef
 """
 
 import argparse
-import json
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
-from harness import PROGRAMS, Figure, VirtualMachine, fail, machine, print_figures, progress
+from harness import PROGRAMS, Figure, Report, VirtualMachine, fail, progress
 
 KINDS = {"arrays": "arrays outside the heap", "large": "large objects", "small": "small objects"}
 PART = 64
@@ -68,7 +66,7 @@ def main(arguments):
     )
     options = parser.parse_args(arguments)
     peak = 256 if options.quick else options.peak
-    figures = []
+    report = Report(f"2 s after a peak of {peak} MiB, of which {peak // PART} MiB are kept.")
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
         vm = VirtualMachine(options.bin, folder)
         for kind, name in KINDS.items():
@@ -78,15 +76,11 @@ def main(arguments):
                 if before < peak:
                     fail(f"{name}: {before:.0f} MiB resident at a peak of {peak}")
                 what = f"resident, {name}, asleep" if wait == "sleep" else "  waiting for input"
-                figures.append(Figure.of(what, after, "MiB", bar(peak), False))
+                report.figures.append(Figure.of(what, after, "MiB", bar(peak), False))
         progress("")
-    print(f"{machine()}; 2 s after a peak of {peak} MiB of which {peak // PART} are kept\n")
-    print_figures(figures)
-    if options.json:
-        options.json.write_text(
-            json.dumps({"machine": machine(), "figures": [asdict(f) for f in figures]}, indent=2) + "\n"
-        )
-    return 1 if options.quick and not all(figure.met for figure in figures) else 0
+    report.print()
+    report.write(options.json, peak_mib=peak)
+    return 1 if options.quick and not all(figure.met for figure in report.figures) else 0
 
 
 if __name__ == "__main__":

@@ -16,11 +16,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
-from harness import (BENCH, PROGRAMS, Figure, Program, VirtualMachine, baseline, fail, geometric_mean, machine, markdown,
-                     print_figures, progress, take_turns)  # fmt: skip
+from harness import (BENCH, PROGRAMS, Figure, Program, Report, VirtualMachine, baseline, fail, geometric_mean, progress,
+                     take_turns)  # fmt: skip
 from run_batching import cost_of_tracing
 from run_kernels import KERNELS, compare
 
@@ -148,13 +147,15 @@ def enqueue_figures(binaries):
     return [Figure.of(entry["name"], entry["value"], entry["unit"], entry["bar"], False) for entry in entries]
 
 
-def report(rows, device, runs):
-    markdown(
+def report_of(rows, device, runs):
+    report = Report(f"Medians of {runs} repetitions in turns; all data is on the device.")
+    report.table(
         ["loop", "size", "OpenCL C by hand", f"ours on {device}", "times as fast", "ours on the host", "times as fast"],
         [[row["name"], f"{row['size']:,}", f"{row['hand_s'] * 1e3:.1f} ms", f"{row['ours_s'] * 1e3:.1f} ms", f"{row['device_ratio']:.2f}",
-          f"{row['host_s'] * 1e3:.1f} ms", f"{row['host_ratio']:.2f}"] for row in rows],
+          f"{row['host_s'] * 1e3:.1f} ms", f"{row['host_ratio']:.2f}"] for row in sorted(rows, key=lambda row: row["device_ratio"])],
     )  # fmt: skip
-    print(f"{machine()}, medians of {runs} repetitions in turns.\n")
+    report.figures += figures_of(rows, device)
+    return report
 
 
 def main(arguments):
@@ -205,26 +206,22 @@ def main(arguments):
         if options.quick:
             print(f"{len(names)} loops: results agree between OpenCL C by hand, ours on {device}, and ours on the host")
             return 0
-        report(rows, device, options.runs)
-        figures = list(figures_of(rows, device))
+        report = report_of(rows, device, options.runs)
         story = None
         if not options.only:
             progress("launches, a small loop, tracing")
-            figures += enqueue_figures(options.bin)
+            report.figures += enqueue_figures(options.bin)
             figure, stayed, story = small_loop(vm, device)
-            figures += [
+            report.figures += [
                 figure,
                 Figure.of("the same: stayed because the host is expected to be quicker", stayed, "", 1, True),
             ]
-            figures += [cost_of_tracing(vm, name) for name in ("sim", device)]
+            report.figures += [cost_of_tracing(vm, name) for name in ("sim", device)]
             progress("")
             print(f"{story}\n")
 
-    print_figures(figures)
-    if options.json:
-        everything = {"machine": machine(), "device": device, "runs": options.runs, "loops": rows, "small_loop": story,
-                      "figures": [asdict(figure) for figure in figures]}  # fmt: skip
-        options.json.write_text(json.dumps(everything, indent=2) + "\n")
+    report.print()
+    report.write(options.json, device=device, runs=options.runs, loops=rows, small_loop=story)
     return 0
 
 

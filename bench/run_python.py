@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import BENCH, Figure, fail, geometric_mean, machine, markdown, print_figures, progress
+from harness import BENCH, Figure, Report, fail, geometric_mean, progress
 
 ROOT = BENCH.parent
 MEASURE = ROOT / "python" / "bench" / "measure.py"
@@ -97,6 +97,7 @@ def main():
     parser.add_argument(
         "--numba", default="", metavar="PYTHON", help="a Python with Numba; unless set, build/numba gets it from PyPI"
     )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
     arguments = parser.parse_args()
     python = ROOT / "build" / "python" / "bin" / "python"
     package = arguments.bin.parent / "python"
@@ -109,15 +110,17 @@ def main():
     else:
         print("Numba cannot be had from PyPI: there is nothing to compare with.\n")
     best, kernels = measure(sides, arguments.rounds)
-    print(f"{machine()}\n")
+    report = Report(f"The least of {arguments.rounds} rounds in turns.")
     if numba:
         names = sorted(kernels, key=lambda name: best["numba"][name] / best["dhpvm"][name])
         names += ["call with 3 arrays", "call with 6 arrays", "call with 1 GB", "first call, nothing cached",
                   "first call, cached", "import"]  # fmt: skip
-        markdown(["what, the losses first", "DHPVM, ms", "Numba, ms", "times as fast"], [
+        report.table(["what, the losses first", "DHPVM, ms", "Numba, ms", "times as fast"], [
             [name, f"{best['dhpvm'][name] * 1e3:.4g}", f"{best['numba'][name] * 1e3:.4g}",
              f"{best['numba'][name] / best['dhpvm'][name]:.2f}"] for name in names])  # fmt: skip
-    print_figures(figures(best, kernels))
+    report.figures += figures(best, kernels)
+    report.print()
+    report.write(arguments.json, seconds=best)
 
 
 if __name__ == "__main__":

@@ -6,26 +6,22 @@ Both find the matches one by one and add up their sizes, or those of a group. Th
 median. """
 
 import argparse
-import json
 import random
 import re
 import statistics
 import sys
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from harness import (
     PROGRAMS,
     Figure,
     Program,
+    Report,
     VirtualMachine,
     fail,
     geometric_mean,
-    machine,
-    markdown,
-    print_figures,
     progress,
 )
 
@@ -143,18 +139,17 @@ def main(arguments):
                     (name, matches, f"{megabytes / ours:.0f}", f"{megabytes / theirs:.0f}", f"{theirs / ours:.2f}")
                 )
     progress("")
-    figures = [
+    report = Report(f"Python {sys.version.split()[0]}; all matches in {options.size} MB, one by one, after warming up; medians "
+                    f"of {options.runs} runs in turns; MB/s.")  # fmt: skip
+    report.figures += [
         Figure.of("speed against Python's re, geometric mean", geometric_mean(speedups), "times", None, True),
         Figure.of("speed against Python's re, worst", min(speedups), "times", None, True),
     ]
 
-    print(f"{machine()}; Python {sys.version.split()[0]}; median of {options.runs} runs; MB/s\n")
     rows.sort(key=lambda row: float(row[-1]))
-    markdown(("expression", "matches", "DHPVM", "Python", "times as fast"), rows)
-    print_figures(figures)
-    if options.json:
-        report = {"machine": machine(), "runs": options.runs, "rows": rows, "figures": [asdict(f) for f in figures]}
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+    report.table(("expression", "matches", "DHPVM", "Python", "times as fast"), rows)
+    report.print()
+    report.write(options.json, runs=options.runs)
     return 0
 
 

@@ -9,24 +9,20 @@ take, and without the time in which files are read.
 
 import argparse
 import itertools
-import json
 import random
 import statistics
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 from harness import (
     PROGRAMS,
     Figure,
     Program,
+    Report,
     VirtualMachine,
     baseline,
     fail,
-    machine,
-    markdown,
-    print_figures,
     progress,
 )
 from run_regex import log_text
@@ -125,13 +121,12 @@ def main(arguments):
             figures.append(Figure.of(f"{name}: speed against Python", python, "times", BAR_PYTHON, True))
             figures.append(Figure.of(f"{name}: speed against C++", cpp, "times", BAR_CPP, True))
     progress("")
-    python = sys.version.split()[0]
-    print(f"{machine()}; Python {python}; {options.size} MB; median of {options.runs} runs, processor time\n")
-    markdown(("program", "DHPVM", "Python", "C++", "times as fast as Python", "as C++"), rows)
-    print_figures(figures)
-    if options.json:
-        report = {"machine": machine(), "runs": options.runs, "rows": rows, "figures": [asdict(f) for f in figures]}
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+    report = Report(f"Python {sys.version.split()[0]}; {options.size} MB; medians of {options.runs} runs in turns, "
+                    f"processor time of a round after {WARM_UP} others, with the collector's threads.")  # fmt: skip
+    report.table(("program", "DHPVM", "Python", "C++", "times as fast as Python", "as C++"), rows)
+    report.figures += figures
+    report.print()
+    report.write(options.json, runs=options.runs)
     return 0
 
 

@@ -13,17 +13,15 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict
 from pathlib import Path
 
 from harness import (
     PROGRAMS,
     Figure,
+    Report,
     VirtualMachine,
     fail,
     geometric_mean,
-    machine,
-    print_figures,
     progress,
     run,
     start_up,
@@ -83,13 +81,6 @@ def cpp_figures(binaries, name):
         yield figure
 
 
-def print_comparison(rows):
-    print(f"{'program':<18}{'size':>12}{'ours':>10}{'Lua 5.4':>10}{'ratio':>8}")
-    for name, ours, lua in rows:
-        print(f"{name:<18}{SIZES[name]:>12,}{ours * 1e3:>7.0f} ms{lua * 1e3:>7.0f} ms{lua / ours:>8.2f}")
-    print()
-
-
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument(
@@ -108,12 +99,18 @@ def main(arguments):
     if options.runs < 1:
         fail("--runs must be at least 1")
 
-    figures = []
+    report = Report(f"Whole processes; medians of {options.runs} runs in turns.")
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as work:
         vm = VirtualMachine(binaries, work)
         rows = compare_with_lua(vm, lua, options.runs, options.only or list(SIZES))
         ratios = [theirs / ours for _, ours, theirs in rows]
         mean = geometric_mean(ratios)
+        report.table(
+            ["program", "size", "DHPVM interpreter", "Lua 5.4", "times as fast"],
+            [[name, f"{SIZES[name]:,}", f"{ours * 1e3:.0f} ms", f"{theirs * 1e3:.0f} ms", f"{theirs / ours:.2f}"]
+             for name, ours, theirs in sorted(rows, key=lambda row: row[2] / row[1])],
+        )  # fmt: skip
+        figures = report.figures
         figures.append(Figure.of("speed against Lua 5.4, geometric mean", mean, "times", BAR_MEAN, True))
         figures.append(Figure.of("speed against Lua 5.4, worst", min(ratios), "times", BAR_WORST, True))
         if not options.only:
@@ -131,20 +128,12 @@ def main(arguments):
             absent.append(name)
     progress("")
 
-    print(f"{machine()}; median of {options.runs} runs\n")
-    print_comparison(rows)
-    print_figures(figures)
+    report.print()
     for name in absent:
         print(f"not built, so not measured: {name} (cmake -DDHPVM_BENCH=ON)")
     if options.json:
         programs = [{"name": name, "size": SIZES[name], "ours_s": ours, "lua_s": theirs} for name, ours, theirs in rows]
-        report = {
-            "machine": machine(),
-            "runs": options.runs,
-            "programs": programs,
-            "figures": [asdict(f) for f in figures],
-        }
-        options.json.write_text(json.dumps(report, indent=2) + "\n")
+        report.write(options.json, runs=options.runs, programs=programs)
     return 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import harness  # noqa: E402
+import performance_page  # noqa: E402
 import run_jit  # noqa: E402
 import run_kernels  # noqa: E402
 import run_remote  # noqa: E402
@@ -113,16 +114,15 @@ class FiguresTest(unittest.TestCase):
         self.assertFalse(harness.Figure.of("rate", 0.99, "times", 1.0, True).met)
         self.assertFalse(harness.Figure.of("time", 1.01, "s", 1.0, False).met)
 
-    def test_bar_of_scalar_loops(self):
-        rows = [
-            {"ratio": 1.5, "vectorised": scalar, "compiles": 1, "compile_ms": 4.0, "compiles_again": 1}
-            for scalar in (True, False)
-        ]
+    def test_verdicts(self):
+        rows = [{"ratio": ratio, "compiles": 1, "compile_ms": 4.0, "compiles_again": 1} for ratio in (0.9, 9.0)]
+        report = harness.Report("")
+        report.figures += run_kernels.figures_of(rows)
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            harness.print_figures(list(run_kernels.figures_of(rows)))
-        verdicts = [line.split()[-1] for line in output.getvalue().splitlines()[1:] if line]
-        self.assertEqual(verdicts, ["pass", "pass", "MISSED", "pass", "MISSED"])
+            report.print()
+        verdicts = [line.split()[-1] for line in output.getvalue().splitlines()[3:] if line]
+        self.assertEqual(verdicts, ["pass", "MISSED", "pass", "MISSED"])
 
 
 class SamplesTest(unittest.TestCase):
@@ -139,9 +139,34 @@ class SamplesTest(unittest.TestCase):
         self.assertEqual((figure.value, figure.unit, figure.met), (3.0, "GB/s", False))
 
     def test_bar_of_uploads(self):
-        self.assertAlmostEqual(run_remote.upload_bar(self.samples(3.0, 2.0)), 2.4)
-        self.assertAlmostEqual(run_remote.upload_bar(self.samples(1.0, 5.0)), 4.0)
-        self.assertAlmostEqual(run_remote.upload_bar(self.samples(8.0, 6.0)), 4.5)
+        self.assertAlmostEqual(run_remote.upload_bar(self.samples(3.0, 2.0)), 2.85)
+        self.assertAlmostEqual(run_remote.upload_bar(self.samples(1.0, 5.0)), 4.75)
+
+
+class PageTest(unittest.TestCase):
+    """docs/performance.md is made from docs/performance.json, and README.md says what it says."""
+
+    def test_page_is_up_to_date(self):
+        made = performance_page.page(performance_page.load())
+        self.assertEqual(performance_page.PAGE.read_text(encoding="utf-8"), made, "./dev bench all --page makes it")
+
+    def test_readme(self):
+        kernels = performance_page.load()["kernels"]
+        loops = len(kernels["tables"][0]["rows"])
+        mean = next(figure["value"] for figure in kernels["figures"] if "geometric mean" in figure["name"])
+        readme = (performance_page.ROOT / "README.md").read_text(encoding="utf-8")
+        self.assertIn(f"{loops} parallel loops are {mean:.1f} times as fast", " ".join(readme.split()))
+
+    def test_losses_come_first(self):
+        figures = [
+            {"name": name, "value": value, "unit": "ms", "bar": 10.0, "at_least": False, "met": value <= 10}
+            for name, value in (("near", 11.0), ("met", 9.0), ("far", 50.0))
+        ]
+        origin = {"machine": "m", "about": "a", "commit": "c", "date": "d", "load": 0.5}
+        text = performance_page.page({"jit": origin | {"tables": [], "figures": figures}})
+        self.assertLess(text.index("| far |"), text.index("| near |"))
+        self.assertLess(text.index("| near |"), text.index("| met |"))
+        self.assertIn("| far | 50 ms | at most 10 ms | 5.00 |", text)
 
 
 if __name__ == "__main__":
