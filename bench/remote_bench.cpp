@@ -4,9 +4,9 @@
 //   remote_bench HOST:PORT/DEVICE [--key-file=FILE] [--seal=full|integrity|none] [--runs=N] [--only=jobs|bulk|code]
 //                [--json]
 //   remote_bench HOST:PORT/DEVICE --kill=PID | --stop=PID
-// Start the worker first. --kill and --stop end or stop its process PID, and measure nothing else. With --json a line
-// for each figure, otherwise a table. Times are medians; the best ones, printed next to them, tell more where the
-// machine is busy with something else.
+// Start the worker first. --kill and --stop end or stop the processes of the group PID, which are its own and those of
+// its sessions, and measure nothing else. With --json a line for each figure, otherwise a table. Times are medians; the
+// best ones, printed next to them, tell more where the machine is busy with something else.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -278,16 +278,17 @@ void measure_loss(const Options& options, Client& client) {
   const auto kernel = client.load(kernel_image(0));
   insist(client.launch(kernel));
   client.finish();
-  const int process = options.killed ? *options.killed : *options.stopped;
+  const int group = options.killed ? *options.killed : *options.stopped;
   const auto begin = Clock::now();
-  if (kill(process, options.killed ? SIGKILL : SIGSTOP) != 0) {
-    fmt::print(stderr, "remote_bench: cannot send a signal to process {}\n", process);
+  if (killpg(group, options.killed ? SIGKILL : SIGSTOP) != 0) {
+    fmt::print(stderr, "remote_bench: cannot send a signal to the processes of group {}\n", group);
     std::_Exit(1);
   }
   Status status;
   while (status.ok()) {
     if (Clock::now() - begin > kPatience) {
-      fmt::print(stderr, "remote_bench: jobs are still done, although process {} is gone\n", process);
+      fmt::print(stderr, "remote_bench: jobs are still done, although the processes of group {} are gone\n",
+                 group);
       std::_Exit(1);
     }
     status = client.launch(kernel);

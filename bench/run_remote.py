@@ -47,8 +47,9 @@ class Worker:
         self.log = tempfile.NamedTemporaryFile(prefix="dhpvm-worker-", suffix=".log")
         command = [*before, binaries / "dhpvm-run", "--worker", f"--listen={host}:0", *options]
         self.command = [*map(str, command)]
+        # In a group of its own, which includes the processes of its sessions.
         self.process = subprocess.Popen(
-            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log
+            self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log, start_new_session=True
         )
 
     @functools.cached_property
@@ -231,7 +232,7 @@ class Bench:
             progress("a worker is stopped")
             with self.worker("--device=host") as worker:
                 stopped.add(self.queues(worker, f"--stop={worker.process.pid}"))
-                worker.process.send_signal(signal.SIGCONT)
+                os.killpg(worker.process.pid, signal.SIGCONT)
         self.figures.append(
             killed.figure("killed worker, until that is known", "until a killed worker is known to be", BAR_KILLED_MS)
         )
