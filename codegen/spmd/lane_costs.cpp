@@ -90,6 +90,10 @@ double throughput_of(const llvm::Instruction& instruction, unsigned vector_bits)
     return type->isVectorTy() ? std::max(1.0, bits_of(type) / 512) * kThroughput.access
                               : kThroughput.access_to_one;
   }
+  // The same element everywhere is one register, however many stand for it.
+  if (const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction);
+      shuffle != nullptr && shuffle->isZeroEltSplat())
+    return kThroughput.half_vector;
   if (llvm::isa<llvm::ShuffleVectorInst>(instruction) && bits_of(type) > vector_bits)
     return bits_of(type) / 512 * (vector_bits > 256 ? kThroughput.shuffle : kThroughput.shuffle_in_256);
   if (instruction.getOpcode() == llvm::Instruction::Mul && type->isVectorTy() && vector_bits <= 256 &&

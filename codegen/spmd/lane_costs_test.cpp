@@ -11,8 +11,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Estimates @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) for 16 lanes in vectors of 512 bits.
-LaneCosts costs_of(const std::string& text) {
+// Estimates @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) for 16 lanes in vectors of so many bits.
+LaneCosts costs_of(const std::string& text, unsigned vector_bits = 512) {
   IrModule ir = test_compiler().new_module("test");
   llvm::SMDiagnostic problem;
   const bool failed =
@@ -22,7 +22,7 @@ LaneCosts costs_of(const std::string& text) {
   llvm::Function& body = *ir.module->getFunction("body");
   SpmdOptions options;
   options.width = 16;
-  options.vector_bits = 512;
+  options.vector_bits = vector_bits;
   options.args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform, ArgShape::kUniform,
                   ArgShape::kUniform};
   EXPECT_TRUE(prepare(body, options.args).ok());
@@ -104,6 +104,70 @@ TEST(LaneCosts, SumsOfElementsFromAllOverMemoryLose) {
       %from = getelementptr float, ptr %b, i64 %index
       %x = load float, ptr %from)"));
   EXPECT_TRUE(costs.lanes_lose()) << costs.one << " " << costs.several;
+}
+
+// A window that is kept inside of its array: the lanes lie at the edge in few vectors, and share the weight.
+TEST(LaneCosts, WindowsKeptInsideGain) {
+  const std::string text = "declare i64 @llvm.smax.i64(i64, i64)\n" + loop(R"(
+      %then = add nsw i64 %at, 1
+      %left = sub i64 %i, %k
+      %inside = call i64 @llvm.smax.i64(i64 %left, i64 0)
+      %from = getelementptr float, ptr %a, i64 %inside
+      %pixel = load float, ptr %from
+      %place = getelementptr float, ptr %b, i64 %k
+      %weight = load float, ptr %place
+      %x = fmul float %pixel, %weight)");
+  for (const unsigned vector_bits : {256U, 512U}) {
+    const LaneCosts costs = costs_of(text, vector_bits);
+    EXPECT_LT(costs.several * 2, costs.one) << vector_bits;
+  }
+}
+
+// Neighbours from a list, of which what is read decides whether they count.
+TEST(LaneCosts, NeighboursWithinADistanceGain) {
+  const std::string text = std::string(kHead) + R"(
+      %own = getelementptr double, ptr %b, i64 %i
+      %y = load double, ptr %own
+      br label %loop
+    loop:
+      %k = phi i64 [ 0, %entry ], [ %next, %join ]
+      %sum = phi double [ 0.0, %entry ], [ %more, %join ]
+      %row = mul i64 %i, 64
+      %place = add i64 %row, %k
+      %link = getelementptr i32, ptr %a, i64 %place
+      %number = load i32, ptr %link
+      %index = zext i32 %number to i64
+      %from = getelementptr double, ptr %b, i64 %index
+      %x = load double, ptr %from
+      %d = fsub double %x, %y
+      %r2 = fmul double %d, %d
+      %is_near = fcmp olt double %r2, 2.0
+      br i1 %is_near, label %near, label %join
+    near:
+      %s2 = fdiv double 1.0, %r2
+      %s4 = fmul double %s2, %s2
+      %s6 = fmul double %s4, %s2
+      %s8 = fsub double %s6, 0.5
+      %force = fmul double %s6, %s8
+      %part = fmul double %force, %d
+      %s10 = fmul double %part, 24.0
+      %s12 = fadd double %s10, %s2
+      %added = fadd double %sum, %s12
+      br label %join
+    join:
+      %more = phi double [ %sum, %loop ], [ %added, %near ]
+      %next = add nsw i64 %k, 1
+      %again = icmp slt i64 %next, 64
+      br i1 %again, label %loop, label %done
+    done:
+      %to = getelementptr double, ptr %c, i64 %i
+      store double %more, ptr %to
+      ret void
+    })";
+  for (const unsigned vector_bits : {256U, 512U}) {
+    const LaneCosts costs = costs_of(text, vector_bits);
+    EXPECT_FALSE(costs.lanes_lose()) << costs.one << " " << costs.several << " " << vector_bits;
+  }
 }
 
 // Two elements that change places if what they hold says so: which, one iteration alone foretells half of the time.

@@ -203,8 +203,11 @@ bool Lineariser::wants_guard(const Level& level, unsigned node) const {
   unsigned cost = 0;
   for (unsigned at = node; at < level.nodes.size() && level.dominates(node, at); ++at) {
     if (level.nodes[at].inner != nullptr) return true;
-    for (const llvm::Instruction& instruction : *level.nodes[at].block)
+    for (const llvm::Instruction& instruction : *level.nodes[at].block) {
       cost += cost_of(instruction, divergence_);
+      // Without AVX-512, a store under a mask takes longer than any guard (kThroughput.masked_store_in_256).
+      if (options_.vector_bits <= 256 && llvm::isa<llvm::StoreInst>(instruction)) return true;
+    }
     if (cost >= kCostOfGuard) return true;
   }
   return false;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The end of a block: which lanes go where, and which wait.
+#include <llvm/IR/MDBuilder.h>
+
 #include "base/error.h"
 #include "codegen/spmd/lineariser.h"
 
@@ -138,7 +140,8 @@ Status Lineariser::split_rarely(const Level& level, unsigned node, llvm::BranchI
   next.shortcut = llvm::BasicBlock::Create(result_.getContext(), next.entry->getName(), &result_);
   builder_.CreateStore(mask, next.edge_variable);
   llvm::BasicBlock* some = llvm::BasicBlock::Create(result_.getContext(), "rare", &result_);
-  builder_.CreateCondBr(none_take(level, node, branch, rare_side), next.shortcut, some);
+  builder_.CreateCondBr(none_take(level, node, branch, rare_side), next.shortcut, some,
+                        llvm::MDBuilder(result_.getContext()).createLikelyBranchWeights());
   builder_.SetInsertPoint(some);
   llvm::Value* condition = values_.vector(branch.getCondition());
   state(level, rare).edge_mask = widener_.narrow(mask, condition, rare_side == 0);
@@ -163,7 +166,11 @@ Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchIns
     next.edge_variable = new_variable(mask->getType(), "mask");
     builder_.CreateStore(mask, next.edge_variable);
     llvm::BasicBlock* edge = llvm::BasicBlock::Create(result_.getContext(), "leave", &result_);
-    builder_.CreateCondBr(none_take(level, node, branch, exit_side), to, edge);
+    const bool is_check = only_returns(outside) ||
+                          (branch.hasMetadata(llvm::LLVMContext::MD_prof) && rare_side(&branch) == exit_side);
+    builder_.CreateCondBr(
+        none_take(level, node, branch, exit_side), to, edge,
+        is_check ? llvm::MDBuilder(result_.getContext()).createLikelyBranchWeights() : nullptr);
     builder_.SetInsertPoint(edge);
   }
   llvm::Value* condition = values_.vector(branch.getCondition());

@@ -38,8 +38,9 @@ struct Throughput {
   double integer_division_by_constant = 1.5;  // of an integer, in a lane or not
   double function = 40.0;                     // a mathematical function of one number
   double function_in_vector = 2.5;            // for each 64 bits
-  double parting = 2.0;          // a branch that iterations take differently: some are foretold wrongly
-  double parting_on_data = 4.0;  // the same where what is read decides about more than a few operations
+  double parting = 2.0;  // a branch that iterations take differently: some are foretold wrongly
+  // The same where what is read decides about more than a few operations: the processor learns late that it was wrong.
+  double parting_on_data = 8.0;
   // The extra cost of each element where every lane goes along a row of its own: a stream for each lane is more than
   // the hardware prefetches.
   double row_of_lane = 3.0;

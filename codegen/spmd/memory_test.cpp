@@ -2,6 +2,11 @@
 // Lanes that read and write at a distance from each other: steps, fields of structures, rows of flat indices.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/SourceMgr.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -347,6 +352,44 @@ TEST(Vectorize, FieldsOfMixedWidths) {
   if (test_compiler().target().vector_bits() < 512) return;
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
   EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
+}
+
+// Where a store under a mask takes long, no lane's store is gone around.
+TEST(Vectorize, BranchesAroundStoresOfNoLane) {
+  IrModule ir = test_compiler().new_module("test");
+  llvm::SMDiagnostic problem;
+  const std::string_view text = R"(
+    define void @body(i64 %i, ptr %a, ptr %b) {
+    entry:
+      %from = getelementptr i32, ptr %a, i64 %i
+      %x = load i32, ptr %from
+      %is_odd = trunc i32 %x to i1
+      br i1 %is_odd, label %then, label %end
+    then:
+      %to = getelementptr i32, ptr %b, i64 %i
+      store i32 %x, ptr %to
+      br label %end
+    end:
+      %y = add i32 %x, 1
+      store i32 %y, ptr %from
+      ret void
+    })";
+  ASSERT_FALSE(
+      llvm::parseAssemblyInto(llvm::MemoryBufferRef(text, "test"), ir.module.get(), nullptr, problem));
+  llvm::Function& body = *ir.module->getFunction("body");
+  SpmdOptions options;
+  options.args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform};
+  ASSERT_TRUE(prepare(body, options.args).ok());
+  for (options.vector_bits = 128; options.vector_bits <= 512; options.vector_bits *= 2) {
+    Result<llvm::Function*> wide = vectorize(body, options);
+    ASSERT_TRUE(wide.ok());
+    const auto branches =
+        llvm::count_if(llvm::instructions(**wide), [](const llvm::Instruction& instruction) {
+          const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&instruction);
+          return branch != nullptr && branch->isConditional();
+        });
+    EXPECT_EQ(branches, options.vector_bits == 512 ? 0 : 1) << options.vector_bits;
+  }
 }
 
 // At any place in a word, under a mask.
