@@ -15,6 +15,8 @@ from .translate import types
 
 _ALWAYS_BIND = 2**32  # no call has so many arguments
 _numbers = itertools.count(1)
+# Options of Numba's jit that say what is so here.
+_OF_NUMBA = {"parallel", "nopython", "cache", "nogil", "boundscheck", "forceobj", "looplift", "error_model"}
 _DIAGNOSTIC = re.compile(r"\.dhp:(?P<line>\d+):\d+: (?P<kind>error|warning): (?P<text>.*)$", re.M)
 
 
@@ -25,8 +27,13 @@ def jit(function=None, *, fastmath=False, debug=False, device=None, **limits):
     reorder floating-point operations; `device` wishes for a device, "gpu" for example; `debug` interprets the function
     and raises where iterations get in each other's way. Others are options of dhpvm.Engine: `deadline`, `heap`, ..
     """
+    for name in _OF_NUMBA.intersection(limits):
+        raise TypeError(f"leave out {name}: loops over dhpvm.prange run in parallel, compiled code is kept on disk, "
+                        "and indices are checked, in each function")
     if function is None:
         return lambda given: jit(given, fastmath=fastmath, debug=debug, device=device, **limits)
+    if isinstance(function, str):
+        raise TypeError("types are those of the arguments of each call: write @dhpvm.jit")
     if not inspect.isfunction(function):
         raise TypeError(f"jit is for functions that are written with def, and this is {type(function).__name__}")
     code = function.__code__
@@ -207,7 +214,8 @@ def _shape(kind):
 
 
 def _is_composed(shape):
-    return shape is True or isinstance(shape, tuple) or any(item is not False for item in shape)
+    """Whether the values of a program are put together: one alone is the result, and several are a tuple of them."""
+    return shape is True or isinstance(shape, tuple) or len(shape) == 1 or any(item is not False for item in shape)
 
 
 def _compiled(entry, engine, given):
@@ -307,7 +315,8 @@ def type_of(argument, name):
                                       "x.data and x.mask")
     if dtype is None or rank is None:
         advice = {list: "pass np.array(..)", tuple: "pass np.array(..)", dict: "pass what it holds",
-                  str: "pass a number or a bool in its place"}.get(type(argument), "pass the numbers and arrays in it")
+                  str: "pass a number or a bool in its place", bytes: "pass np.frombuffer(x, np.uint8)"}.get(
+                      type(argument), "pass the numbers and arrays in it")
         raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}, and functions are compiled for "
                                       f"int, float, bool, and arrays and numbers of NumPy: {advice}")
     element = types.NUMPY_NAMES.get(dtype.name)

@@ -23,6 +23,10 @@ def members(*columns):
     return set(columns[0].tolist() if len(columns) == 1 else tuples(*columns))
 
 
+def mixed(is_integer, integer, number):
+    return integer if is_integer else number
+
+
 def named(names, values):
     """A dictionary with these texts as its keys. Without names: lists of the keys and of the values."""
     return dict(zip(*values)) if names is None else dict(zip(names, values))

@@ -256,7 +256,7 @@ class NumPy(support.Comparisons):
                 dhpvm.jit(function)(*arguments)
         for function, arguments, text in (
                 (several_at_once, (m[0],), "and an array of float64 with 1 dimension"),
-                (too_many_dimensions, (m,), "argsort is for arrays of 1 dimension here"),
+                (too_many_dimensions, (m,), "argsort is for arrays of 2 dimensions here"),
                 (in_parallel, (x, np.array([1])), "in a prange loop an array as an index"),
                 (places_of, (x, x), "as an index of"), (places_of, (m, np.array([1])), "as an index of"),
                 (written, (x,), r"\.copy\(\) behind it"), (read_later, (x,), r"\.copy\(\) behind it"),

@@ -139,8 +139,8 @@ class Refused(unittest.TestCase):
         self.refuse(f, "a product is one of arrays", X)
 
         def f(x):
-            return x.cumsum()
-        self.refuse(f, "cumsum is for arrays of one dimension", np.ones((2, 3)))
+            return np.sort(x)
+        self.refuse(f, "sort is for arrays of 2 dimensions here", np.ones((2, 3, 1)))
 
         def f(x):
             for i in prange(len(x)):
@@ -282,7 +282,7 @@ class Refused(unittest.TestCase):
         self.refuse(f, "the caller has 'x' already", X, line=2)
 
         def f(x):
-            return x if x[0] > 1 else x
+            return np.sum(x if x[0] > 1 else 2 * x)
         self.refuse(f, "if and else statements", X)
 
         def f(x, y=3):
@@ -330,7 +330,7 @@ class Refused(unittest.TestCase):
                 ("loops in each other", lambda x: itertools.product(x, x)),
                 ("write a loop", lambda x: functools.reduce(max, x)),
                 (r"np.searchsorted\(values, a\)", lambda x: np.unique(x, return_inverse=True, return_counts=True)),
-                ("for row in a", lambda x: np.sort(x, axis=0)),
+                ("a constant from 0 to 0", lambda x: np.sort(x, axis=1)),
                 (": unique is for arrays of 1 dimension", lambda x: np.unique(np.eye(2), return_inverse=True)),
                 ("define the function with def", called_twice)):
             with self.subTest(advice):
@@ -363,6 +363,63 @@ class Refused(unittest.TestCase):
             seen = {1, 2}
             seen -= {x}
         self.refuse(f, "seen = seen - others", 1, line=2)
+
+        def f(x):
+            return x - x
+        self.refuse(f, r"write a \^ b", X > 1)
+
+        def f(x):
+            return -x
+        self.refuse(f, "write ~a", X > 1)
+
+        def f(x):
+            return np.array(x)
+        self.refuse(f, r"write np.array\(\[x\]\)", 1.5)
+
+        def f(x):
+            return x.astype(np.float64, copy=False)
+        self.refuse(f, r"write np.asarray\(a, np.float32\)", X)
+
+        def f(x):
+            return np.max(x, dtype=np.float64)
+        self.refuse(f, "max has no dtype", X)
+
+        def f(x, k):
+            return x.shape[k:]
+        self.refuse(f, "named by constants", X, 1)
+
+        def f(x, k):
+            return x.shape * k
+        self.refuse(f, r"np.full\(n, x\)", X, 1)
+
+        def f(x):
+            return ord(x)
+        self.refuse(f, "are numbers already", 1)
+
+        def f(x):
+            a, *b = x.shape
+            return a
+        self.refuse(f, "first, rest", np.ones((2, 2)))
+
+        def f(x):
+            return ()
+        self.refuse(f, "a tuple that is returned has items", 1)
+
+    def test_words_of_numba(self):
+        with self.assertRaisesRegex(TypeError, "leave out parallel"):
+            dhpvm.jit(parallel=True)
+        with self.assertRaisesRegex(TypeError, "types are those of the arguments"):
+            dhpvm.jit("f8(f8)")
+
+        def prange(n):
+            return range(n)
+
+        prange.__module__ = "numba.misc.special"
+
+        def f(x):
+            for i in prange(3):
+                x[i] = 1
+        self.refuse(f, "write dhpvm.prange", X, line=1)
 
     def test_functions_in_functions(self):
         def f(x):
@@ -449,7 +506,8 @@ class Refused(unittest.TestCase):
 
     def test_arguments(self):
         for wrong, advice in (("text", "this is the text 'text'"), ("ä", "is of type str"), ([1, 2], "is of type list"),
-                              (np.zeros(2, ">f8"), "newbyteorder"), (np.zeros(2, np.clongdouble), "astype"),
+                              (b"12", "np.frombuffer"), (np.zeros(2, ">f8"), "newbyteorder"),
+                              (np.zeros(2, np.clongdouble), "astype"),
                               (np.zeros((1, 1, 1, 1)), "reshape"), (np.zeros(2, [("t", "f8")]), "name its field"),
                               (np.array([None]), "astype"), (np.array(1j), "without dimensions")):
             with self.subTest(wrong), self.assertRaisesRegex(dhpvm.TranslationError, advice):
@@ -532,6 +590,26 @@ class Errors(unittest.TestCase):
         self.assertEqual(check(3), 3)
         self.assertRaisesRegex(dhpvm.Trap, "x is too small", check, 0)
         self.assertRaisesRegex(dhpvm.Trap, "x is too large", check, 11)
+
+    def test_messages_with_numbers(self):
+        def check(x, n, how="sum"):
+            assert x > 0, f"x is {x}, {{n}} is {n}"
+            if n > 10:
+                raise ValueError(f"{how} of {n}: {x:.2f}")
+            if n > 5:
+                raise KeyError(f"{n:5d} cannot be formatted here")
+            assert n > 2, n
+            return x
+
+        compiled = dhpvm.jit(check)
+        for arguments in ((-0.5, 3), (0.125, 11), (2.0, 20, "max")):
+            with self.assertRaises((AssertionError, ValueError)) as caught:
+                check(*arguments)
+            with self.assertRaises(type(caught.exception)) as found:
+                compiled(*arguments)
+            self.assertEqual(str(found.exception).splitlines()[0], str(caught.exception))
+        self.assertRaises(KeyError, compiled, 1.0, 6)
+        self.assertRaisesRegex(AssertionError, "^n", compiled, 1.0, 1)
 
     def test_threads_compile_and_call_at_once(self):
         @dhpvm.jit

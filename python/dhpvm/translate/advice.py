@@ -68,6 +68,8 @@ def of_function(function):
         return known
     if function in (builtins.list, builtins.set, builtins.tuple, builtins.str):
         return "write a loop that fills an array"
+    if module.partition(".")[0] == "numba":
+        return f"write dhpvm.{getattr(function, '__name__', 'prange')}, if there is one"
     if "random" in module:
         return "make a generator in the function, rng = np.random.default_rng(seed), and write rng.normal()"
     if module in ("time", "builtins", "_io") or module.startswith(("numpy.linalg", "numpy.fft", "scipy")):

@@ -144,6 +144,18 @@ def place(a, mask, values):
             k += 1
 
 
+def place_2(a, mask, values):
+    assert a.shape[0] == mask.shape[0] and a.shape[1] == mask.shape[1], \
+        "a condition and the array that it selects from have different sizes"
+    assert mask.sum() == len(values), "as many values as elements that the condition selects are needed"
+    k = 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if mask[i, j]:
+                a[i, j] = values[k]
+                k += 1
+
+
 def nonzero_along(a, axis):
     """The indices in the first or second dimension."""
     count = count_nonzero(a)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import complex_numbers, dicts, lists, optionals, records, scopes, selections, sets, views, whole
+from . import complex_numbers, dicts, dtypes, lists, optionals, records, scopes, selections, sets, views, whole
 from .stores import Stores
 from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple
 from .values import Value, tuple_of
@@ -17,8 +17,8 @@ class Assignments(Stores):
     loop around them."""
 
     def _assign(self, node):
-        if len(node.targets) == 1 and isinstance(node.value, ast.IfExp) and isinstance(
-                node.targets[0], (ast.Tuple, ast.List)):
+        if len(node.targets) == 1 and isinstance(node.value, ast.IfExp) and (
+                isinstance(node.targets[0], (ast.Tuple, ast.List)) or self.expressions.chooses_several(node.value)):
             return self.chosen(node.value, lambda value: ast.Assign(node.targets, value))
         if len(node.targets) == 1:
             self.store(node.targets[0], node.value)
@@ -99,6 +99,8 @@ class Assignments(Stores):
         return [views.at(array, (str(position),)) for position in range(count)]
 
     def _store_parts(self, target, parts, nodes):
+        if any(isinstance(each, ast.Starred) for each in target.elts):
+            self.source.fail(target, "each variable takes one value here: write first, rest = t[0], t[1:]")
         if len(parts) != len(target.elts):
             self.source.fail(target, f"{len(target.elts)} variables for {len(parts)} values")
         parts = [self.kept(part, node) for part, node in zip(parts, nodes)]
@@ -137,6 +139,7 @@ class Assignments(Stores):
         """Gives a variable a value."""
         if value.type == UNKNOWN:
             return
+        node = dtypes.same_array(self.expressions, node)
         if value.items:
             self._store_tuple(target, value, node)
             return
@@ -231,7 +234,7 @@ class Assignments(Stores):
         loops = [each for each in nodes if isinstance(each, ast.For) and
                  target.id in scopes.stored([ast.Expr(each.target)]) and
                  not scopes.is_read_after(self.source.tree, each, target.id)]
-        return len(stores) > max(len(loops), 1) or target.id in self.source.parameters
+        return len(stores) > max(len(loops), 1) or target.id in self.source.parameters or target.id in self.chosen_names
 
     def _store_view(self, target, value, source):
         """A variable that is a view of an array: each has its own name, so that it is known which elements it has."""

@@ -7,11 +7,11 @@ import ast
 import builtins
 import math
 
-from . import (advice, complex_numbers, creation, dicts, functions, generators, lists, products, records, reductions,
-               selections, sequences, sets, views, whole)
+from . import (advice, complex_numbers, creation, dicts, dtypes, functions, generators, lists, products, records,
+               reductions, selections, sequences, sets, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
-                    Unconvertible, promote)
+                    Text, Unconvertible, promote)
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 
@@ -72,8 +72,8 @@ def _method(expressions, node):
     base = expressions.value(node.func.value)
     if base.type == UNKNOWN:
         return NOTHING
-    if name == "astype" and isinstance(base.type, Scalar) and len(node.args) == 1 and not node.keywords:
-        kind = Scalar(creation.element(expressions, node.args[0]))
+    if name == "astype" and isinstance(base.type, Scalar):
+        kind = Scalar(dtypes.element(expressions, _asked_type(expressions, node)))
         return Value(base.as_type(kind), kind)
     if name in complex_numbers.CONJUGATES and isinstance(base.type, Scalar) and not node.args + node.keywords:
         return complex_numbers.method(base, name) if base.type.is_complex else base
@@ -96,8 +96,8 @@ def _method(expressions, node):
         if name == "tolist" and base.type.rank == 1 and not node.args + node.keywords:
             return lists.of_array(expressions, node, base, Scalar(base.type.element, base.type.element in (
                 "i64", "f64", "Complex128")))
-        if name == "transpose":
-            return library.permuted(expressions, node, base, node.args)
+        if name in ("transpose", "swapaxes"):
+            return library.permuted(expressions, node, base, node.args, _numpy(name))
         if name in ("sort", "fill") and isinstance(node.func.value, (ast.Name, ast.Subscript)):
             return library.in_place(expressions, node, base)
         if name in reductions.NAMES:
@@ -108,6 +108,17 @@ def _method(expressions, node):
         if known is not None:
             return known
     expressions.fail(node, f".{name}() of {base.type} cannot be compiled: write a loop")
+
+
+def _asked_type(expressions, node):
+    """The type in a.astype(np.float32), a.astype(dtype=np.float32, copy=True)."""
+    given = [*node.args, *(each.value for each in node.keywords if each.arg == "dtype")]
+    others = [each for each in node.keywords if each.arg != "dtype" and (
+        each.arg != "copy" or getattr(each.value, "value", None) is not True)]
+    if others or len(given) != 1:
+        expressions.fail(node, "astype takes a type alone here: where there is to be no copy of elements that have the "
+                               "type, write np.asarray(a, np.float32)")
+    return given[0]
 
 
 def _arguments(expressions, node, least, most=None):
@@ -161,6 +172,12 @@ def _builtin(expressions, node, function):
         if not isinstance(array.type, Array):
             expressions.fail(node, f"len of {array.type} cannot be compiled")
         return Value(whole.sizes(expressions, node, array)[0], INT)
+    if function is builtins.ord and len(node.args) == 1:
+        text = expressions.value(node.args[0])
+        if not isinstance(text.type, Text) or len(text.constant) != 1:
+            expressions.fail(node, "ord is for a text that is written out, ord(','): elements of an array of bytes are "
+                                   "numbers already")
+        return constant(ord(text.constant))
     if function in (builtins.abs, _numpy("abs"), _numpy("absolute"), _numpy("fabs")) and function is not None:
         (value,) = _arguments(expressions, node, 1)
         kind = INT if value.type == BOOL else value.type
@@ -307,6 +324,8 @@ def _of_numpy(expressions, node, function):
         kind, (x, y) = _pair(expressions, node)
         if kind == UNKNOWN:
             return Value("0", UNKNOWN)
+        if x.type == y.type == BOOL and function.__name__ in ("minimum", "maximum"):
+            return Value(f"({x.text} {'&&' if function.__name__ == 'minimum' else '||'} {y.text})", BOOL)
         return Value(f"{unit.helper(HELPERS[function.__name__], kind.name)}({x.as_type(kind)}, {y.as_type(kind)})",
                      Scalar(kind.name))
     if _is_from(function, "numpy", ("isnan", "isfinite", "isinf")):
@@ -356,13 +375,18 @@ def _of_math(expressions, node, function):
 
 def _clip(expressions, node):
     """np.clip(x, low, high): as np.minimum(np.maximum(x, low), high)."""
-    if len(node.args) != 3 or node.keywords:
-        expressions.fail(node, f"{ast.unparse(node.func)} takes a lower and an upper bound by position here")
-    value, *bounds = (expressions.value(each) for each in node.args)
-    for name, bound, given in zip(("maximum", "minimum"), bounds, node.args[1:]):
+    named = {each.arg.removeprefix("a_"): each.value for each in node.keywords if each.arg}
+    given = dict(zip(("x", "min", "max"), node.args))
+    if set(named) - {"min", "max"} or set(named) & set(given) or len(node.args) > 3 or "x" not in given or (
+            len(named) != len(node.keywords)):
+        expressions.fail(node, f"{ast.unparse(node.func)} takes a lower and an upper bound here")
+    given = {**given, **named}
+    value = expressions.value(given["x"])
+    for name, end in (("maximum", "min"), ("minimum", "max")):
+        bound = expressions.value(given[end]) if end in given else constant(None)
         if bound.type == NONE:
             continue
-        bound = expressions.scalar(given)
+        bound = expressions.scalar(given[end])
         kind = promote(value.type, bound.type)
         if kind == UNKNOWN:
             return NOTHING
@@ -397,6 +421,7 @@ def _of_package(expressions, node, function):
 def _of_user(expressions, node, function):
     """A compiled function, or one of Python's that can be."""
     function = getattr(function, "__wrapped__", function)
-    if not hasattr(function, "__code__") or (function.__module__ or "").partition(".")[0] in ("numpy", "heapq"):
+    if not hasattr(function, "__code__") or (function.__module__ or "").partition(".")[0] in (
+            "numpy", "heapq", "numba"):
         return None
     return functions.of_function(expressions, node, function, *functions.arguments(expressions, node, function))

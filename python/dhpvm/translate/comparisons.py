@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import ast
 
-from . import creation, dicts, lists, optionals, sets
+from . import dicts, dtypes, lists, optionals, sets, whole
 from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Unconvertible, promote
-from .values import Value, constant
+from .values import NOTHING, Value, constant
 
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -20,7 +20,7 @@ class Comparisons:
         if len(operands) == 2 and type(node.ops[0]) in (ast.Is, ast.IsNot):
             return self._identity(node)
         if len(operands) == 2 and self._is_dtype(node.left):
-            names = [creation.element(self, each) for each in operands]
+            names = [dtypes.element(self, each) for each in operands]
             return constant((names[0] == names[1]) == isinstance(node.ops[0], ast.Eq))
         if len(operands) > 2 and any(isinstance(each, ast.Call) for middle in operands[1:-1]
                                      for each in ast.walk(middle)):
@@ -67,14 +67,21 @@ class Comparisons:
         value = self.value(node.left)
         if not isinstance(value.type, Text):
             value = self.scalar(node.left)
-        if not isinstance(given, (ast.Tuple, ast.List, ast.Set)) or any(
-                isinstance(each, ast.Call) for each in ast.walk(node.left)):
-            self.fail(node, "`in` is for a variable and numbers, x in (1, 2): write a loop over an array")
+        is_literal = isinstance(given, (ast.Tuple, ast.List, ast.Set))
+        whole_array = NOTHING if is_literal else self.value(given)
+        if isinstance(whole_array.type, Array):
+            same = ast.copy_location(ast.Compare(given, [ast.Eq()], [node.left]), node)
+            found = whole.reduction(self, node, "any", self.value(same)).text
+            return Value(found if isinstance(node.ops[0], ast.In) else f"(!{found})", BOOL)
+        items = [self.value(each) for each in given.elts] if is_literal else whole_array.items
+        if not items and not is_literal or any(isinstance(each, ast.Call) for each in ast.walk(node.left)):
+            self.fail(node, "`in` is for a variable, and numbers or an array, x in (1, 2): give the result of a call "
+                            "a name first")
         if isinstance(value.type, Text):
-            found = value.type in [self.value(each).type for each in given.elts]
-            return constant(found == isinstance(node.ops[0], ast.In))
-        others = [each for each in given.elts if not isinstance(self.value(each).type, Text)]
-        parts = [self.comparison("==", value, self.scalar(each)).text for each in others]
+            return constant((value.type in [item.type for item in items]) == isinstance(node.ops[0], ast.In))
+        if any(not isinstance(item.type, (Scalar, Text)) and item.type != UNKNOWN for item in items):
+            self.fail(node, "`in` looks for a number among numbers here: write a loop")
+        parts = [self.comparison("==", value, item).text for item in items if not isinstance(item.type, Text)]
         found = f"({' || '.join(parts) or 'false'})"
         return Value(found if isinstance(node.ops[0], ast.In) else f"(!{found})", BOOL)
 

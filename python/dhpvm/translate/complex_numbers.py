@@ -153,6 +153,8 @@ def of_call(expressions, node, function):
     if function is builtins.complex:
         return _made(expressions, node)
     name = getattr(function, "__name__", "")
+    if name not in FUNCTIONS and name not in _METHODS:
+        return None
     numpy = sys.modules.get("numpy")
     is_numpys = numpy is not None and getattr(numpy, name, None) is function
     if is_numpys and name in FUNCTIONS and len(node.args) == 1 and not node.keywords:
@@ -169,7 +171,7 @@ def of_call(expressions, node, function):
             value = Value(value.as_type(kind), kind)
         found = method(value, name)
         return found if name in PARTS else as_numpys(found)
-    if name not in _METHODS or len(node.args) != 1 or node.keywords:
+    if len(node.args) != 1 or node.keywords:
         return None
     if getattr(cmath, name, None) is function:
         value = expressions.scalar(node.args[0])

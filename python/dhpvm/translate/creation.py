@@ -7,9 +7,9 @@ import ast
 import itertools
 import sys
 
-from . import dicts, lists, views, whole
+from . import dicts, dtypes, lists, views, whole
 from .kernels import Kernel
-from .types import INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Tuple, literal, promote
+from .types import INT, UNKNOWN, Array, Dict, List, Scalar, Tuple, literal, promote
 from .values import NOTHING, Value
 
 FILLS = {"zeros": 0, "empty": 0, "ones": 1, "full": None}
@@ -53,7 +53,7 @@ def _of_list(expressions, node):
     given = _arguments(expressions, node, ["object", "dtype"])
     if _is_list_of(expressions, given["object"]):
         given["object"] = given["object"].args[0]
-    name = element(expressions, given["dtype"]) if "dtype" in given else None
+    name = dtypes.element(expressions, given["dtype"]) if "dtype" in given else None
     if isinstance(given["object"], (ast.List, ast.Tuple)):
         items_nodes, shape = items(expressions, given["object"])
         values = [expressions.value(each) for each in items_nodes]
@@ -64,9 +64,7 @@ def _of_list(expressions, node):
             array = lists.rows(expressions, whole) if has_rows else lists.as_array(whole)
             if array.type == UNKNOWN or name in (None, array.type.element):
                 return array
-            astype = ast.Attribute(given["object"], "astype", ast.Load())
-            call = ast.copy_location(ast.Call(astype, [given["dtype"]], []), node)
-            return expressions.named(node, expressions.given(call, given["object"], array))
+            return expressions.named(node, as_type(expressions, node, array, given["dtype"]))
         if isinstance(whole.type, Dict):
             keys = ast.copy_location(ast.Call(ast.Attribute(given["object"], "keys", ast.Load()), [], []), node)
             whole = dicts.method(expressions, keys, whole)
@@ -74,7 +72,10 @@ def _of_list(expressions, node):
                 None, whole.type.element):  # of a dictionary: a new array
             return whole
         if isinstance(whole.type, Array):
-            expressions.fail(node, "np.array takes a list of numbers here: write .copy() of an array")
+            return _copied(expressions, node, whole, given.get("dtype"))
+        if isinstance(whole.type, Scalar):
+            expressions.fail(node, "this array has no dimensions, and arrays have 1 to 3: write "
+                                   f"np.array([{ast.unparse(given['object'])}])")
         values, shape = list(whole.items) or [whole], (len(whole.items) or 1,)
         items_nodes = [given["object"]] * len(values)
     if UNKNOWN in [value.type for value in values]:
@@ -94,6 +95,33 @@ def _of_list(expressions, node):
     return of_numbers(expressions, node, values, name or common_type(kinds).name, shape)
 
 
+def as_type(expressions, node, value, dtype):
+    """The elements of an array, an expression or a number, converted to the type that the node `dtype` names."""
+    given = ast.copy_location(ast.Constant(None), node)
+    call = ast.Call(ast.Attribute(given, "astype", ast.Load()), [dtype], [])
+    return expressions.given(ast.fix_missing_locations(ast.copy_location(call, node)), given, value)
+
+
+def _copied(expressions, node, value, dtype):
+    """np.array(a): a copy of an array."""
+    if dtype is not None and dtypes.element(expressions, dtype) != value.type.element:
+        return expressions.named(node, as_type(expressions, node, value, dtype))
+    if value.view is None and value.elements is None:
+        return Value(f"{value.text}.copy()", value.type)
+    return whole.new_array(expressions, node, value)
+
+
+def _as_array(expressions, node):
+    """np.asarray(x) of what is an array already; None for others."""
+    if not node.args or isinstance(node.args[0], (ast.List, ast.Tuple)):
+        return None
+    value = expressions.value(node.args[0])
+    if not isinstance(value.type, Array):
+        return None
+    given = _arguments(expressions, node, ["a", "dtype"])
+    return value if dtypes.stays(expressions, node, value) else _copied(expressions, node, value, given.get("dtype"))
+
+
 def _is_list_of(expressions, node):
     """list(x), whose items np.array takes."""
     return isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords and isinstance(
@@ -103,14 +131,10 @@ def _is_list_of(expressions, node):
 def create(expressions, node, function):
     """The value of such a call; None for other functions."""
     numpy = sys.modules.get("numpy")
-    if numpy is not None and (function is numpy.asarray or function is numpy.ascontiguousarray):
-        given = expressions.value(node.args[0]) if len(node.args) == 1 and not node.keywords and not isinstance(
-            node.args[0], (ast.List, ast.Tuple)) else None
-        if given is not None and isinstance(given.type, Array):
-            return given
-        return _of_list(expressions, node)
-    if numpy is not None and function is numpy.array:
-        return _of_list(expressions, node)
+    if numpy is not None and any(function is each for each in dtypes.as_arrays()):
+        return _as_array(expressions, node) or _of_list(expressions, node)
+    if numpy is not None and (function is numpy.array or function is numpy.copy):
+        return _of_list(expressions, _without_copy(node))
     called = getattr(function, "__name__", "")
     is_like = called.endswith("_like")
     base = called.removesuffix("_like")
@@ -131,7 +155,7 @@ def create(expressions, node, function):
     if fill is not None and fill.type == UNKNOWN:
         return fill
     if "dtype" in given:
-        name = element(expressions, given["dtype"])
+        name = dtypes.element(expressions, given["dtype"])
     elif fill is not None and not is_like:
         name = fill.type.name
     kind = Array(name, len(sizes))
@@ -143,6 +167,12 @@ def create(expressions, node, function):
     elif FILLS[base]:
         sizes.append(f"fill: {literal(FILLS[base], name)}")
     return Value(f"{kind.text}({', '.join(sizes)})", kind)
+
+
+def _without_copy(node):
+    """np.array(a, copy=True), which says what is so."""
+    others = [each for each in node.keywords if each.arg != "copy" or getattr(each.value, "value", None) is not True]
+    return ast.copy_location(ast.Call(node.func, node.args, others), node)
 
 
 def _arguments(expressions, node, names):
@@ -166,23 +196,3 @@ def _sizes(expressions, shape):
     if not 1 <= len(nodes) <= 3:
         expressions.fail(shape, "arrays have 1 to 3 dimensions")
     return [expressions.integer(each) for each in nodes]
-
-
-def element(expressions, node):
-    """The type of elements that dtype=... names."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        name = node.value
-    elif isinstance(node, ast.Attribute) and node.attr == "dtype":
-        array = expressions.value(node.value)
-        return array.type.element if isinstance(array.type, Array) else "f64"
-    else:
-        try:
-            meant = expressions.source.meaning(node, expressions.scope.names())
-        except LookupError:
-            expressions.fail(node, "dtype is a type of NumPy, np.float32 for example, or the dtype of an array")
-        name = {int: "int64", float: "float64", bool: "bool", complex: "complex128"}.get(
-            meant, getattr(meant, "__name__", str(meant)))
-    name = "bool" if name == "bool_" else name
-    if name not in NUMPY_NAMES:
-        expressions.fail(node, f"elements of type {name} cannot be compiled; {', '.join(NUMPY_NAMES)} can")
-    return NUMPY_NAMES[name]

@@ -14,6 +14,8 @@ from .values import NOTHING, Elementwise, Value
 FUNCTIONS = {*UNARY, *OPERATORS, *COMPARISONS, *BINARY, *HELPERS, "abs", "absolute", "fabs", "rint", "isnan", "isinf",
              "isfinite", "where", "clip", "square", *complex_numbers.FUNCTIONS}
 
+_BOUNDS = ("a_min", "a_max", "min", "max")  # keywords of np.clip
+
 
 def operands(expressions, node):
     """The expressions that are combined element by element if one of them is an array; none for other expressions."""
@@ -25,10 +27,12 @@ def operands(expressions, node):
             type(node.ops[0]) not in (ast.In, ast.NotIn, ast.Is, ast.IsNot):
         return [node.left, *node.comparators]
     if isinstance(node, ast.Call) and _is_function(expressions, node):
-        return [each for each in node.args if not (isinstance(each, ast.Constant) and isinstance(each.value, str))]
+        given = [*node.args, *(each.value for each in node.keywords if each.arg in _BOUNDS)]
+        return [each for each in given if not (isinstance(each, ast.Constant) and isinstance(each.value, str))]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in (
             "astype", "clip", "round"):
-        return [node.func.value, *(node.args if node.func.attr == "clip" else [])]
+        bounds = [*node.args, *(each.value for each in node.keywords)] if node.func.attr == "clip" else []
+        return [node.func.value, *bounds]
     return complex_numbers.elements(expressions, node)
 
 

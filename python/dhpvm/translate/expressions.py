@@ -312,7 +312,9 @@ class Expressions(Comparisons, Operators):
         return whole.new_array(self, node, views.transposed(chosen))
 
     def _item(self, node, several):
-        """An item of a tuple."""
+        """An item of a tuple, or a part of it."""
+        if isinstance(node.slice, ast.Slice):
+            return self._part(node, several)
         position = self._known(node.slice) or self.scalar(node.slice)
         if not several.items:  # of a struct
             kinds = several.type.items
@@ -327,6 +329,16 @@ class Expressions(Comparisons, Operators):
         if not position.type.is_integer or not -len(several.items) <= position.constant < len(several.items):
             self.fail(node, f"a tuple of {len(several.items)} items has none at {position.constant}")
         return several.items[position.constant]
+
+    def _part(self, node, several):
+        """a.shape[:2]: a tuple of these items."""
+        bounds = [None if each is None else self.scalar(each) for each in (
+            node.slice.lower, node.slice.upper, node.slice.step)]
+        if not several.items or any(each is not None and not (each.is_constant and each.type == INT)
+                                    for each in bounds):
+            self.fail(node, "a part of a tuple is named by constants, t[1:]; give a tuple that a call returns a name "
+                            "first")
+        return tuple_of(several.items[slice(*(each and each.constant for each in bounds))])
 
     def one_of(self, node, position, items):
         """The number at a position, whose text may be evaluated several times, in a list of a few."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import inspect
 
-from . import advice, parameters, views
+from . import advice, dtypes, parameters, views
 from .types import UNKNOWN
 from .values import Value, constant
 
@@ -41,6 +41,7 @@ def arguments(expressions, node, function, evaluate=None):
 
 def of_function(expressions, node, function, nodes, values):
     """A call with these values; `nodes` are what they come from."""
+    nodes = [dtypes.same_array(expressions, each) for each in nodes]
     types, texts, places = [], [], []
     for argument, value in zip(nodes, values):
         if UNKNOWN in (value.type, *(item.type for item in value.items)):

@@ -9,7 +9,8 @@ from . import views
 from .types import INT, Array, text
 from .values import Value
 
-DIFFERENT = "arrays of different shapes cannot be combined"
+DIFFERENT = ("arrays of different shapes cannot be combined; a dimension of size 1 stretches if it is written as one, "
+             "a[:, 0][:, None]")
 
 
 class Kernel:

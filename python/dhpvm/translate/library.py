@@ -9,22 +9,23 @@ import math
 
 import numpy as np
 
-from . import complex_numbers, functions, joins, products, views, whole
+from . import complex_numbers, functions, joins, orders, products, views, whole
 from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero, flip,
-                              fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place, put, put_columns,
-                              put_pairs, ravel, repeat, reshape, roll, select, select_2, take, take_2, take_along,
-                              take_pairs, tile, trace, triangle, tril, triu)
-from .number_functions import (allclose, argsort, argsort_by, array_equal, average, bincount, cumprod, cumsum,
-                               digitize, fill, interp, interp_one, maximum_accumulate, median, minimum_accumulate,
+                              fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place, place_2, put,
+                              put_columns, put_pairs, ravel, repeat, reshape, roll, select, select_2, take, take_2,
+                              take_along, take_pairs, tile, trace, triangle, tril, triu)
+from .number_functions import (allclose, argsort, array_equal, average, bincount, cumprod, cumsum, digitize,
+                               fill, interp, interp_one, maximum_accumulate, median, minimum_accumulate,
                                nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, percentile, percentiles, ptp,
-                               quantile, quantiles, searchsorted, searchsorted_all, sort, sort_in_place, std,
-                               trapezoid, unique, unique_counts, unique_inverse, var)
-from .own_calls import call
+                               quantile, quantiles, searchsorted, searchsorted_all, sort, sort_in_place, std, trapezoid,
+                               unique, unique_counts, unique_inverse, var)
+from .own_calls import call, checked
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, hamming,
                                hanning, histogram, histogram_density, histogram_of_edges, insert, inv, isin, logspace,
                                nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc, solve)
-from .scalar_functions import (degrees, factorial, gcd, heaviside, isclose, isqrt, log, logical_and, logical_not,
-                               logical_or, logical_xor, math_degrees, math_isclose, math_radians, negative, power,
+from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factorial, fmax, fmin, gcd, heaviside, invert,
+                               isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor, math_acosh,
+                               math_asinh, math_atanh, math_degrees, math_isclose, math_radians, negative, power,
                                radians, sign)
 from .types import INT, NONE, UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
@@ -47,7 +48,9 @@ _FUNCTIONS = {
     np.flipud: (flipud, 3), np.fliplr: (fliplr, 3), np.tile: (tile, 1), np.repeat: (repeat, 1),
     np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
     math.radians: (math_radians, 0), math.degrees: (math_degrees, 0), math.gcd: (gcd, 0), math.isqrt: (isqrt, 0),
-    math.factorial: (factorial, 0), pow: (power, 0), np.convolve: (convolve, 1), np.correlate: (correlate, 1),
+    math.factorial: (factorial, 0), math.lcm: (lcm, 0), math.comb: (comb, 0), math.asinh: (math_asinh, 0),
+    math.acosh: (math_acosh, 0), math.atanh: (math_atanh, 0), pow: (power, 0), np.convolve: (convolve, 1),
+    np.correlate: (correlate, 1),
     np.gradient: (gradient, 1), np.pad: (pad, 2), np.histogram: (histogram, 3), np.cov: (cov, 2),
     np.corrcoef: (corrcoef, 2), np.polyval: (polyval, 1), np.cross: (cross, 2), np.logspace: (logspace, 0),
     np.insert: (insert, 1), np.delete: (delete, 1), np.add.at: (add_at, 1), np.linalg.solve: (solve, 2),
@@ -57,7 +60,9 @@ _FUNCTIONS = {
 }
 _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel, "take": np.take, "trace": np.trace,
             "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
-            "ptp": np.ptp}
+            "ptp": np.ptp, "nonzero": np.nonzero, "searchsorted": np.searchsorted}
+# np.shape(a) as a.shape.
+_ATTRIBUTES = {np.shape: "shape", np.size: "size", np.ndim: "ndim"}
 # Further results of np.unique, and of how many dimensions the array may be.
 _UNIQUE = {"return_counts": (unique_counts, 3), "return_inverse": (unique_inverse, 1)}
 # Those that work element by element.
@@ -65,7 +70,8 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
             np.logical_or: logical_or, np.logical_xor: logical_xor,
             np.logical_not: logical_not, np.isclose: isclose, np.radians: radians, np.deg2rad: radians,
             np.degrees: degrees, np.rad2deg: degrees, np.nan_to_num: nan_to_num, np.sinc: sinc,
-            np.round: round_to, np.around: round_to}
+            np.round: round_to, np.around: round_to, np.fmax: fmax, np.fmin: fmin, np.invert: invert,
+            np.arcsinh: arcsinh, np.arccosh: arccosh, np.arctanh: arctanh, np.gcd: gcd, np.lcm: lcm}
 _ALONG_AXIS = (np.std, np.var, np.median, np.quantile, np.percentile, np.average, np.linalg.norm, np.count_nonzero)
 
 
@@ -90,18 +96,15 @@ def of_call(expressions, node, function):
         return call(expressions, node, log, node.args, [expressions.scalar(each) for each in node.args])
     if function in (np.nonzero, np.where) and len(node.args) == 1 and not node.keywords:
         value = expressions.value(node.args[0])
-        failed = _checked(expressions, node, "nonzero", value, 2)
+        failed = checked(expressions, node, "nonzero", value, 2)
         if failed is not None:
             return failed
         if value.type.rank == 1:
             return tuple_of([call(expressions, node, flatnonzero, node.args, [value])])
         return tuple_of(call(expressions, node, nonzero_along, [*node.args, node], [value, constant(axis)])
                         for axis in (0, 1))
-    if function is np.meshgrid and len(node.args) == 2 and not node.keywords:
-        values = [expressions.value(each) for each in node.args]
-        failed = [_checked(expressions, node, "meshgrid", value, 1) for value in values]
-        return next(filter(None, failed), None) or tuple_of(
-            call(expressions, node, own, node.args, values) for own in (meshgrid_x, meshgrid_y))
+    if function is np.meshgrid:
+        return _meshgrid(expressions, node)
     if function is np.interp:
         nodes, values = functions.arguments(expressions, node, interp)
         own = interp if isinstance(values[0].type, Array) else interp_one
@@ -117,10 +120,10 @@ def of_call(expressions, node, function):
     if function is np.searchsorted:
         nodes, values = functions.arguments(expressions, node, searchsorted, expressions.index)
         if isinstance(values[1].type, Array):
-            return _checked(expressions, node, "searchsorted", values[1], 1) or call(
+            return checked(expressions, node, "searchsorted", values[1], 1) or call(
                 expressions, node, searchsorted_all, nodes, values)
     if function is np.lexsort:
-        return _lexsort(expressions, node)
+        return orders.lexsort(expressions, node)
     if function is np.inner or function is np.vdot:
         return _inner(expressions, node)
     if function in joins.JOINED:
@@ -142,12 +145,15 @@ def of_call(expressions, node, function):
         return permuted(expressions, node, expressions.value(node.args[0]), node.args[1:], function)
     if function is np.transpose and not node.keywords and len(node.args) == 1:
         return expressions.value(ast.copy_location(ast.Attribute(node.args[0], "T", ast.Load()), node))
+    if function in _ATTRIBUTES and len(node.args) == 1 and not node.keywords:
+        attribute = ast.Attribute(node.args[0], _ATTRIBUTES[function], ast.Load())
+        return expressions.value(ast.copy_location(attribute, node))
     if function not in _FUNCTIONS:
         return None
     own, rank = _FUNCTIONS[function]
     name = own.__name__
     if own in (sort, argsort):  # is stable, of whatever kind
-        node = _without(node, "kind")
+        return orders.ordered(expressions, _without(node, "kind"), own)
     asked = [each.arg for each in node.keywords] if own is unique else []
     if len(asked) == 1 and asked[0] in _UNIQUE and expressions.known_test(node.keywords[0].value):
         own, rank = _UNIQUE[asked[0]]
@@ -162,7 +168,21 @@ def of_call(expressions, node, function):
     if not rank or (own is digitize and isinstance(values[0].type, Scalar)):
         return call(expressions, node, own, nodes, values)
     _check_ranks(expressions, node, own, [value.type for value in values])
-    return _checked(expressions, node, name, values[0], rank) or call(expressions, node, own, nodes, values)
+    return checked(expressions, node, name, values[0], rank) or call(expressions, node, own, nodes, values)
+
+
+def _meshgrid(expressions, node):
+    """np.meshgrid(x, y), and with indexing="ij", where x goes along the rows."""
+    order = [getattr(each.value, "value", None) for each in node.keywords if each.arg == "indexing"]
+    if len(node.args) != 2 or len(order) < len(node.keywords) or order not in ([], ["xy"], ["ij"]):
+        expressions.fail(node, "np.meshgrid takes two arrays, and indexing='xy' or 'ij' here")
+    values = [expressions.value(each) for each in node.args]
+    failed = [checked(expressions, node, "meshgrid", value, 1) for value in values]
+    if any(failed):
+        return next(filter(None, failed))
+    if order == ["ij"]:
+        return tuple_of(call(expressions, node, own, node.args[::-1], values[::-1]) for own in (meshgrid_y, meshgrid_x))
+    return tuple_of(call(expressions, node, own, node.args, values) for own in (meshgrid_x, meshgrid_y))
 
 
 def _without(node, name):
@@ -194,22 +214,6 @@ def _with_axis(expressions, node):
     return views.with_new_axis(expressions.named(node, value), axis.constant % (rank + 1))
 
 
-def _lexsort(expressions, node):
-    """np.lexsort((b, a)): by the last key, and by those before it where it is equal."""
-    keys = node.args[0].elts if len(node.args) == 1 and not node.keywords and isinstance(
-        node.args[0], (ast.Tuple, ast.List)) else []
-    if not keys:
-        expressions.fail(node, "np.lexsort takes a tuple of keys here, np.lexsort((b, a))")
-    values = [expressions.value(each) for each in keys]
-    failed = list(filter(None, (_checked(expressions, node, "lexsort", value, 1) for value in values)))
-    if failed:
-        return failed[0]
-    order = call(expressions, node, argsort, [keys[0]], [values[0]])
-    for key, value in zip(keys[1:], values[1:]):
-        order = call(expressions, node, argsort_by, [key, node], [value, order])
-    return order
-
-
 def _inner(expressions, node):
     """np.inner(a, b), np.vdot(a, b) of one dimension."""
     if len(node.args) != 2 or node.keywords:
@@ -217,7 +221,7 @@ def _inner(expressions, node):
                          "a product takes two arrays")
     values = [expressions.index(each) for each in node.args]
     for value in values:
-        failed = _checked(expressions, node, "this product", value, 1)
+        failed = checked(expressions, node, "this product", value, 1)
         if failed is not None:
             return failed
         complex_numbers.check_real(value, "this product")
@@ -288,6 +292,11 @@ def _as_dtype(expressions, node):
     return expressions.named(node, expressions.value(ast.fix_missing_locations(ast.copy_location(call, node))))
 
 
+def flat(expressions, node, value):
+    """All elements in their order."""
+    return call(expressions, node, ravel, [node], [value])
+
+
 def running_sums(expressions, node, value, axis):
     """np.cumsum(a, axis=0)."""
     if value.type.rank > 2 or not -2 <= axis < 2:
@@ -312,21 +321,9 @@ def in_place(expressions, node, array):
     own, count = (sort_in_place, 0) if node.func.attr == "sort" else (fill, 1)
     if target is None or node.keywords or len(node.args) != count:
         expressions.fail(node, f"{node.func.attr} takes {count} arguments here")
-    failed = _checked(expressions, node, node.func.attr, array, 3 if count else 1)
+    failed = checked(expressions, node, node.func.attr, array, 3 if count else 1)
     values = [expressions.scalar(each) for each in node.args]
     return failed or call(expressions, node, own, [node.func.value, *node.args], [array, *values])
-
-
-def _checked(expressions, node, name, value, rank):
-    """Fails unless it is an array of at most so many dimensions. NOTHING if its type is not known yet."""
-    if value.type == UNKNOWN:
-        return NOTHING
-    if not isinstance(value.type, Array):
-        expressions.fail(node, f"{name} is for arrays, and this is {value.type}")
-    if value.type.rank > rank:
-        expressions.fail(node, f"{name} is for arrays of {rank} dimension{'s' * (rank > 1)} here, and this is an "
-                               f"{value.type}: write a loop")
-    return None
 
 
 def _reshaped(expressions, node, array, given):
@@ -341,7 +338,7 @@ def _reshaped(expressions, node, array, given):
         values[1:] = values[1].items
         sizes = [sizes[0]] * len(values[1:])
     ones = [i for i, value in enumerate(values[1:]) if value.is_constant and value.constant == 1]
-    if ones and len(ones) < len(sizes) and _checked(expressions, node, "reshape", values[0], 3) is None:
+    if ones and len(ones) < len(sizes) and checked(expressions, node, "reshape", values[0], 3) is None:
         # Dimensions of size 1 stretch, as those that are written as None.
         left = [each for i, each in enumerate(sizes) if i not in ones]
         result = call(expressions, node, reshape, [array, *left, *[node] * (3 - len(left))],
@@ -351,7 +348,7 @@ def _reshaped(expressions, node, array, given):
         for at in ones if result.type != UNKNOWN else ():
             result = views.with_new_axis(result, at)
         return result
-    if _checked(expressions, node, "reshape", values[0], 3) is None:
+    if checked(expressions, node, "reshape", values[0], 3) is None:
         for size, value in zip(sizes, values[1:]):
             if not isinstance(value.type, Scalar) or not value.type.is_integer:
                 expressions.fail(size, f"a size is an integer, and this is {value.type}")
@@ -388,6 +385,8 @@ def chosen_pairs(expressions, node, array, values):
 def store_chosen(expressions, node, array, index, value):
     """The text of a call that sets a[order] or a[a > 2] to a number, or to the elements of an array."""
     is_mask = index.type.element == "bool"
+    if is_mask and index.type.rank == array.type.rank == 2 and getattr(value.type, "rank", 0) == 1:
+        return _stored(expressions, node, place_2, array, [index], value)
     if index.type.rank != 1 or Scalar(index.type.element).is_float or array.type.rank > (1 if is_mask else 2) or (
             isinstance(value.type, Array) and value.type.rank > array.type.rank):
         expressions.fail(node, "an array selects elements of one dimension, or rows of two, that are set to a number "
@@ -429,7 +428,8 @@ def _stored(expressions, node, own, array, indices, value):
 
 # ---- Copies of what NumPy has as a view.
 
-_SHARING = {"reshape": np.reshape, "ravel": np.ravel, "diagonal": np.diag, "real": np.real, "imag": np.imag}
+_SHARING = {"ascontiguousarray": np.ascontiguousarray, "reshape": np.reshape, "ravel": np.ravel, "diagonal": np.diag,
+            "real": np.real, "imag": np.imag}
 
 
 def shared_array(expressions, node):

@@ -217,6 +217,29 @@ def sort(a):
     return r
 
 
+def sort_lines(a, axis):
+    """The rows or the columns, each by itself."""
+    r = a.copy()
+    if axis == 1:
+        for i in range(a.shape[0]):
+            r[i] = sort(a[i])
+    else:
+        for i in range(a.shape[1]):
+            r[:, i] = sort(a[:, i])
+    return r
+
+
+def argsort_lines(a, axis):
+    r = np.empty(a.shape, np.int64)
+    if axis == 1:
+        for i in range(a.shape[0]):
+            r[i] = argsort(a[i])
+    else:
+        for i in range(a.shape[1]):
+            r[:, i] = argsort(a[:, i])
+    return r
+
+
 def sort_down(a):
     return sort(a)[::-1].copy()
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 
 from . import complex_numbers, products
-from .types import BOOL, FLOAT, INT, UNKNOWN, Array, Scalar, literal, promote
-from .values import Value, constant
+from .types import BOOL, FLOAT, INT, UNKNOWN, Array, Scalar, Tuple, literal, promote
+from .values import Value, constant, tuple_of
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 BITWISE = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -20,7 +20,22 @@ class Operators:
     def _binop(self, node):
         if isinstance(node.op, ast.MatMult):
             return products.product(self, node, self.value(node.left), self.value(node.right))
+        joined = self._of_tuples(node, self.value(node.left), self.value(node.right))
+        if joined is not None:
+            return joined
         return self.operation(node, node.op, self.scalar(node.left), self.scalar(node.right))
+
+    def _of_tuples(self, node, left, right):
+        """(n,) + a.shape[1:], (0,) * 3; None for other values."""
+        are_tuples = [type(value.type) is Tuple and bool(value.items) for value in (left, right)]
+        if isinstance(node.op, ast.Add) and all(are_tuples):
+            return tuple_of(left.items + right.items)
+        if isinstance(node.op, ast.Mult) and sum(are_tuples) == 1:
+            several, times = (left, right) if are_tuples[0] else (right, left)
+            if not times.is_constant or times.type != INT or not 0 < times.constant <= 64:
+                self.fail(node, "a tuple is repeated a constant number of times: write np.full(n, x)")
+            return tuple_of(several.items * times.constant)
+        return None
 
     def operation(self, node, operator, left, right):
         """left OPERATOR right, as NumPy types it."""
@@ -30,7 +45,14 @@ class Operators:
         if kind in BITWISE and left.type == right.type == BOOL and kind not in (ast.LShift, ast.RShift):
             symbol = {"&": "&&", "|": "||", "^": "!="}[BITWISE[kind]]
             return Value(f"({left.text} {symbol} {right.text})", BOOL)
-        result = promote(left.type, right.type)
+        if self._is_element and left.type == right.type == BOOL:
+            result = Scalar("i8")
+            if kind in (ast.Add, ast.Mult):
+                return Value(f"({left.text} {'||' if kind is ast.Add else '&&'} {right.text})", BOOL)
+            if kind is ast.Sub:
+                self.fail(node, "NumPy has no - of bools: write a ^ b, or a & ~b")
+        else:
+            result = promote(left.type, right.type)
         if left.is_constant and right.is_constant and result.is_weak:
             folded = self._fold(operator, left.constant, right.constant)
             if folded is not None:
@@ -98,6 +120,8 @@ class Operators:
         if value.type == UNKNOWN:
             return value
         kind = INT if value.type == BOOL else value.type
+        if value.type == BOOL and self._is_element and not isinstance(node.op, ast.Invert):
+            self.fail(node, "NumPy has no - of bools: write ~a")
         if isinstance(node.op, ast.UAdd):
             return Value(value.as_type(kind), kind)
         if isinstance(node.op, ast.Invert):
@@ -145,6 +169,13 @@ class Operators:
         if any(isinstance(each.type, Array) for each in values):
             self.fail(node, "choose between arrays with if and else statements, or with np.where")
         return self.choice(self.test(node.test), self.scalar(node.body), self.scalar(node.orelse))
+
+    def chooses_several(self, node):
+        """Whether a conditional expression chooses arrays or tuples, which the language does by statements."""
+        branches = (node.body, node.orelse)
+        return any(isinstance(each, (ast.Tuple, ast.List)) for each in branches) or (
+            self.known_test(node.test) is None and any(isinstance(self.value(each).type, (Array, Tuple))
+                                                       for each in branches))
 
     def choice(self, test, left, right):
         """One of two numbers."""

@@ -11,8 +11,8 @@ from . import complex_numbers, functions, whole
 from .number_functions import argsort, bincount, interp, nanmean, nansum, norm, ptp, sort, std, var
 from .sample_functions import corrcoef, correlate, cov, histogram, nan_to_num, round_to, sinc
 from .scalar_functions import heaviside, sign
-from .types import FLOATS, INTEGERS, Array
-from .values import Value
+from .types import FLOATS, INTEGERS, UNKNOWN, Array
+from .values import NOTHING, Value
 
 # Those that would have other results for complex numbers than NumPy's.
 _OF_REALS = (var, std, ptp, norm, nansum, nanmean, cov, corrcoef, correlate, bincount, interp, histogram, sign,
@@ -51,3 +51,15 @@ def call(expressions, node, own, nodes, values):
         if os.path.dirname(getattr(error, "file", "")) != _FOLDER:
             raise
         expressions.fail(node, error.message)
+
+
+def checked(expressions, node, name, value, rank):
+    """Fails unless it is an array of at most so many dimensions. NOTHING if its type is not known yet."""
+    if value.type == UNKNOWN:
+        return NOTHING
+    if not isinstance(value.type, Array):
+        expressions.fail(node, f"{name} is for arrays, and this is {value.type}")
+    if value.type.rank > rank:
+        expressions.fail(node, f"{name} is for arrays of {rank} dimension{'s' * (rank > 1)} here, and this is an "
+                               f"{value.type}: write a loop")
+    return None

@@ -7,7 +7,7 @@ import sys
 
 from . import complex_numbers
 from .kernels import DIFFERENT, Kernel
-from .types import UNKNOWN, Array, Scalar, literal, promote
+from .types import BOOL, UNKNOWN, Array, Scalar, literal, promote
 from .values import NOTHING
 
 
@@ -16,10 +16,11 @@ def product(expressions, node, left, right):
     if UNKNOWN in (left.type, right.type):
         return NOTHING
     for value in (left, right):
-        if not isinstance(value.type, Array) or value.type.rank > 2 or value.type.element == "bool":
-            expressions.fail(node, f"a product is one of arrays of numbers with 1 or 2 dimensions, and this is "
+        if not isinstance(value.type, Array) or value.type.rank > 2:
+            expressions.fail(node, f"a product is one of arrays with 1 or 2 dimensions, and this is "
                                    f"{value.type}")
-    kind = promote(Scalar(left.type.element), Scalar(right.type.element))
+    are_bools = left.type.element == right.type.element == "bool"
+    kind = BOOL if are_bools else promote(Scalar(left.type.element), Scalar(right.type.element))
     rank = left.type.rank + right.type.rank - 2
     if expressions.is_sequential and rank:
         expressions.fail(node, "a prange loop cannot make arrays: write the loops")
@@ -32,19 +33,26 @@ def product(expressions, node, left, right):
     start = literal(0, kind.name)
 
     def term(before, behind):
-        return f"{kernel.element(left, [*before, 'n']).as_type(kind)} * " \
+        return f"{kernel.element(left, [*before, 'n']).as_type(kind)} {'&&' if are_bools else '*'} " \
                f"{kernel.element(right, ['n', *behind]).as_type(kind)}"
 
+    if not rank and are_bools:  # any of them
+        kernel.lines.append("var s = 0;")
+        kernel.loop([rows[0]], lambda indices: [f"let n = {indices[0]};", f"s |= (({term([], [])}) as i64);"], "|: s")
+        return kernel.call(kind, "s != 0")
     if not rank:
         kernel.lines.append(f"var s: {kind.name} = {start};")
         operator, update = complex_numbers.accumulator(expressions, kind, "+")
         kernel.loop([rows[0]], lambda indices: [f"let n = {indices[0]};", update("s", term([], []))], f"{operator}: s")
         return kernel.call(kind, "s")
+    def updated(product):
+        return f"s = s || {product};" if are_bools else f"s += {product};"
+
     result, outer = Array(kind.name, rank), rows[:-1] + columns[1:]
     kernel.lines.append(f"let r = {result.text}({', '.join(outer)});")
     kernel.loop(outer, lambda indices: [
         f"var s: {kind.name} = {start};",
-        f"for n in 0..{rows[-1]} {{ s += {term(indices[:len(rows) - 1], indices[len(rows) - 1:])}; }}",
+        f"for n in 0..{rows[-1]} {{ {updated(term(indices[:len(rows) - 1], indices[len(rows) - 1:]))} }}",
         f"r[{', '.join(indices)}] = s;"])
     return kernel.call(result, "r")
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import selections, views, whole
-from .types import INT, UNKNOWN, Array
+from . import creation, selections, views, whole
+from .types import INT, UNKNOWN, Array, Scalar
 from .values import NOTHING
 
 NAMES = ("sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax", "cumsum")
@@ -22,9 +22,14 @@ def of_method(expressions, node, value):
 def _reduced(expressions, node, name, value, given):
     from . import library  # which needs NumPy
 
+    asked = [each.value for each in node.keywords if each.arg == "dtype"]
+    if asked:
+        return _of_type(expressions, node, name, value, given, asked[0])
     axis, is_kept = _axis(expressions, node, given)
     if isinstance(axis, tuple):
         return _along_several(expressions, node, name, value, axis, is_kept)
+    if name == "cumsum" and axis is None and getattr(value.type, "rank", 1) > 1:
+        value = library.flat(expressions, node, value)
     if name == "cumsum" and axis is not None and isinstance(value.type, Array) and value.type.rank > 1:
         result = library.running_sums(expressions, node, value, axis)
     else:
@@ -34,6 +39,21 @@ def _reduced(expressions, node, name, value, given):
     if not isinstance(result.type, Array) or result.type.rank == value.type.rank:
         expressions.fail(node, "keepdims is for arrays of two and three dimensions with an axis")
     return views.with_new_axis(result, axis % value.type.rank)
+
+
+def _of_type(expressions, node, name, value, given, dtype):
+    """np.sum(a, dtype=np.float64): the elements are converted first, and the result has that type, too."""
+    if name not in ("sum", "prod", "mean", "cumsum"):
+        expressions.fail(node, f"{name} has no dtype")
+    if value.type == UNKNOWN:
+        return NOTHING
+    others = [each for each in node.keywords if each.arg != "dtype"]
+    left = ast.copy_location(ast.Call(node.func, node.args, others), node)
+    found = _reduced(expressions, left, name, creation.as_type(expressions, node, value, dtype), given)
+    if found.type == UNKNOWN:
+        return NOTHING
+    result = creation.as_type(expressions, node, found, dtype)
+    return result if isinstance(result.type, Scalar) else expressions.named(node, result)
 
 
 def _along_several(expressions, node, name, value, axes, is_kept):
@@ -56,8 +76,9 @@ def _along_several(expressions, node, name, value, axes, is_kept):
 
 def of_call(expressions, node, function):
     """np.sum(a) and its kin; None for other functions."""
-    name = _NUMPY_NAMES.get(getattr(function, "__name__", ""), getattr(function, "__name__", ""))
-    if name not in NAMES or function is not getattr(sys.modules.get("numpy"), name, None):
+    given = getattr(function, "__name__", "")
+    name = _NUMPY_NAMES.get(given, given)
+    if name not in NAMES or function is not getattr(sys.modules.get("numpy"), given, None):
         return None
     if not node.args:
         expressions.fail(node, f"np.{name} takes an array")

@@ -19,6 +19,13 @@ from .array_functions import ravel
 # ---- Neighbours.
 
 def convolve(a, v, mode="full"):
+    if a.dtype == bool and v.dtype == bool:
+        return convolve_numbers(a.astype(np.int64), v.astype(np.int64), mode) != 0
+    else:
+        return convolve_numbers(a, v, mode)
+
+
+def convolve_numbers(a, v, mode):
     n, m = len(a), len(v)
     assert n > 0 and m > 0, "an array without elements cannot be convolved"
     r = np.zeros(n + m - 1, (a[:0] * v[:0]).dtype)

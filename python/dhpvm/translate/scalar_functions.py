@@ -21,6 +21,21 @@ def heaviside(x, middle):
     return x * middle if x != x else 0.0 if x < 0 else 1.0 if x > 0 else middle
 
 
+def fmax(x, y):
+    return x if y != y or x >= y else y
+
+
+def fmin(x, y):
+    return x if y != y or x <= y else y
+
+
+def invert(x):
+    if isinstance(x, (bool, np.bool_)):
+        return not x
+    else:
+        return ~x
+
+
 def logical_and(x, y):
     return bool(x) and bool(y)
 
@@ -67,6 +82,52 @@ def gcd(a, b):
     while b != 0:
         a, b = b, a % b
     return a
+
+
+def lcm(a, b):
+    return 0 if a == 0 or b == 0 else abs(a // gcd(a, b) * b)
+
+
+def comb(n, k):
+    if n < 0 or k < 0:
+        raise ValueError("comb() takes integers that are not negative")
+    result = 1
+    for i in range(1, min(k, n - k) + 1):
+        common = gcd(result, i)
+        result = result // common * ((n - i + 1) // (i // common))
+    return result if k <= n else 0
+
+
+def arcsinh(x):
+    size = abs(x * 1.0)
+    # By what is added to 1, so that small numbers keep their bits.
+    if size < 1e9:
+        grown = np.log1p(size + size * size / (1 + np.sqrt(size * size + 1)))
+    else:
+        grown = np.log(size) + math.log(2)
+    return np.copysign(grown, x * 1.0)
+
+
+def arccosh(x):
+    above = x * 1.0 - 1
+    return np.log1p(above + np.sqrt(above * (above + 2))) if above < 1e9 else np.log(above) + math.log(2)
+
+
+def arctanh(x):
+    size = abs(x * 1.0)
+    return np.copysign(0.5 * np.log1p(2 * size / (1 - size)), x * 1.0)
+
+
+def math_asinh(x):
+    return float(arcsinh(float(x)))
+
+
+def math_acosh(x):
+    return float(arccosh(float(x)))
+
+
+def math_atanh(x):
+    return float(arctanh(float(x)))
 
 
 def isqrt(n):

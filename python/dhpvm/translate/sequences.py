@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import creation
+from . import dtypes
 from .kernels import Kernel
 from .types import BOOL, FLOAT, INT, UNKNOWN, Array, Scalar, literal, promote
 from .values import NOTHING, Value
@@ -31,8 +31,8 @@ def _numbers(expressions, node, nodes):
 
 def _arange(expressions, node):
     """np.arange(stop), np.arange(start, stop), np.arange(start, stop, step)."""
-    dtypes = [each.value for each in node.keywords if each.arg == "dtype"]
-    if not 1 <= len(node.args) <= 3 or len(node.keywords) > len(dtypes):
+    asked = [each.value for each in node.keywords if each.arg == "dtype"]
+    if not 1 <= len(node.args) <= 3 or len(node.keywords) > len(asked):
         expressions.fail(node, "np.arange takes one to three numbers and a dtype here")
     values = _numbers(expressions, node, node.args)
     if values is None:
@@ -42,7 +42,7 @@ def _arange(expressions, node):
     given = Scalar("i64")
     for value in (start, stop, step):
         given = promote(given, Scalar(value.type.name))
-    kind = Scalar(creation.element(expressions, dtypes[0]) if dtypes else given.name)
+    kind = Scalar(dtypes.element(expressions, asked[0]) if asked else given.name)
     if kind == Scalar("bool") or (kind.is_integer and given.is_float):
         expressions.fail(node, f"np.arange of {given} numbers has no elements of type {kind}")
     kernel = Kernel(expressions, node)

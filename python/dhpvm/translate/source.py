@@ -86,9 +86,10 @@ class Source:
         codes = {each.co_name: each for each in code.co_consts if inspect.iscode(each)}
         lambdas = [each for each in code.co_consts if inspect.iscode(each) and each.co_name == "<lambda>"]
         nodes, others = [], []
+        named = [node for node in self.tree.body if _is_named_lambda(node)]
         for node in self.tree.body:
-            if _is_named_lambda(node) and len(lambdas) == 1:
-                codes[node.targets[0].id] = lambdas[0]
+            if node in named and len(lambdas) == len(named):
+                codes[node.targets[0].id] = lambdas[named.index(node)]
                 node = _as_function(node.value, node.targets[0].id)
             (nodes if isinstance(node, ast.FunctionDef) else others).append(node)
         self.tree.body = others or [ast.Pass(lineno=self.tree.lineno)]

@@ -6,21 +6,20 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from dataclasses import replace
 
-from . import advice, dicts, list_functions, lists, optionals, parameters, scopes
+from ..errors import TranslationError
+from . import advice, dicts, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
-from .types import (BOOL, KEY_TEXT, NONE, UNKNOWN, Array, Dict, Given, List, Named, Optional, Record, Scalar, Text,
-                    Tuple, Unconvertible, join, literal, outward, text)
-from .values import Value, quoted, tuple_of
+from .returns import Returns
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple, Unconvertible
+from .values import Value, quoted
 from .views import PassedView, base_of
 from .variables import Variables
-from .whole import new_array
 
 
-class Statements(Assignments, Loops):
+class Statements(Assignments, Loops, Returns):
     """Translates a function, pass after pass, until no type changes any more."""
 
     def __init__(self, source, unit, types, version):
@@ -29,6 +28,7 @@ class Statements(Assignments, Loops):
         self.expressions = Expressions(source, unit, self.scope, version)
         self.lines = []
         self.loops, self.before_parallel, self._with_reductions, self.parallel = [], [], set(), None
+        self.chosen_names = set()  # of variables that a conditional expression gives one of two values
         self.expressions.statements = self
 
     def run(self):
@@ -149,195 +149,11 @@ class Statements(Assignments, Loops):
     def chosen(self, node, statement):
         """The statement with one of the two values of a conditional expression, as an if statement."""
         branches = [[ast.copy_location(statement(value), value)] for value in (node.body, node.orelse)]
+        self.chosen_names |= scopes.stored(branches[0])
         return self._if(ast.copy_location(ast.If(node.test, *branches), node))
 
     def _pass(self, node):
         pass
-
-    def _return(self, node):
-        if self.scope.in_parallel:
-            self.source.fail(node, "a prange loop runs all of its iterations: return cannot leave it")
-        if isinstance(node.value, ast.IfExp) and any(
-                isinstance(each, ast.Tuple) for each in (node.value.body, node.value.orelse)):
-            return self.chosen(node.value, ast.Return)
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            result = self._note_result(node, NONE)
-            self.emit(f"return{self._absent(result)};", node)
-        elif self.version.is_entry and isinstance(node.value, ast.Dict) and node.value.keys and all(
-                isinstance(each, ast.Constant) and isinstance(each.value, str) for each in node.value.keys):
-            self._return_several(node, node.value.values, [self.expressions.value(each) for each in node.value.values],
-                                 tuple(each.value for each in node.value.keys))
-        elif isinstance(node.value, ast.Tuple):
-            self._return_several(node, node.value.elts, [self.expressions.value(each) for each in node.value.elts])
-        else:
-            value = self.expressions.value(node.value)
-            value = self._given(node.value, value) or value
-            if optionals.is_number(value):
-                self._return_optional(node, value)
-                return True
-            if isinstance(value.type, Tuple) and not value.items:
-                value = tuple_of(self._results(value, node))
-            if value.items:
-                self._return_several(node, [node.value] * len(value.items), value.items)
-            elif value.type != UNKNOWN:
-                self._check_results(node, [value])
-                value = self._result(node.value, value)
-                result = self._note_result(node, value.type)
-                self.emit(f"return {self._as_result(value, result, node)};", node)
-        return True
-
-    def _return_optional(self, node, value):
-        """A number that may be None."""
-        if not self.version.is_entry:
-            self.source.fail(node, "a function that compiled code calls returns no None: use -1 or float('nan')")
-        name = self.temporary()
-        self.emit(f"let {name} = {value.text};", node)
-        result = self._note_result(node, value.type)
-        there = Value(optionals.number(self.expressions, Value(name, value.type)).text, value.type.kind)
-        if isinstance(result, Optional):
-            is_none = optionals.is_none(self.expressions, Value(name, value.type))
-            self.emit(f"if {is_none} {{ return{self._absent(result)}; }}", node)
-            self.emit(f"return {self._as_result(there, result, node)};", node)
-
-    def _return_several(self, node, parts, values, names=None):
-        value = self._results_of(node, parts, values)
-        if value is None:
-            return
-        if names is not None:
-            value = replace(value, type=Named(value.type.items, names))
-        result = self._note_result(node, value.type)
-        self.emit(f"return {self._as_result(value, result, node)};", node)
-
-    def _results_of(self, node, parts, values):
-        """The tuple of these values as they can be returned; None if a type is not known yet."""
-        found = []
-        for value, part in zip(values, parts):
-            if value.type == UNKNOWN:
-                return None
-            if isinstance(value.type, Tuple) and not value.items:
-                value = tuple_of(self._results(value, node))
-            if value.items and not isinstance(value.type, Record):
-                inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) else [part] * len(value.items)
-                found.append(self._results_of(node, inner, value.items))
-                continue
-            if optionals.is_number(value) or (value.type == NONE and self.version.is_entry):
-                self.source.fail(node, "a result that may be None stands alone: return -1 or float('nan') for it among "
-                                       "others")
-            value = self._given(part, value) or self._result(part, value)
-            self._check_results(node, [value])
-            found.append(value)
-        return None if None in found else tuple_of(found)
-
-    def _check_results(self, node, values):
-        for value in values:
-            kind = value.type
-            if not isinstance(kind, (Scalar, Array, Given, List, Dict)) and kind != NONE:
-                self.source.fail(node, "a function returns numbers, arrays, lists and dictionaries, several of "
-                                       f"them as one tuple, and this is {kind}")
-            inner = kind.element if isinstance(kind, List) else kind.value if isinstance(kind, Dict) else None
-            nested = isinstance(inner, List) and not isinstance(inner.known.element, Scalar)
-            if self.version.is_entry and (nested or (isinstance(kind, Dict) and kind.key == KEY_TEXT)):
-                self.source.fail(node, f"this {kind} cannot be returned to Python: return arrays of what is in it")
-
-    def _given(self, node, value):
-        """The value of a parameter that Python gets back as the object that it has passed; None for other values."""
-        if not self.version.is_entry or not isinstance(node, ast.Name) or node.id not in self.source.parameters or \
-                node.id in self.scope.assigned_parameters or not isinstance(value.type, (Array, Record)):
-            return None
-        return Value("0", Given(self.source.parameters.index(node.id), value.type))
-
-    def _own(self, node, value):
-        """A variable that may still be the array of a parameter: a copy of it if it is."""
-        same = [name for name in self.source.parameters
-                if name in self.scope.same_arrays(node.id) and self.scope.type_of(name) == value.type]
-        tests = " || ".join(f"{value.text} == {self.scope.parameter_text(name)}" for name in same)
-        return replace(value, text=f"(if {tests} {{ {value.text}.copy() }} else {{ {value.text} }})")
-
-    def _result(self, node, value):
-        """The value as it can be returned: an array that the caller does not have."""
-        if not isinstance(value.type, Array):
-            return value
-        if isinstance(node, ast.Name) and node.id in self.scope.assigned_parameters and value.view is None:
-            return self._own(node, value)
-        name = base_of(node) or self.expressions.copied_view_of(node)
-        # Elements that an array chooses, x[order], are a new array; the parts of complex numbers are none in NumPy.
-        is_part = value.elements is not None and isinstance(value.elements.node, ast.Attribute)
-        if name is not None and (value.elements is None or is_part) and (
-                not value.text.endswith(")") or base_of(node) is None):
-            same = self.scope.same_arrays(name.id)
-            same = same & self._given_arrays() or same - self.scope.names()
-            if same and same <= self.scope.assigned_parameters and isinstance(node, ast.Name) and value.view is None:
-                return self._own(node, value)
-            if same:
-                advice = "" if value.view is not None else "return nothing, or "
-                self.source.fail(node, f"the caller has '{sorted(same)[0]}' already: {advice}"
-                                       f"{ast.unparse(node)}.copy()")
-        return value if value.view is None and value.elements is None else new_array(self.expressions, node, value)
-
-    def _given_arrays(self):
-        """The parameters that are arrays."""
-        return {name for name, kind in zip(self.source.parameters, self.types)
-                if isinstance(kind, (Array, PassedView, Tuple))}
-
-    def _note_result(self, node, kind):
-        result = self._joined_result(kind)
-        if result is None and Given in map(type, (kind, self.version.result)):
-            self.source.fail(node, "a function returns its argument always or never: write .copy() behind it")
-        if result is None:
-            is_inner = NONE in (kind, self.version.result)
-            advice = "; -1 or float('nan') can stand for no number that another function gets" * is_inner
-            self.source.fail(node, f"this returns {kind}, and another return {self.version.result}: a function has one "
-                                   f"type of result{advice}")
-        self.version.result = result
-        return result
-
-    def _joined_result(self, kind):
-        """The type of all results so far. Python gets a value or None; compiled functions get one type."""
-        old = self.version.result
-        if not self.version.is_entry or (NONE not in (old, kind) and Optional not in (type(old), type(kind))) or \
-                UNKNOWN in (old, kind) or old == kind:
-            return join(old, kind)
-        there = [each.kind if isinstance(each, Optional) else each for each in (old, kind) if each != NONE]
-        joined = there[0] if len(there) == 1 else join(*there)
-        return None if joined is None else Optional(joined)
-
-    def _absent(self, kind):
-        """The text behind `return` where a result of this type is None."""
-        if not isinstance(kind, Optional):
-            return ""
-        return f" {self.unit.struct(outward(kind))}(false, {self._default(outward(kind.kind))})"
-
-    def _default(self, kind):
-        if isinstance(kind, Tuple):
-            return f"{self.unit.struct(kind)}({', '.join(map(self._default, kind.items))})"
-        if isinstance(kind, Array):
-            return f"{kind.text}({', '.join('0' * kind.rank)})"
-        return literal(0, text(kind))
-
-    def _as_result(self, value, kind, node):
-        """The text of a result of this type."""
-        if isinstance(kind, Optional):
-            return f"{self.unit.struct(outward(kind))}(true, {self._as_result(value, kind.kind, node)})"
-        if isinstance(kind, Tuple) and value.items:
-            parts = [self._as_result(item, each, node) for item, each in zip(value.items, kind.items)]
-            struct = outward(kind) if self.version.is_entry else kind
-            return f"{self.unit.struct(struct)}({', '.join(parts)})"
-        if isinstance(kind, (List, Dict)):
-            return self._as_collection(value, kind, node)
-        return value.as_type(kind) if isinstance(kind, Scalar) else value.text
-
-    def _as_collection(self, value, kind, node):
-        """The text of a list or dictionary as a result: Python gets arrays of what is in it."""
-        if isinstance(kind, List):
-            value = Value(lists.adapted(self.expressions, node.value, value, kind), kind)
-        if not self.version.is_entry:
-            return value.text
-        name = self.temporary()
-        self.emit(f"let {name} = {value.text};", node)
-        value = Value(name, value.type)
-        parts = list_functions.parts(self.expressions, value) if isinstance(kind, List) else dicts.parts(
-            self.expressions, value)
-        return f"{self.unit.struct(outward(kind))}({', '.join(parts)})"
 
     # ---- The rest.
 
@@ -351,16 +167,31 @@ class Statements(Assignments, Loops):
         if isinstance(node.value.func, ast.Name) and self.means(node.value.func, print):
             self._print(node)
             return
-        out = [each for each in node.value.keywords if each.arg == "out"]
+        out = [each for each in node.value.keywords if each.arg == "out"] or self._last_is_out(node.value)
         if out:
             self._store_out(node, out[0])
             return
         value = self.expressions.value(node.value)
+        if value.type == UNKNOWN and "(" in value.text:  # a function calls itself, or one that calls it
+            self.emit(self.version.alone(value.text), node)
+            return
         self.emit(f"{value.text};" if value.type == NONE else f"let _ = {value.text};", node)
+
+    def _last_is_out(self, call):
+        """np.add(a, b, c): the array behind the operands, as a keyword."""
+        try:
+            function = self.source.meaning(call.func, self.scope.names())
+        except LookupError:
+            return []
+        if not isinstance(function, getattr(sys.modules.get("numpy"), "ufunc", ())) or \
+                len(call.args) != function.nin + 1:
+            return []
+        return [ast.keyword("out", call.args[-1])]
 
     def _store_out(self, node, out):
         """np.sqrt(a, out=b), as b[...] = np.sqrt(a)."""
-        call = ast.copy_location(ast.Call(node.value.func, node.value.args,
+        operands = [each for each in node.value.args if each is not out.value]
+        call = ast.copy_location(ast.Call(node.value.func, operands,
                                           [each for each in node.value.keywords if each is not out]), node)
         try:
             self.source.meaning(call.func, self.scope.names())
@@ -378,10 +209,15 @@ class Statements(Assignments, Loops):
 
     def means(self, node, thing):
         """Whether the name is that of this thing."""
+        return self.means_any(node, (thing,))
+
+    def means_any(self, node, things):
+        """Whether the name is that of one of these things."""
         try:
-            return self.source.meaning(node, self.scope.names()) is thing
+            meant = self.source.meaning(node, self.scope.names())
         except LookupError:
             return False
+        return any(meant is each for each in things)
 
     def _print(self, node):
         if self.expressions.is_sequential:
@@ -416,16 +252,14 @@ class Statements(Assignments, Loops):
     def _assert(self, node):
         if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot assert: check before the loop")
-        message = f"assert {ast.unparse(node.test)}"
-        if isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str):
-            message = node.msg.value
         kind = "ValueError" if self.source.is_ours else "AssertionError"
-        self.emit(f"assert({self.expressions.test(node.test)}, {quoted(f'{kind}: {message}')});", node)
+        given = ast.Constant(f"assert {ast.unparse(node.test)}") if node.msg is None else node.msg
+        self.emit(f"assert({self.expressions.test(node.test)}, {self._message(kind, [given])});", node)
 
     def _raise(self, node):
         if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot raise: set a flag in an array")
-        self.emit(f"trap({quoted(self._raised(node))});", node)
+        self.emit(f"trap({self._raised(node)});", node)
         return True
 
     def _raised(self, node):
@@ -434,9 +268,19 @@ class Statements(Assignments, Loops):
         if exception is None:
             self.source.fail(node, "raise stands with an exception: raise ValueError(\"..\")")
         if not isinstance(exception, ast.Call):
-            return f"{ast.unparse(exception)}: "
-        texts = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in exception.args]
-        return f"{ast.unparse(exception.func)}: {', '.join(map(str, texts))}"
+            return self._message(ast.unparse(exception), [])
+        return self._message(ast.unparse(exception.func), exception.args)
+
+    def _message(self, kind, nodes):
+        """The text of a message in the language. Numbers in f"n is {n}" are put in; others stand as they are written.
+        """
+        texts = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in nodes]
+        if len(nodes) == 1 and isinstance(nodes[0], ast.JoinedStr):
+            try:
+                return f'f"{quoted(kind)[1:-1]}: {self._printed(nodes[0])[2:]}'
+            except TranslationError:
+                pass  # a format that numbers do not have here
+        return quoted(f"{kind}: {', '.join(map(str, texts))}")
 
     # ---- Statements that have no effect on numbers.
 

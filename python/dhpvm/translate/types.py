@@ -178,6 +178,14 @@ class Optional:
 
 
 @dataclass(frozen=True)
+class Mixed:
+    """The result that is an integer, or a float: Python keeps them apart."""
+
+    def __str__(self):
+        return "int or float"
+
+
+@dataclass(frozen=True)
 class Special:
     """A type without values that are passed on."""
 
@@ -193,6 +201,7 @@ FLOAT = Scalar("f64", True)
 COMPLEX = Scalar("Complex128", True)
 NONE = Special("None")
 UNKNOWN = Special("unknown")
+MIXED = Mixed()
 KEY_TEXT = Special("text")  # of the keys of a dictionary
 GENERATOR = Special("Random")  # of random numbers
 
@@ -202,6 +211,8 @@ def outward(kind):
     be None whether it is there. dhpvm.results makes the result of it."""
     if isinstance(kind, Optional):
         return Tuple((BOOL, outward(kind.kind)))
+    if kind == MIXED:  # whether it is an integer, and the value as either
+        return Tuple((BOOL, INT, FLOAT))
     if isinstance(kind, List):
         item = kind.known.element
         if isinstance(item, List):
@@ -220,7 +231,7 @@ def builder(kind):
     """The function of dhpvm.results for a result of this type, None where there is none."""
     if isinstance(kind, List):
         return {List: "lists", Tuple: "tuples"}.get(type(kind.known.element), "numbers")
-    return "members" if isinstance(kind, Set) else None
+    return "members" if isinstance(kind, Set) else "mixed" if kind == MIXED else None
 
 
 def text(kind):
@@ -298,6 +309,19 @@ def join(a, b):
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
         return None if None in items else replace(a, items=items) if isinstance(a, Named) else Tuple(items)
     return None
+
+
+def join_results(a, b):
+    """The type of results of both types, of which Python gets each as it is."""
+    kinds = [kind for kind in (a, b) if kind != MIXED]
+    if all(isinstance(kind, Scalar) and kind.name not in ("bool", "u64", *COMPLEXES) for kind in kinds) and (
+            len(kinds) < 2 or a.is_integer != b.is_integer):
+        return MIXED
+    if type(a) is type(b) and type(a) in (Tuple, Named) and len(a.items) == len(b.items) and \
+            getattr(a, "names", None) == getattr(b, "names", None):
+        items = tuple(map(join_results, a.items, b.items))
+        return None if None in items else replace(a, items=items)
+    return join(a, b)
 
 
 def _join_keys(a, b):

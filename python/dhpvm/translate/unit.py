@@ -14,6 +14,7 @@ from .types import COMPLEXES, KEY_TEXT, NONE, UNKNOWN, Dict, List, Tuple, Unconv
 
 
 _CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
+_UNUSED = "\2"  # marks a call whose result, if there is one, nobody uses
 
 
 class Version:
@@ -32,6 +33,13 @@ class Version:
     def call(self, texts):
         """The text of a call with these texts of arguments."""
         return f"{self.text_name}({', '.join(texts)}{_CAPTURES}{self.text_name}{_CAPTURES})"
+
+    @staticmethod
+    def alone(text):
+        """The statement of a call with this text, of which it is not known yet whether there is a result."""
+        if _CAPTURES not in text:
+            return f"let _ = {text};"
+        return f"{_UNUSED}{text.partition('(')[0]}{_UNUSED}{text};"
 
     def written_parameters(self):
         """The positions of the arrays that it writes to."""
@@ -121,8 +129,8 @@ class Unit:
     def captured_arrays(self, version):
         return [self._captured[number][0] for number, _ in self.captures_of(version)]
 
-    def _with_captures(self, text):
-        """The text with the arrays that calls pass on; Version.call leaves a place for them."""
+    def _completed(self, text):
+        """The text with the arrays that calls pass on, where Version.call and Version.alone have left marks."""
         if _CAPTURES not in text:
             return text
         versions = {version.text_name: version for version in self._versions.values()}
@@ -131,7 +139,9 @@ class Unit:
             found = [f"_c{number}" for number, _ in self.captures_of(versions[match[2]])]
             return match[1] + (", " if match[1] != "(" and found else "") + ", ".join(found)
 
-        return re.sub(f"(.){_CAPTURES}(\\w+){_CAPTURES}", names, text)
+        text = re.sub(f"(.){_CAPTURES}(\\w+){_CAPTURES}", names, text)
+        return re.sub(f"{_UNUSED}(\\w+){_UNUSED}",
+                      lambda match: "" if versions[match[1]].result == NONE else "let _ = ", text)
 
     def struct(self, result):
         """The name of the struct for several results."""
@@ -158,7 +168,7 @@ class Unit:
         lines, origins = [], []
 
         def add(text, origin=None):
-            for line in self._with_captures(text).split("\n"):
+            for line in self._completed(text).split("\n"):
                 lines.append(line)
                 origins.append(origin)
 

@@ -91,7 +91,7 @@ def reduction(expressions, node, name, value, axis=None):
         return NOTHING
     if not isinstance(value.type, Array):
         expressions.fail(node, f"{name} is for arrays, and this is {value.type}")
-    if name in ("min", "max", "argmin", "argmax") and Scalar(value.type.element) == BOOL:
+    if name in ("min", "max") and Scalar(value.type.element) == BOOL:
         expressions.fail(node, f"{name} of bools: write any or all")
     if name in ("min", "max", "argmin", "argmax"):
         complex_numbers.check_real(value, name)
@@ -126,16 +126,16 @@ def _extreme(kernel, name, value, shape, kind):
     """The smallest or largest; NaN if there is one. For argmin and argmax where the first of them is."""
     name, is_index = name.removeprefix("arg"), name.startswith("arg")
     kernel.check(" && ".join(f"{size} > 0" for size in shape), f"{name} of an array without elements")
-    element = Scalar(value.type.element)
+    element = _ordered(value.type.element)
     unit = kernel.expressions.unit
-    kernel.lines.append(f"var s: {element.name} = {kernel.element(value, ['0'] * len(shape)).text};")
+    kernel.lines.append(f"var s: {element.name} = {kernel.element(value, ['0'] * len(shape)).as_type(element)};")
     if kernel.is_sequential:
         helper = unit.helper({"min": "minimum", "max": "maximum"}[name], element.name)
-        kernel.loop(shape, lambda indices: [f"s = {helper}(s, {kernel.element(value, indices).text});"])
+        kernel.loop(shape, lambda indices: [f"s = {helper}(s, {kernel.element(value, indices).as_type(element)});"])
     else:
         kernel.lines.append("var unordered = 0;")
         kernel.loop(shape, lambda indices: [
-            f"let x = {kernel.element(value, indices).text};", f"s = {unit.module('math')}.{name}(s, x);",
+            f"let x = {kernel.element(value, indices).as_type(element)};", f"s = {unit.module('math')}.{name}(s, x);",
             *["unordered |= ((x != x) as i64);"] * element.is_float],
                     f"{name}: s" + ", |: unordered" * element.is_float)
         if element.is_float:
@@ -148,12 +148,17 @@ def _extreme(kernel, name, value, shape, kind):
         place = indices[0]
         for size, index in zip(shape[1:], indices[1:]):
             place = f"({place}) * {size} + {index}"
-        return [f"let x = {kernel.element(value, indices).text};",
+        return [f"let x = {kernel.element(value, indices).as_type(element)};",
                 f"place = {unit.module('math')}.min(place, if x == s || (s != s && x != x) {{ {place} }} else "
                 "{ i64.max });"]
 
     kernel.loop(shape, line, "min: place")
     return kernel.call(kind, "place")
+
+
+def _ordered(name):
+    """The type in which elements of the type with that name are compared: bools have no order in the language."""
+    return Scalar("i8") if name == "bool" else Scalar(name)
 
 
 def _along(expressions, node, name, value, axis):
@@ -194,10 +199,10 @@ def _line_of(expressions, name, kind, element, at):
         return [f"var s = {'false' if name == 'any' else 'true'};"], f"s = s {symbol} {at('n').as_type(BOOL)};", "s"
     if name in ("argmin", "argmax"):
         # The first of them; NaN comes before all numbers.
-        symbol = "<" if name == "argmin" else ">"
-        test = f"x {symbol} s" + " || (x != x && s == s)" * Scalar(element).is_float
-        return [f"var s: {element} = {at('0').text};", "var place = 0;"], \
-            f"let x = {at('n').text}; if {test} {{ s = x; place = n; }}", "place"
+        symbol, own = "<" if name == "argmin" else ">", _ordered(element)
+        test = f"x {symbol} s" + " || (x != x && s == s)" * own.is_float
+        return [f"var s: {own.name} = {at('0').as_type(own)};", "var place = 0;"], \
+            f"let x = {at('n').as_type(own)}; if {test} {{ s = x; place = n; }}", "place"
     if name in ("min", "max"):
         helper = expressions.unit.helper({"min": "minimum", "max": "maximum"}[name], kind.name)
         return [f"var s: {kind.name} = {at('0').as_type(kind)};"], f"s = {helper}(s, {at('n').as_type(kind)});", "s"

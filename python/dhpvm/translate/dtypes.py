@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of elements as dtype=... names them, and np.asarray(a), which is `a` itself if it has them already."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+from .types import NUMPY_NAMES, Array
+
+
+def _name_of_text(text):
+    """float32 for "f4" and "single"."""
+    try:
+        dtype = sys.modules["numpy"].dtype(text)
+    except TypeError:
+        return text
+    return dtype.name if dtype.isnative else text
+
+
+def element(expressions, node):
+    """The type of elements that dtype=... names."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        name = _name_of_text(node.value)
+    elif isinstance(node, ast.Attribute) and node.attr == "dtype":
+        array = expressions.value(node.value)
+        return array.type.element if isinstance(array.type, Array) else "f64"
+    else:
+        try:
+            meant = expressions.source.meaning(node, expressions.scope.names())
+        except LookupError:
+            expressions.fail(node, "dtype is a type of NumPy, np.float32 for example, or the dtype of an array")
+        name = {int: "int64", float: "float64", bool: "bool", complex: "complex128"}.get(
+            meant, getattr(meant, "__name__", str(meant)))
+    name = "bool" if name == "bool_" else name
+    if name not in NUMPY_NAMES:
+        expressions.fail(node, f"elements of type {name} cannot be compiled; {', '.join(NUMPY_NAMES)} can")
+    return NUMPY_NAMES[name]
+
+
+def same_array(expressions, node):
+    """The node of what this expression gives as it is, in the same memory: a of np.asarray(a), and of `a if c else b`
+    where the types decide. The node itself for others."""
+    while isinstance(node, ast.IfExp) and expressions.known_test(node.test) is not None:
+        node = node.body if expressions.known_test(node.test) else node.orelse
+    while isinstance(node, ast.Call) and node.args and expressions.statements.means_any(node.func, as_arrays()):
+        given = node.args[0]
+        if isinstance(given, (ast.Call, ast.IfExp)):
+            inner = same_array(expressions, given)
+            if inner is given:
+                break
+            given = inner
+        elif not isinstance(given, (ast.Name, ast.Attribute, ast.Subscript)):
+            break
+        if not stays(expressions, node, expressions.value(given)):
+            break
+        node = given
+    return node
+
+
+def as_arrays():
+    """The functions of NumPy that give an array as it is, if its elements are as asked for."""
+    numpy = sys.modules.get("numpy")
+    return [getattr(numpy, name, as_arrays) for name in ("asarray", "asanyarray", "ascontiguousarray")]
+
+
+def stays(expressions, node, value):
+    """Whether np.asarray(value) is the array itself. A view may have its elements in any order."""
+    dtypes = [*node.args[1:], *(each.value for each in node.keywords if each.arg == "dtype")]
+    return isinstance(value.type, Array) and all(
+        element(expressions, each) == value.type.element for each in dtypes) and (
+        value.view is None or not expressions.statements.means_any(node.func, as_arrays()[2:]))
