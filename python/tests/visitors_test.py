@@ -732,6 +732,22 @@ def sorted_lines(a):
             a.argsort(axis=1)[:, ::-1].copy(), np.cumsum(a), a.T.cumsum()[-1] > 0)
 
 
+@case(A.copy())
+def lines_in_place(a):
+    a[:3].sort()
+    a[:, 1].sort()
+    a.sort(axis=0)
+
+
+@case(A, np.array([1, 0, 0, 1, 0, 1, 0], np.bool_))
+def rows_by_condition(a, rows):
+    b = a.copy()
+    b[rows] = 0
+    b[~rows] += 1
+    b[b[:, 0] > 1.5] = a[b[:, 0] > 1.5] * 2
+    return b, a[rows].sum() > 1, a[rows].max(axis=1), b[rows].any()
+
+
 @case(6)
 def new_arrays(n):
     a = np.arange(n)
@@ -1103,6 +1119,19 @@ def int_or_float_by_name(x, flag):
 @case(3, False)
 def chosen_number(n, flag):
     return n if flag else n / 2
+
+
+@case(X)
+@case(np.zeros(0))
+def none_if_empty(x):
+    first = x[0] if len(x) else None
+    last = None if first is None else x[-1]
+    return x.max() if last is not None else None
+
+
+@case(A)
+def joined_shapes(a):
+    return a.shape[2:] + (4,), a[:, 0].shape[1:] + a.shape
 
 
 class Visitors(support.Comparisons):

@@ -17,7 +17,7 @@ from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye
 from .number_functions import (allclose, argsort, array_equal, average, bincount, cumprod, cumsum, digitize,
                                fill, interp, interp_one, maximum_accumulate, median, minimum_accumulate,
                                nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, percentile, percentiles, ptp,
-                               quantile, quantiles, searchsorted, searchsorted_all, sort, sort_in_place, std, trapezoid,
+                               quantile, quantiles, searchsorted, searchsorted_all, sort, std, trapezoid,
                                unique, unique_counts, unique_inverse, var)
 from .own_calls import call, checked
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, hamming,
@@ -153,7 +153,7 @@ def of_call(expressions, node, function):
     own, rank = _FUNCTIONS[function]
     name = own.__name__
     if own in (sort, argsort):  # is stable, of whatever kind
-        return orders.ordered(expressions, _without(node, "kind"), own)
+        return orders.ordered(expressions, node, own)
     asked = [each.arg for each in node.keywords] if own is unique else []
     if len(asked) == 1 and asked[0] in _UNIQUE and expressions.known_test(node.keywords[0].value):
         own, rank = _UNIQUE[asked[0]]
@@ -317,13 +317,14 @@ def of_method(expressions, node):
 
 def in_place(expressions, node, array):
     """a.sort() and a.fill(x)."""
-    target = views.base_of(node.func.value)
-    own, count = (sort_in_place, 0) if node.func.attr == "sort" else (fill, 1)
-    if target is None or node.keywords or len(node.args) != count:
-        expressions.fail(node, f"{node.func.attr} takes {count} arguments here")
-    failed = checked(expressions, node, node.func.attr, array, 3 if count else 1)
-    values = [expressions.scalar(each) for each in node.args]
-    return failed or call(expressions, node, own, [node.func.value, *node.args], [array, *values])
+    if views.base_of(node.func.value) is None:
+        expressions.fail(node, f"{node.func.attr} is for an array that has a name")
+    if node.func.attr == "sort":
+        return orders.sorted_in_place(expressions, node, array)
+    if node.keywords or len(node.args) != 1:
+        expressions.fail(node, "fill takes a number")
+    return checked(expressions, node, "fill", array, 3) or call(
+        expressions, node, fill, [node.func.value, *node.args], [array, expressions.scalar(node.args[0])])
 
 
 def _reshaped(expressions, node, array, given):
@@ -387,6 +388,8 @@ def store_chosen(expressions, node, array, index, value):
     is_mask = index.type.element == "bool"
     if is_mask and index.type.rank == array.type.rank == 2 and getattr(value.type, "rank", 0) == 1:
         return _stored(expressions, node, place_2, array, [index], value)
+    if is_mask and index.type.rank == 1 and array.type.rank == 2:  # of rows
+        index, is_mask = call(expressions, node, flatnonzero, [node.slice], [index]), False
     if index.type.rank != 1 or Scalar(index.type.element).is_float or array.type.rank > (1 if is_mask else 2) or (
             isinstance(value.type, Array) and value.type.rank > array.type.rank):
         expressions.fail(node, "an array selects elements of one dimension, or rows of two, that are set to a number "

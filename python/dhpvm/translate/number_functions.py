@@ -248,6 +248,10 @@ def sort_in_place(a):
     a[:] = sort(a.copy())
 
 
+def sort_lines_in_place(a, axis):
+    a[:] = sort_lines(a.copy(), axis)
+
+
 def fill(a, value):
     a[:] = value
 

@@ -27,7 +27,7 @@ class Operators:
 
     def _of_tuples(self, node, left, right):
         """(n,) + a.shape[1:], (0,) * 3; None for other values."""
-        are_tuples = [type(value.type) is Tuple and bool(value.items) for value in (left, right)]
+        are_tuples = [type(each.type) is Tuple and len(each.items) == len(each.type.items) for each in (left, right)]
         if isinstance(node.op, ast.Add) and all(are_tuples):
             return tuple_of(left.items + right.items)
         if isinstance(node.op, ast.Mult) and sum(are_tuples) == 1:
@@ -171,9 +171,10 @@ class Operators:
         return self.choice(self.test(node.test), self.scalar(node.body), self.scalar(node.orelse))
 
     def chooses_several(self, node):
-        """Whether a conditional expression chooses arrays or tuples, which the language does by statements."""
+        """Whether a conditional expression chooses arrays, tuples or None, which the language does by statements."""
         branches = (node.body, node.orelse)
-        return any(isinstance(each, (ast.Tuple, ast.List)) for each in branches) or (
+        return any(isinstance(each, (ast.Tuple, ast.List)) or getattr(each, "value", self) is None
+                   for each in branches) or (
             self.known_test(node.test) is None and any(isinstance(self.value(each).type, (Array, Tuple))
                                                        for each in branches))
 

@@ -14,11 +14,14 @@ NEUTRAL = {"sum": 0, "mean": 0, "prod": 1, "any": False, "all": True}
 
 
 def condition(expressions, node):
-    """The array of bools that selects, if the node has one as its index; else None."""
+    """The array of bools that selects elements, if the node has one as its index; else None."""
     if not isinstance(node, ast.Subscript) or isinstance(node.slice, (ast.Slice, ast.Tuple, ast.Constant)):
         return None
     mask = expressions.value(node.slice)
-    return mask if isinstance(mask.type, Array) and mask.type.element == "bool" else None
+    if not isinstance(mask.type, Array) or mask.type.element != "bool":
+        return None
+    is_of_rows = mask.type.rank == 1 and getattr(expressions.value(node.value).type, "rank", 1) == 2
+    return None if is_of_rows else mask
 
 
 def _source(expressions, node, mask):

@@ -76,12 +76,12 @@ class Stores:
             return self._store_under_arrays(target, value)
         if isinstance(target.slice, (ast.Slice, ast.Constant)):
             return False
-        index = self.expressions.index(target.slice)
-        if not isinstance(index.type, Array) or (index.type.element == "bool" and not isinstance(value.type, Array)):
+        index, array = self.expressions.index(target.slice), self.expressions.value(target.value)
+        if not isinstance(index.type, Array) or (index.type.element == "bool" and not isinstance(value.type, Array) and
+                                                 getattr(array.type, "rank", 0) == index.type.rank):
             return False
         from . import library  # which needs NumPy
 
-        array = self.expressions.value(target.value)
         if UNKNOWN not in (array.type, value.type):
             self._note_written(target)
             self.emit(f"{library.store_chosen(self.expressions, target, array, index, value)};", target)
