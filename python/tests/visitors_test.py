@@ -778,6 +778,56 @@ def as_array_is_the_same(x):
     return y[:3] * 2
 
 
+def written_in_a_tuple(x):
+    t = (x, (2, x[1:]))
+    t[0][0] = 5
+    t[1][1][0] = 6
+    y = t[0]
+    y[2] = 7
+    p, q = t
+    p[3] = 8
+    return q[0]
+
+
+def written_by_another(x):
+    set_items((x[1:], (3, x)))
+    t = (x, 1)
+    set_first(t[0])
+    set_first(x if x.ndim == 1 else x[0])
+    return t[1]
+
+
+def set_items(t):
+    t[0][0] = 5
+    t[1][1][2] = 6
+
+
+def set_first(x):
+    x[0] += 1
+
+
+def written_by_two_names(x):
+    y = x.T
+    y[0] = 3
+    a = b = np.asarray(y)
+    b[1] = 4
+    return a[:2] * 1
+
+
+def returned_tuple(x):
+    t = (x, 1)
+    return t
+
+
+def given_tuple(t):
+    return t
+
+
+def returned_item(x):
+    t = (x, 1)
+    return t[0]
+
+
 @case(X)
 def of_given_array(x):
     y = np.ascontiguousarray(x)
@@ -1139,10 +1189,15 @@ class Visitors(support.Comparisons):
         case.compare(self)
 
     def test_arrays_that_are_the_argument(self):
-        self.compare(as_array_is_the_same, X)
         frozen = X.copy()
         frozen.flags.writeable = False
-        self.assertRaisesRegex(ValueError, "read-only", dhpvm.jit(as_array_is_the_same), frozen)
+        for function in (as_array_is_the_same, written_in_a_tuple, written_by_another, written_by_two_names):
+            with self.subTest(function.__name__):
+                self.compare(function, X)
+                self.assertRaisesRegex(ValueError, "read-only", dhpvm.jit(function), frozen)
+        for function, argument in ((returned_tuple, X), (returned_item, X), (given_tuple, (X, 1))):
+            self.assertRaisesRegex(dhpvm.TranslationError, r"the caller has '[xt]' already: .* t\[0\]\.copy\(\)",
+                                   dhpvm.jit(function), argument)
 
 
 if __name__ == "__main__":

@@ -172,8 +172,7 @@ class Assignments(Stores):
             self.source.fail(target, "arrays cannot be assigned to variables in a prange loop: use them directly")
         if isinstance(node, ast.IfExp):
             self.source.fail(node, "choose between arrays with if and else statements")
-        if isinstance(node, ast.Name):
-            self.scope.alias(target.id, node.id)
+        self._alias(target, value, node)
         self._note_copied_view(target, node)
         if self.scope.declare_array(target, target.id):
             self.emit(f"var {name} = {value.text};", target)
@@ -205,10 +204,21 @@ class Assignments(Stores):
         if is_in_block or self._is_assigned_again(target):
             self._store_items(target, value, node)
             return
+        self._alias(target, value, node)
         self.scope.assign(target, target.id, value.type)
         self.scope.declare_view(target.id)
         self.scope.name_view(target.id, value if records.is_record(value) else
                              tuple_of([self.kept(item, node) for item in value.items]))
+
+    def _alias(self, target, value, node):
+        """The variable is, or holds, the arrays that this node names."""
+        if isinstance(node, ast.Tuple):
+            for item, each in zip(value.items, node.elts):
+                self._alias(target, item, dtypes.same_array(self.expressions, each))
+            return
+        base = views.base_of(node)
+        if base is not None and any(map(_is_named, value.items or (value,))):
+            self.scope.alias(target.id, base.id)
 
     def _store_items(self, target, value, node):
         """best = (i, x), where it is assigned elsewhere, too: each item is a variable of its own."""
@@ -373,6 +383,13 @@ class Assignments(Stores):
         elif isinstance(kind, Scalar):
             symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}.get(type(node.op), operator)
             self.emit(f"{self.scope.text(name)} {symbol}= {value.as_type(kind)};", node)
+
+
+def _is_named(value):
+    """Whether it is an array, or a tuple with one, that is not made where it stands: x[order] is made by a call."""
+    if value.items:
+        return any(map(_is_named, value.items))
+    return isinstance(value.type, Array) and value.elements is None and not value.text.endswith(")")
 
 
 def _items_in(text, kind):

@@ -39,6 +39,11 @@ def arguments(expressions, node, function, evaluate=None):
     return nodes, [evaluate(each) if isinstance(each, ast.expr) else each for each in nodes]
 
 
+def _parts(node):
+    """The nodes in a tuple, and in tuples in it; others alone."""
+    return [part for each in node.elts for part in _parts(each)] if isinstance(node, ast.Tuple) else [node]
+
+
 def of_function(expressions, node, function, nodes, values):
     """A call with these values; `nodes` are what they come from."""
     nodes = [dtypes.same_array(expressions, each) for each in nodes]
@@ -58,12 +63,13 @@ def of_function(expressions, node, function, nodes, values):
                 expressions.fail(argument, f"{name} becomes a {grown} in {function.__name__}: give this a name first")
             texts[place] = f"{expressions.unit.type_text(grown)}()"
     for position in version.written_parameters():
-        base = views.base_of(nodes[position])
-        if base is None:
-            base = expressions.copied_view_of(nodes[position])
+        for argument in _parts(nodes[position]):
+            base = views.base_of(argument)
+            if base is None:
+                base = expressions.copied_view_of(argument)
+                if base is not None:
+                    expressions.scope.copied_view(argument, base.id)
             if base is not None:
-                expressions.scope.copied_view(nodes[position], base.id)
-        if base is not None:
-            expressions.scope.written(base.id, node)
+                expressions.scope.written(base.id, node)
     expressions.version.called.add(version)
     return Value(version.call(texts), version.result)

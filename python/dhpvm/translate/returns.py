@@ -44,7 +44,7 @@ class Returns:
             if isinstance(value.type, Tuple) and not value.items:
                 value = tuple_of(self._results(value, node))
             if value.items:
-                self._return_several(node, [part] * len(value.items), value.items)
+                self._return_several(node, _items_of(part, len(value.items)), value.items)
             elif value.type != UNKNOWN:
                 self._check_results(node, [value])
                 value = self._result(part, value)
@@ -90,7 +90,7 @@ class Returns:
             if isinstance(value.type, Tuple) and not value.items:
                 value = tuple_of(self._results(value, node))
             if value.items and not isinstance(value.type, Record):
-                inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) else [part] * len(value.items)
+                inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) else _items_of(part, len(value.items))
                 found.append(self._results_of(node, inner, value.items))
                 continue
             if optionals.is_number(value) or (value.type == NONE and self.version.is_entry):
@@ -217,3 +217,9 @@ class Returns:
         parts = list_functions.parts(self.expressions, value) if isinstance(kind, List) else dicts.parts(
             self.expressions, value)
         return f"{self.unit.struct(outward(kind))}({', '.join(parts)})"
+
+
+def _items_of(node, count):
+    """The nodes of the items of a tuple: t[0], t[1] of t."""
+    return [ast.copy_location(ast.Subscript(node, ast.Constant(position), ast.Load()), node)
+            for position in range(count)]
