@@ -99,7 +99,7 @@ class Refused(unittest.TestCase):
         self.refuse(f, r"rng = np.random.default_rng\(seed\)", X)
 
         def f(x):
-            return np.kron(x, x)
+            return np.vander(x)
         self.refuse(f, "docs/python.md lists", X)
 
         def f(x):
@@ -379,6 +379,12 @@ class Refused(unittest.TestCase):
         def f(x):
             return x.astype(np.float64, copy=False)
         self.refuse(f, r"write np.asarray\(a, np.float32\)", X)
+
+        def f(x):
+            y = np.flip(x)
+            y[0] = 1
+            return y.sum()
+        self.refuse(f, "may be the memory of 'x'", X)
 
         def f(x):
             return np.max(x, dtype=np.float64)

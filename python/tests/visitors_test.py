@@ -1079,6 +1079,15 @@ def hyperbolas_of_math(x):
     return math.asinh(x), math.acosh(x + 1), math.atanh(-x), math.asinh(-1e200), math.acosh(1e200), math.asinh(1e-12)
 
 
+@case(A, X)
+@case(IMAGE, K.astype(np.float32))
+def turned_and_repeated(a, x):
+    return (np.flip(a, axis=0), np.flip(a, 1), np.flip(x, 0), np.flip(a), np.rot90(a), np.rot90(a, 3), np.rot90(a, k=2),
+            np.repeat(a, 2, axis=0), np.repeat(a, 3, 1), np.repeat(a, 2), np.tile(a, 2), np.tile(a, (2, 3)),
+            np.tile(x[:3], (2, 2)), np.kron(x[:3], x[3:5]), np.kron(a[:2, :3], a[3:5, :2]), np.extract(a > 0.5, a),
+            np.nancumsum(x), np.nanargmax(x), np.nanargmin(a))
+
+
 @case(A)
 def marked(a):
     mark_even(a, 0)

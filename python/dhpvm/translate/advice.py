@@ -34,7 +34,7 @@ _FUNCTIONS = {
     "einsum": "write loops, or a @ b and np.sum(a * b, axis=1)",
     "ix_": "t = a[rows] and t[:, columns] read such a part, and loops over rows and columns write it",
     "select": _SELECT, "choose": _SELECT, "piecewise": _SELECT, "lexsort": _SEARCHES,
-    "squeeze": "write a[0] or a.reshape(..)", "rot90": "write np.flipud(a.T)",
+    "squeeze": "write a[0] or a.reshape(..)",
     "product": "write loops in each other",
     "combinations": "write for i in range(n), and in it for j in range(i + 1, n)",
     "permutations": "write loops in each other", "accumulate": "write a loop, or np.cumsum", "reduce": "write a loop",

@@ -323,45 +323,6 @@ def difference(a, b):
         return a - b
 
 
-def flip(a):
-    if a.ndim == 1:
-        return a[::-1].copy()
-    if a.ndim == 2:
-        return a[::-1, ::-1].copy()
-    return a[::-1, ::-1, ::-1].copy()
-
-
-def flipud(a):
-    return a[::-1].copy()
-
-
-def fliplr(a):
-    return a[:, ::-1].copy()
-
-
-def tile(a, n):
-    m = len(a)
-    r = np.empty(m * n, a.dtype)
-    if n < m:
-        for i in prange(m):
-            for k in range(n):
-                r[k * m + i] = a[i]
-    else:
-        for k in prange(n):
-            for i in range(m):
-                r[k * m + i] = a[i]
-    return r
-
-
-def repeat(a, n):
-    r = np.empty(len(a) * n, a.dtype)
-    for i in prange(len(a)):
-        x = a[i]
-        for k in range(n):
-            r[i * n + k] = x
-    return r
-
-
 def meshgrid_x(x, y):
     m = np.empty((len(y), len(x)), x.dtype)
     m[:, :] = x

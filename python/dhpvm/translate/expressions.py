@@ -77,7 +77,7 @@ class Expressions(Comparisons, Operators):
         finally:
             self._given, self._is_element = before
 
-    def copied_view_of(self, node):
+    def copied_view_of(self, node, is_returned=False):
         """The name of the array that this shares memory with in NumPy, where it is a copy: x of x.reshape(2, 3)."""
         if not isinstance(node, ast.expr) or not any(
                 isinstance(each, ast.Call) or getattr(each, "attr", "") in complex_numbers.PARTS
@@ -85,7 +85,7 @@ class Expressions(Comparisons, Operators):
             return None
         from . import library  # which needs NumPy
 
-        return library.shared_array(self, node)
+        return library.shared_array(self, node, is_returned)
 
     def named(self, node, value):
         """An array or view; the elements of an expression are computed."""

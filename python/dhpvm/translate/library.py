@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of NumPy and math that exist in Python: in array_functions.py, number_functions.py,
-scalar_functions.py and sample_functions.py."""
+scalar_functions.py, sample_functions.py and turning_functions.py."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from . import complex_numbers, functions, joins, orders, products, views, whole
-from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero, flip,
-                              fliplr, flipud, meshgrid_x, meshgrid_y, nonzero_along, outer, place, place_2, put,
-                              put_columns, put_pairs, ravel, repeat, reshape, roll, select, select_2, take, take_2,
-                              take_along, take_pairs, tile, trace, triangle, tril, triu)
+from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero,
+                              meshgrid_x, meshgrid_y, nonzero_along, outer, place, place_2, put,
+                              put_columns, put_pairs, ravel, reshape, roll, select, select_2, take, take_2,
+                              take_along, take_pairs, trace, triangle, tril, triu)
 from .number_functions import (allclose, argsort, array_equal, average, bincount, cumprod, cumsum, digitize,
                                fill, interp, interp_one, maximum_accumulate, median, minimum_accumulate,
                                nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, percentile, percentiles, ptp,
@@ -27,6 +27,8 @@ from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factori
                                isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor, math_acosh,
                                math_asinh, math_atanh, math_degrees, math_isclose, math_radians, negative, power,
                                radians, sign)
+from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
+                                tile)
 from .types import INT, NONE, UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
@@ -45,7 +47,9 @@ _FUNCTIONS = {
     getattr(np, "trapezoid", None) or np.trapz: (trapezoid, 1),
     np.nanmin: (nanmin, 3), np.nanmax: (nanmax, 3),
     np.quantile: (quantile, 3), np.percentile: (percentile, 3), np.unique: (unique, 3), np.flip: (flip, 3),
-    np.flipud: (flipud, 3), np.fliplr: (fliplr, 3), np.tile: (tile, 1), np.repeat: (repeat, 1),
+    np.flipud: (flipud, 3), np.fliplr: (fliplr, 3), np.tile: (tile, 2), np.repeat: (repeat, 2),
+    np.rot90: (rot90, 2), np.kron: (kron, 2), np.extract: (extract, 2), np.nancumsum: (nancumsum, 1),
+    np.nanargmin: (nanargmin, 3), np.nanargmax: (nanargmax, 3),
     np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
     math.radians: (math_radians, 0), math.degrees: (math_degrees, 0), math.gcd: (gcd, 0), math.isqrt: (isqrt, 0),
     math.factorial: (factorial, 0), math.lcm: (lcm, 0), math.comb: (comb, 0), math.asinh: (math_asinh, 0),
@@ -232,7 +236,7 @@ def _check_ranks(expressions, node, own, kinds):
     """Raises where there is nothing for arrays of these dimensions."""
     if not isinstance(kinds[0], Array):
         return
-    if own in (tril, triu, trace, fliplr) and kinds[0].rank == 1:
+    if own in (tril, triu, trace, fliplr, rot90) and kinds[0].rank == 1:
         expressions.fail(node, f"{own.__name__} is for arrays of 2 dimensions")
     if own is norm and kinds[0].rank > 1 and kinds[1] != NONE and kinds[2] == NONE:
         expressions.fail(node, "the norm of a matrix is a root of a sum of squares here: leave out ord, or name the "
@@ -433,9 +437,11 @@ def _stored(expressions, node, own, array, indices, value):
 
 _SHARING = {"ascontiguousarray": np.ascontiguousarray, "reshape": np.reshape, "ravel": np.ravel, "diagonal": np.diag,
             "real": np.real, "imag": np.imag}
+# Those whose copies functions may return: what Python writes to these is written to nothing else.
+_TURNED = (np.flip, np.flipud, np.fliplr, np.rot90)
 
 
-def shared_array(expressions, node):
+def shared_array(expressions, node, is_returned=False):
     """The name of the array whose memory a.reshape(..) and its kin may be in NumPy, where it is a copy here; else
     None."""
     is_shared = False
@@ -450,7 +456,8 @@ def shared_array(expressions, node):
         except LookupError:
             function = _SHARING.get(getattr(node.func, "attr", ""))
             given = getattr(node.func, "value", None)
-        if not any(function is each for each in _SHARING.values()):
+        sharing = [*_SHARING.values(), *(() if is_returned else _TURNED)]
+        if not any(function is each for each in sharing):
             return None
         if function is np.diag and getattr(expressions.value(given).type, "rank", 2) == 1:
             return None  # a matrix with this diagonal

@@ -132,7 +132,7 @@ class Returns:
             return value
         if isinstance(node, ast.Name) and node.id in self.scope.assigned_parameters and value.view is None:
             return self._own(node, value)
-        name = base_of(node) or self.expressions.copied_view_of(node)
+        name = base_of(node) or self.expressions.copied_view_of(node, is_returned=True)
         # Elements that an array chooses, x[order], are a new array; the parts of complex numbers are none in NumPy.
         is_part = value.elements is not None and isinstance(value.elements.node, ast.Attribute)
         if name is not None and (value.elements is None or is_part) and (
