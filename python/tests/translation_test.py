@@ -399,6 +399,17 @@ class Refused(unittest.TestCase):
         self.refuse(f, r"np.full\(n, x\)", X, 1)
 
         def f(x):
+            for a in (x, x * 2):
+                if a[0] > 1:
+                    break
+        self.refuse(f, "no break, continue or else", X)
+
+        def f(x):
+            for a in (x, x * 2):
+                a = a + 1
+        self.refuse(f, "'a' is a name for each array", X)
+
+        def f(x):
             return ord(x)
         self.refuse(f, "are numbers already", 1)
 

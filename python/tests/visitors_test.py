@@ -1188,6 +1188,28 @@ def none_if_empty(x):
     return x.max() if last is not None else None
 
 
+@case(X, Y, F)
+def loops_over_arrays(x, y, f):
+    total, longest = 0.0, 0
+    for a in (x, y[1:], f):
+        longest = max(longest, len(a))
+        total += a[0]
+    for a, w in ((x, 1), (y, 0.5)):
+        for i in range(len(a)):
+            total += a[i] * w
+        if w < 1:
+            a[0] = -w
+    parts = (x[:3], y[::2])
+    for part in parts:
+        for v in part:
+            total -= v
+            if v > 0.5:
+                break
+    for k in (1, 2):
+        total += k
+    return total, longest, y[0]
+
+
 @case(A)
 def joined_shapes(a):
     return a.shape[2:] + (4,), a[:, 0].shape[1:] + a.shape

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .. import parallel
 from . import calls, complex_numbers, scopes, views
 from .iterables import Items
-from .types import INT, Array, Scalar
+from .types import INT, Array, Record, Scalar
 from .values import Value, constant
 from .variables import Frame
 
@@ -154,7 +154,57 @@ class Loops:
         self.scope.forget_view(node.target.id)
         self.scope.leave()
 
+    # ---- Over a tuple of arrays: a turn for each, written out, since each is another type or view.
+
+    def _over_tuple(self, node):
+        """for a in (x, y), for a, w in ((x, 1), (y, 2)): False if there are no arrays in the tuple."""
+        is_literal = isinstance(node.iter, (ast.Tuple, ast.List))
+        if not is_literal and not isinstance(node.iter, ast.Name):
+            return False
+        values = [self.expressions.value(each) for each in node.iter.elts] if is_literal else \
+            self.expressions.value(node.iter).items
+        if isinstance(node.iter, ast.Name) and isinstance(self.expressions.value(node.iter).type, Record) or not any(
+                map(_has_array, values)):
+            return False
+        names = scopes.stored([ast.Expr(node.target)])
+        if node.orelse or scopes.has_break(node.body) or scopes.has_continue(node.body):
+            self.source.fail(node, "a loop over arrays has a turn for each here, and no break, continue or else: write "
+                                   "if in it, or a function that it calls")
+        again = names & scopes.stored(node.body)
+        if again or any(scopes.is_read_after(self.source.tree, node, name) for name in names):
+            self.source.fail(node, f"'{min(again or names)}' is a name for each array of this loop in turn: give what "
+                                   "is assigned, or read behind the loop, a name of its own")
+        frame = Frame((node.lineno, node.col_offset), names, is_constant=True)
+        self.scope.enter(frame)
+        for value, part in zip(values, node.iter.elts if is_literal else [node.iter] * len(values)):
+            self._bind(frame, node.target, value, part)
+            if self.block(node.body):
+                break
+        for name in names:
+            self.scope.forget_view(name)
+        self.scope.leave()
+        return True
+
+    def _bind(self, frame, target, value, node):
+        """Makes the variables of a loop names of these values."""
+        if isinstance(target, ast.Name):
+            value = self.held(node, self.expressions.named(node, value)) if isinstance(value.type, Array) else \
+                self.kept(value, node)
+            self.scope.define(frame.key, target.id, value.type)
+            self.scope.name_view(target.id, value)
+            base = views.base_of(node)
+            if base is not None:
+                self.scope.alias(target.id, base.id)
+            return
+        if not isinstance(target, (ast.Tuple, ast.List)) or len(target.elts) != len(value.items):
+            self.source.fail(target, f"this takes {len(value.items) or 1} values")
+        parts = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node] * len(value.items)
+        for each, item, part in zip(target.elts, value.items, parts):
+            self._bind(frame, each, item, part)
+
     def _over_items(self, node):
+        if self._over_tuple(node):
+            return
         items = Items(self, node.body)
         items.add(node.target, node.iter)
         if not items.is_known:  # yet; what stays so is empty
@@ -315,6 +365,10 @@ class Loops:
             own.add(name)
         return reductions
 
+
+
+def _has_array(value):
+    return isinstance(value.type, Array) or (not isinstance(value.type, Record) and any(map(_has_array, value.items)))
 
 
 def _count(node):

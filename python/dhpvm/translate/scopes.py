@@ -28,6 +28,12 @@ def has_break(statements):
             isinstance(each, (ast.For, ast.While)) and has_break(each.orelse)) for each in statements)
 
 
+def has_continue(statements):
+    """Whether these statements of a loop go on with its next turn."""
+    return any(isinstance(each, ast.Continue) or (not isinstance(each, (ast.For, ast.While)) and has_continue(
+        getattr(each, "body", []) + getattr(each, "orelse", []))) for each in statements)
+
+
 def first_use(statements, name):
     """'load' if a value of the variable from before these statements may be read in them, 'store' if they assign it
     first, None if neither is sure."""
