@@ -8,6 +8,7 @@
 #include "bytecode/reduction.h"
 #include "bytecode/registers.h"
 #include "compiler/check/body_parts.h"
+#include "compiler/parse/ast_children.h"
 
 namespace dhpvm::compiler {
 
@@ -29,8 +30,45 @@ constexpr std::uint64_t kIterationsPerElement = 16;
 // There may be so many blocks even when the copies then have more elements: an iteration can be as long as the array,
 // as in a gradient.
 constexpr std::uint64_t kBlocksAtLeast = 16;
+// Where iterations are known to be short, the copies of that many have at most an element for each iteration; so many
+// blocks there may be in any case.
+constexpr std::uint64_t kShortBlocksAtLeast = 2;
 // The elements of all copies together, 128 MiB of f64. Larger arrays are updated by fewer blocks, in the end by one.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 24;
+
+// Whether the body is short as it is written: without a loop, and without calls but of functions of the module `math`.
+class ShortBody {
+ public:
+  explicit ShortBody(const ast::Stmt& loop) {
+    for (const ast::Stmt* inner : loop.body) visit(*inner);
+  }
+  bool holds() const { return holds_; }
+
+ private:
+  static bool is_call(const ast::Expr& node) {
+    if (node.kind != ast::ExprKind::kCall) return false;
+    const ast::Expr& callee = *node.operands[0];
+    return callee.kind != ast::ExprKind::kMember || callee.operands[0]->kind != ast::ExprKind::kName ||
+           callee.operands[0]->name.text != "math";
+  }
+  void visit(const ast::Expr& node) {
+    holds_ = holds_ && !is_call(node);
+    go_into(node);
+  }
+  void visit(const ast::Stmt& node) {
+    holds_ = holds_ && ast::flow_of(node.kind) != ast::StmtFlow::kLoop;
+    go_into(node);
+  }
+  void visit(const ast::Type& /*node*/) {}
+  void visit(const ast::Arm& node) { go_into(node); }
+  void visit(const ast::Function& node) { go_into(node); }
+  template <typename Node>
+  void go_into(const Node& node) {
+    ast::for_each_child(node, [this](const auto& inner) { this->visit(inner); });
+  }
+
+  bool holds_ = true;
+};
 
 }  // namespace
 
@@ -50,6 +88,8 @@ Blocks BlockedLoops::begin(const ast::Stmt& stmt, hir::ParallelLoop& loop, Body&
   blocks.values = parts_.folded_values.find(stmt);
   if (!blocks.exist()) return blocks;
   keep_bounds(loop, stmt.range, before);
+  const std::uint64_t least = ShortBody(stmt).holds() ? kShortBlocksAtLeast : kBlocksAtLeast;
+  blocks.count = keep(number(least, stmt.range), before);
   choose_blocks(loop, blocks, stmt.range, before);
   for (ReducedArray& array : blocks.arrays) {
     array.copies = keep(copies_of(array, blocks.count, stmt.range), before);
@@ -139,6 +179,7 @@ void BlockedLoops::trap_if(E condition, std::string message, Body& before) {
   before.push_back(check);
 }
 
+// `blocks.count` is the least number of them, and then the number.
 void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, Range range, Body& before) {
   const auto op = [&](Binary which, E left, E right) { return binary(which, left, right, range); };
   const auto at_least_one = [&](E value) { return op(Binary::kMax, value, number(1, range)); };
@@ -163,8 +204,11 @@ void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, 
   }
   hir::Local* const elements = keep(at_least_one(length), before);
   E by_iterations = divided_up(iterations, number(kLeastIterations, range));
+  E for_each_element = op(Binary::kDiv, read(iterations, range), read(elements, range));
+  E few = op(Binary::kMax, read(blocks.count, range),
+             op(Binary::kMin, number(kBlocksAtLeast, range), for_each_element));
   E by_work =
-      op(Binary::kMax, number(kBlocksAtLeast, range),
+      op(Binary::kMax, few,
          op(Binary::kDiv, op(Binary::kDiv, read(iterations, range), number(kIterationsPerElement, range)),
             read(elements, range)));
   E by_memory = op(Binary::kDiv, number(kMostElements, range), read(elements, range));

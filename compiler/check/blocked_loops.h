@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parallel loops with reductions that machines do not know: into elements of arrays here, by functions and searches in
 // folded_values.h. The outermost range is cut into blocks, and each block updates copies of its own; a second parallel
-// loop folds the copies of an element, in the order of the blocks. How many blocks there are depends on the sizes of
-// loop and arrays alone, so that the bits of the result do, too (docs/decisions/0041).
+// loop folds the copies of an element, in the order of the blocks. Their number depends on sizes and the text of the
+// loop alone, so that the bits of the result do, too (docs/decisions/0041, 0091).
 #pragma once
 
 #include <string>
