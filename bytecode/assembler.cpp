@@ -104,6 +104,8 @@ class Assembler {
         body_.reset();
       } else if (in.accept_word("local")) {
         local(in);
+      } else if (in.accept_word("struct")) {
+        struct_value(in);
       } else {
         body_->line(in);
       }
@@ -242,6 +244,14 @@ class Assembler {
     module_.functions.back().locals.push_back(
         {kind, static_cast<std::uint32_t>(in.integer("a count", 0, kNoIndex))});
     in.expect_end();
+  }
+
+  void struct_value(Cursor& in) {
+    StructValue value;
+    value.first = static_cast<std::uint32_t>(in.integer("a position", 0, kNoIndex));
+    value.type = scope_.types.find(in);
+    in.expect_end();
+    module_.functions.back().structs.push_back(value);
   }
 
   void kernel(Cursor& in) {

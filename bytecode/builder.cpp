@@ -107,6 +107,10 @@ std::uint32_t ModuleBuilder::declare_function(std::string_view name, Signature s
   return id;
 }
 
+void ModuleBuilder::set_structs(std::uint32_t function, std::vector<StructValue> structs) {
+  module_.functions[function].structs = std::move(structs);
+}
+
 std::uint32_t ModuleBuilder::add_kernel(KernelRecord kernel) {
   module_.kernels.push_back(std::move(kernel));
   return static_cast<std::uint32_t>(module_.kernels.size() - 1);

@@ -55,6 +55,7 @@ class ModuleBuilder {
 
   // A function whose body comes later from a FunctionBuilder. An empty name leaves it nameless.
   std::uint32_t declare_function(std::string_view name, Signature signature, bool exported = false);
+  void set_structs(std::uint32_t function, std::vector<StructValue> structs);
   std::uint32_t add_kernel(KernelRecord kernel);
   void set_entry(std::uint32_t function) { module_.entry = function; }
 

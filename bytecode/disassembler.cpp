@@ -153,6 +153,7 @@ class Disassembler {
     const Function& f = m_.functions[id];
     print("\nfunction {}{} registers {} {}{}  ; #{}\n", string_name(f.name, true), spell(f.signature),
           f.primitive_registers, f.reference_registers, f.exported ? " exported" : "", id);
+    for (const StructValue& value : f.structs) print("  struct {} {}\n", value.first, type_name(value.type));
     for (const LocalArray& local : f.locals) print("  local {} {}\n", name_of(local.kind), local.count);
     if (f.code_offset <= m_.code.size() && f.code_size <= m_.code.size() - f.code_offset)
       body(f, m_.code.data() + f.code_offset);

@@ -68,6 +68,7 @@ class Extraction {
     Function copy = from_.functions[result_.functions[number]];
     copy.name = string(copy.name);
     copy.exported = false;
+    copy.structs.clear();
     for (ValueType& parameter : copy.signature.parameters) parameter = value(parameter);
     for (ValueType& result : copy.signature.results) result = value(result);
     for (Line& line : copy.lines) line.file = string(line.file);

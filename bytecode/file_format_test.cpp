@@ -176,7 +176,7 @@ TEST(File, BadHeadersAreRefused) {
        "does not lie behind offset"},
       {[](Bytes& f) { put<std::uint64_t>(f, row_of(f, Section::kNames) + 16, ~0ull); }, ErrorCode::kMalformed,
        "does not lie behind offset"},
-      {[](Bytes& f) { put<std::uint64_t>(f, row_of(f, Section::kNames) + 16, 0); }, ErrorCode::kMalformed,
+      {[](Bytes& f) { put<std::uint64_t>(f, row_of(f, Section::kStructs) + 16, 0); }, ErrorCode::kMalformed,
        "bytes behind the last section"},
       {[](Bytes& f) {
          const std::size_t row = row_of(f, Section::kStrings);
@@ -201,12 +201,13 @@ TEST(File, BadSectionsAreRefused) {
       {section(Section::kKernels, 0, 200), ErrorCode::kMalformed, "section kernels, offset"},
       {section(Section::kKernels, 3, 200), ErrorCode::kMalformed, "a flag is neither 0 nor 1"},
       {section(Section::kLines, 0, 0xff), ErrorCode::kMalformed, "section lines, offset"},
+      {section(Section::kStructs, 1, 99), ErrorCode::kMalformed, "function 99 does not exist"},
       {[](Bytes& f) {
-         const std::size_t row = row_of(f, Section::kNames);
+         const std::size_t row = row_of(f, Section::kStructs);
          f.resize(get<std::uint64_t>(f, row + 8) + 2);
          put<std::uint64_t>(f, row + 16, 2);
        },
-       ErrorCode::kMalformed, "section names, offset"},
+       ErrorCode::kMalformed, "section structs, offset"},
       {[](Bytes& f) {
          const std::size_t row = row_of(f, Section::kCode);
          put<std::uint32_t>(f, row, 1000);

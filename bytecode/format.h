@@ -24,14 +24,15 @@ constexpr std::uint32_t kKnownFeatures = 0;    // version 1.0 defines no optiona
   X(kKernels, "kernels", 6, true)     \
   X(kLines, "lines", 7, false)        \
   X(kNames, "names", 8, false)        \
-  X(kLoops, "loops", 9, false)
+  X(kLoops, "loops", 9, false)        \
+  X(kStructs, "structs", 10, false)
 
 enum class Section : std::uint32_t {
 #define X(kind, name, number, required) kind = number,
   DHPVM_SECTIONS(X)
 #undef X
 };
-constexpr std::uint32_t kSectionKinds = 9;
+constexpr std::uint32_t kSectionKinds = 10;
 
 // Limits of a module. They bound what a small hostile file can make a reader allocate, and keep every index
 // within its operand.

@@ -34,7 +34,7 @@ enum class TypeKind : std::uint8_t {
   kResource,   // exactly one, always type 1: an opaque native object
   kClass,      // fields, implemented interfaces
   kInterface,  // methods
-  kStruct,     // fields; only ever the element of an array
+  kStruct,     // fields; the element of an array, or what a StructValue names
   kArray,      // element, rank
   kWeak,       // target
 };
@@ -47,6 +47,10 @@ struct Field {
   std::uint32_t offset = 0;  // filled in by layout()
   bool operator==(const Field&) const = default;
 };
+
+// Ends the name of a field that says whether the one behind it is there, or those whose names go on from it: "limit?",
+// "limit"; "at?", "at.x", "at.y". Where the whole is the element of an array, it has no name: "?", "" or "?", "x", "y".
+inline constexpr char kFlagSuffix = '?';
 
 struct Method {
   std::string name;
@@ -98,6 +102,14 @@ struct Line {
   bool operator==(const Line&) const = default;
 };
 
+// Consecutive parameters or results that are one value in the program: the leaves of a struct, a tuple, or a value that
+// may be null and is no reference. For hosts that call by name; no executor looks at it.
+struct StructValue {
+  std::uint32_t first = 0;  // of the parameters, behind which the results are counted on
+  std::uint32_t type = 0;   // kStruct: its fields are the values
+  bool operator==(const StructValue&) const = default;
+};
+
 struct Function {
   std::uint32_t name = kNoIndex;  // index into Module::strings; kNoIndex when names were stripped
   Signature signature;
@@ -105,9 +117,10 @@ struct Function {
   std::uint16_t reference_registers = 0;  // size of the R bank
   std::vector<LocalArray> locals;
   bool exported = false;
-  std::uint32_t code_offset = 0;  // in words, into Module::code
-  std::uint32_t code_size = 0;    // in words
-  std::vector<Line> lines;        // sorted by pc; empty when stripped
+  std::uint32_t code_offset = 0;          // in words, into Module::code
+  std::uint32_t code_size = 0;            // in words
+  std::vector<Line> lines;                // sorted by pc; empty when stripped
+  std::vector<StructValue> structs = {};  // sorted; of functions that a host can find
   bool operator==(const Function&) const = default;
 };
 

@@ -46,6 +46,7 @@ class Decoder {
     DHPVM_TRY(section(Section::kLines, &Decoder::lines));
     DHPVM_TRY(section(Section::kNames, &Decoder::names));
     DHPVM_TRY(section(Section::kLoops, &Decoder::loops));
+    DHPVM_TRY(section(Section::kStructs, &Decoder::structs));
     if (module_.code.size() != code_words_)
       return error(ErrorCode::kMalformed, "the functions have {} words of code, the code section has {}",
                    code_words_, module_.code.size());
@@ -264,6 +265,21 @@ class Decoder {
       const std::uint32_t counters = in.count(kMaxDimensions, 1, "counters");
       for (std::uint32_t i = 0; i < counters && in.ok(); ++i) source.iterated.push_back(register_number(in));
       source.block_rows = register_number(in);
+    }
+  }
+
+  void structs(ByteReader& in) {
+    const std::uint32_t count = in.count(kMaxFunctions, 4, "functions");
+    for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+      const std::uint32_t id = in.varint();
+      if (id >= module_.functions.size())
+        return in.fail("function " + std::to_string(id) + " does not exist");
+      std::vector<StructValue>& values = module_.functions[id].structs;
+      const std::uint32_t structs = in.count(kMaxMembers, 2, "structs");
+      for (std::uint32_t s = 0; s < structs && in.ok(); ++s) {
+        const std::uint32_t first = in.varint();
+        values.push_back({first, in.varint()});
+      }
     }
   }
 

@@ -81,6 +81,8 @@ count and so many X, and `index?` an `int` that is 0 for "none" and the index pl
 * **names**: for each function that is not exported, index? name.
 * **loops**: for each kernel a list of arrays (int name, u8 whether they are parts of blocks), a list of int registers
   that count the iterations in a block, and the int register of the number of rows in a block.
+* **structs**: list of (int function, list of (int first, int type)), of functions that a host can find by name: its
+  parameters from number `first` on are the fields of a struct, or its results, which count on from the parameters.
 
 Kinds of values:
 
@@ -110,7 +112,8 @@ inline constexpr std::string_view kVerifier = R"md(
 A module that is accepted can be executed without touching memory that is not the program's. The executor adds
 checks for what depends on values: null references, indices, division, casts, limits.
 
-* **Types.** Every value has a known kind and type; structs occur only as elements of arrays; objects and structs are
+* **Types.** Every value has a known kind and type; structs occur only as elements of arrays, and as what `struct` says
+  about parameters and results, whose types are those of the struct's fields; objects and structs are
   at most 65535 bytes; a class answers each method of an interface it implements with a function of the same signature
   whose first parameter is the receiver, typed as the class; implementations are sorted by interface.
 * **Functions.** The banks hold parameters and results. Bodies do not overlap. Every word is a known instruction with
@@ -157,6 +160,8 @@ type struct Point
   field x: f32
   field y: f32
 type array [Point]: Point
+type struct Total
+  field sum: f32
 type array [f32, 2]: f32 rank 2
 type weak "weak Node": Node
 import io.write(str) -> i64
@@ -167,6 +172,7 @@ function Node.area(Node) -> f64 registers 1 1
 end
 
 function sum(i64, [Point]) -> f32 registers 4 1 exported
+  struct 2 Total
   local f32 16
   line "sum.dhp" 3:5
   imm p1, 0

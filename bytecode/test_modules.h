@@ -44,6 +44,9 @@ type array [bool]: bool
 type array [str]: str
 type array [i32]: i32
 type weak "weak Node": Node
+type struct Mean
+  field value: f64
+  field count: i64
 import io.write(str) -> i64
 import host.open(str) -> resource
 
@@ -79,6 +82,7 @@ end
 
 function _(i64, [f64]) -> f64, i64 registers 4 1
   ; several results, in place
+  struct 2 Mean
   imm p1, 0
   move.p p2, p0
   array.length p3, r0

@@ -43,7 +43,8 @@ TEST(Text, DisassemblyIsReadable) {
         "  jump.ge.imm.i64 p0, 2, L2", "  call p2, r0, fib", "  const.string r8, $3",
         "  call.interface p7, r8, Shape::area", "  load.field.ref r6, r5, p4, 0:16",
         "  const p12, 0x3ff8000000000000  ; 1.5 as f64", "  atomic.cas.i64 p7, r3, p7, p7, p7",
-        "  local.store.f32 l0, p8, p7", "  trap kUserTrap", "  fma.f64 p3, p6, p7, p3", "entry main",
+        "  local.store.f32 l0, p8, p7", "  struct 2 Mean", "  trap kUserTrap", "  fma.f64 p3, p6, p7, p3",
+        "entry main",
         "kernel unused dims 2 reduce add:f64 reduce max:i32 device \"gpu\" batch 4096 fastmath"}) {
     EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\nis missing in\n" << text;
   }

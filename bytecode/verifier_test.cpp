@@ -438,6 +438,33 @@ TEST(Verifier, RefusesBadFunctions) {
   }
 }
 
+TEST(Verifier, RefusesStructsThatAreNotTheValues) {
+  const Case cases[] = {
+      {"function f(i64, i64) registers 2 0\nstruct 0 Node\nreturn\nend",
+       "function 5 (f): type 2 is no struct"},
+      {"function f(i64, i64) registers 2 0\nstruct 0 #99\nreturn\nend", "type 99 is no struct"},
+      {"type struct T\nfield a: i64\nfield b: f64\nfunction f(i64, i64) registers 2 0\nstruct 0 "
+       "T\nreturn\nend",
+       "function 5 (f): its values from 0 on are no type"},
+      {"type struct T\nfield a: i64\nfield b: i64\nfunction f(i64, i64) registers 2 0\nstruct 1 "
+       "T\nreturn\nend",
+       "its values from 1 on are no type"},
+      {"type struct T\nfield a: i64\nfunction f(i64) registers 1 0\nstruct 4294967295 T\nreturn\nend",
+       "its values from 4294967295 on are no type"},
+      {"type struct T\nfield a: i64\nfunction f(i64) registers 1 0\nstruct 0 T\nstruct 0 T\nreturn\nend",
+       "its values from 0 on are no type"},
+      {"type struct T\nfunction f(i64) registers 1 0\nstruct 0 T\nreturn\nend",
+       "its values from 0 on are no type"},
+  };
+  expect_refused(cases,
+                 [](std::string_view text) { return std::string(kPrelude) + std::string(text) + "\n"; });
+  const Status good =
+      verify_text(std::string(kPrelude) +
+                  "type struct T\nfield a: i64\nfield b: i64\n"
+                  "function f(i64, i64) -> i64, i64 registers 2 0\nstruct 0 T\nstruct 2 T\nreturn\nend\n");
+  EXPECT_TRUE(good.ok()) << good.error().to_string();
+}
+
 TEST(Verifier, RefusesBadTypes) {
   const std::string function = "\nfunction C.m(C, i64) -> f64 registers 1 1\nreturn\nend\n";
   const Case cases[] = {

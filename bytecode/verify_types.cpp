@@ -156,6 +156,29 @@ class TypeVerifier {
       if (bytes > kMaxLocalBytes)
         return refuse("{}: more than {} bytes of local arrays", where(), kMaxLocalBytes);
     }
+    return structs(function, where);
+  }
+
+  // Each lies inside the parameters or the results, and its fields are these values.
+  template <typename Where>
+  Status structs(const Function& function, Where&& where) const {
+    const std::size_t parameters = function.signature.parameters.size();
+    std::size_t free = 0;
+    for (const StructValue& value : function.structs) {
+      if (value.type >= m_.types.size() || m_.types[value.type].kind != TypeKind::kStruct)
+        return refuse("{}: type {} is no struct", where(), value.type);
+      const std::vector<Field>& fields = m_.types[value.type].fields;
+      const bool is_result = value.first >= parameters;
+      const std::size_t begin = is_result ? value.first - parameters : value.first;
+      const std::vector<ValueType>& values =
+          is_result ? function.signature.results : function.signature.parameters;
+      const bool is_inside = value.first >= free && begin < values.size() && !fields.empty() &&
+                             fields.size() <= values.size() - begin;
+      if (!is_inside || !std::equal(fields.begin(), fields.end(), values.begin() + begin,
+                                    [](const Field& field, const ValueType& v) { return field.type == v; }))
+        return refuse("{}: its values from {} on are no {}", where(), value.first, label(value.type));
+      free = value.first + fields.size();
+    }
     return {};
   }
 

@@ -32,6 +32,8 @@ void write_signature(ByteWriter& out, const Signature& signature) {
   write_values(out, signature.results);
 }
 
+bool has_structs(const Function& function) { return !function.structs.empty(); }
+
 // The strings that are still needed without names and lines: constants and the names of exports.
 std::vector<bool> used_strings(const Module& module) {
   std::vector<bool> used(module.strings.size());
@@ -208,6 +210,24 @@ Bytes write_loops(const Module& module) {
   return bytes;
 }
 
+// Only functions that have some.
+Bytes write_structs(const Module& module) {
+  Bytes bytes;
+  ByteWriter out(bytes);
+  out.varint(static_cast<std::uint64_t>(std::ranges::count_if(module.functions, has_structs)));
+  for (std::size_t id = 0; id < module.functions.size(); ++id) {
+    const Function& function = module.functions[id];
+    if (!has_structs(function)) continue;
+    out.varint(id);
+    out.varint(function.structs.size());
+    for (const StructValue& value : function.structs) {
+      out.varint(value.first);
+      out.varint(value.type);
+    }
+  }
+  return bytes;
+}
+
 bool has_loops(const Module& module) {
   const auto is_named = [](const KernelRecord& kernel) { return kernel.source != KernelSource{}; };
   return std::ranges::any_of(module.kernels, is_named);
@@ -278,6 +298,8 @@ std::vector<std::byte> write_module(const Module& module, const WriteOptions& op
   if (!options.strip && has_lines(module)) parts.push_back({Section::kLines, false, write_lines(module)});
   if (!options.strip && has_names(module)) parts.push_back({Section::kNames, false, write_names(module)});
   if (!options.strip && has_loops(module)) parts.push_back({Section::kLoops, false, write_loops(module)});
+  if (std::ranges::any_of(module.functions, has_structs))
+    parts.push_back({Section::kStructs, false, write_structs(module)});
 
   Bytes head;
   ByteWriter out(head);

@@ -31,8 +31,16 @@ std::uint32_t ModuleLowering::function(const hir::Function& function) {
   const bc::Signature signature = types_.signature(parameters, function.result);
   const std::uint32_t id = builder_.declare_function(function.name, signature, function.exported);
   functions_.emplace(&function, id);
+  if (function.exported) name_structs(function);
   waiting_.push_back(&function);
   return id;
+}
+
+// For hosts, which find exported functions, methods of interfaces, and closures.
+void ModuleLowering::name_structs(const hir::Function& function) {
+  std::vector<const Type*> parameters;
+  for (const hir::Local* parameter : function.parameters) parameters.push_back(parameter->type);
+  builder_.set_structs(functions_.find(&function)->second, types_.structs(parameters, function.result));
 }
 
 // The object of a closure holds what it captured: copies, or the cells of boxed variables.
@@ -53,6 +61,7 @@ void ModuleLowering::declare_closure(const hir::Function& function) {
   signature.parameters.insert(signature.parameters.begin(), bc::ValueType{bc::Kind::kRef, type});
   const std::uint32_t id = builder_.declare_function(function.name, signature);
   functions_.emplace(&function, id);
+  builder_.set_structs(id, types_.structs(interface->parameters, interface->result, 1));
   builder_.implement(type, {types_.reference(interface), {id}});
   waiting_.push_back(&function);
 }
@@ -71,6 +80,7 @@ std::uint32_t ModuleLowering::function_value_class(const hir::Function& function
   bc::Signature signature = types_.signature(type->parameters, type->result);
   signature.parameters.insert(signature.parameters.begin(), bc::ValueType{bc::Kind::kRef, id});
   const std::uint32_t forwarder = builder_.declare_function(function.name, signature);
+  builder_.set_structs(forwarder, types_.structs(type->parameters, type->result, 1));
   builder_.implement(id, {types_.reference(type), {forwarder}});
   forward_invoke(forwarder, target, signature);
   return id;
@@ -101,8 +111,10 @@ void ModuleLowering::add_implementations() {
     for (const Type* type : classes) {
       for (const ImplementationInfo& implementation : type->implementations) {
         bc::Implementation lowered{types_.reference(implementation.interface), {}};
-        for (const hir::Function* method : implementation.functions)
+        for (const hir::Function* method : implementation.functions) {
           lowered.functions.push_back(function(*method));
+          name_structs(*method);
+        }
         builder_.implement(types_.reference(type), std::move(lowered));
       }
     }

@@ -43,6 +43,7 @@ class ModuleLowering {
   void fail(Error error);
 
  private:
+  void name_structs(const hir::Function& function);
   void declare_closure(const hir::Function& function);
   void forward_invoke(std::uint32_t forwarder, std::uint32_t target, const bytecode::Signature& signature);
   void add_implementations();

@@ -22,6 +22,16 @@ bool is_single(const Type* type) {
   return type->is(TypeKind::kNullable) && is_empty(type->element);
 }
 
+// An enum whose cases have no values: the number of the case alone.
+bool is_plain_enum(const Type* type) {
+  return type->is_enum && type->is(TypeKind::kStruct) && type->fields.size() == 1;
+}
+
+// The fields of tuples are numbered.
+bool is_tuple(const Type* type) {
+  return type->is(TypeKind::kStruct) && !type->fields.empty() && type->fields[0].name == "0";
+}
+
 std::string join(const std::string& prefix, const std::string& name) {
   return prefix.empty() ? name : prefix + "." + name;
 }
@@ -66,13 +76,15 @@ LeafRange TypeLowering::field(const Type* type, std::uint32_t index) {
 }
 
 void TypeLowering::append_fields(const std::string& name, const Type* type, std::vector<bc::Field>& out) {
-  if (type->is(TypeKind::kStruct)) {
+  if (is_plain_enum(type)) {
+    out.push_back({name, leaves(type)[0]});
+  } else if (type->is(TypeKind::kStruct)) {
     for (const FieldInfo& field : type->fields) append_fields(join(name, field.name), field.type, out);
   } else if (type->is(TypeKind::kNullable) && !type->is_reference()) {
-    out.push_back({join(name, "has"), {bc::Kind::kBool}});
-    append_fields(join(name, "value"), type->element, out);
+    out.push_back({name + bc::kFlagSuffix, {bc::Kind::kBool}});
+    append_fields(name, type->element, out);
   } else {
-    for (const bc::ValueType& leaf : leaves(type)) out.push_back({name.empty() ? "value" : name, leaf});
+    for (const bc::ValueType& leaf : leaves(type)) out.push_back({name, leaf});
   }
 }
 
@@ -142,7 +154,7 @@ std::uint32_t TypeLowering::cell(const Type* type) {
   const std::uint32_t id = builder_.declare_class("variable of " + type->name);
   cells_.emplace(type, id);
   std::vector<bc::Field> fields;
-  append_fields("", type, fields);
+  append_fields(is_single(type) ? "value" : "", type, fields);
   builder_.define_fields(id, std::move(fields));
   return id;
 }
@@ -164,6 +176,25 @@ bc::Signature TypeLowering::signature(const std::vector<const Type*>& parameters
   }
   if (result != nullptr) signature.results = leaves(result);
   return signature;
+}
+
+std::vector<bc::StructValue> TypeLowering::structs(const std::vector<const Type*>& parameters,
+                                                   const Type* result, std::uint32_t first) {
+  std::vector<bc::StructValue> found;
+  const auto add = [&](const Type* type) {
+    const auto count = static_cast<std::uint32_t>(leaves(type).size());
+    if (count != 0 && !is_single(type) && !is_plain_enum(type) && !type->is(TypeKind::kFixedArray))
+      found.push_back({first, element_struct(type)});
+    first += count;
+  };
+  for (const Type* parameter : parameters) add(parameter);
+  if (result == nullptr) return found;
+  if (!is_tuple(result)) {
+    add(result);
+  } else {
+    for (const FieldInfo& field : result->fields) add(field.type);
+  }
+  return found;
 }
 
 }  // namespace dhpvm::compiler

@@ -45,6 +45,10 @@ class TypeLowering {
   // A class with the leaves of `types` as fields: the object of a closure.
   std::uint32_t closure_class(const std::string& name, const std::vector<bytecode::ValueType>& fields);
   bytecode::Signature signature(const std::vector<const Type*>& parameters, const Type* result);
+  // Which of the leaves in a signature are one value, `first` being the number of its first parameter. A result that
+  // is a tuple is several values.
+  std::vector<bytecode::StructValue> structs(const std::vector<const Type*>& parameters, const Type* result,
+                                             std::uint32_t first = 0);
 
   // The byte offset of leaf `leaf` in the class or struct `type`.
   std::uint32_t offset(std::uint32_t type, std::uint32_t leaf) const {
