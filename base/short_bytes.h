@@ -17,7 +17,7 @@ Word word_at(const char* bytes) {
   return word;
 }
 
-namespace detail {
+namespace short_bytes {
 
 struct Bytes16 {
   std::uint64_t words[2];
@@ -38,18 +38,18 @@ bool equal_ends(const char* left, const char* right, std::size_t size) {
           (word_at<Word>(left + last) ^ word_at<Word>(right + last))) == 0;
 }
 
-}  // namespace detail
+}  // namespace short_bytes
 
 // memcpy.
 inline void copy_short(char* to, const char* from, std::size_t size) {
   if (size > 32) {
     std::memcpy(to, from, size);
   } else if (size > 16) {
-    detail::copy_ends<detail::Bytes16>(to, from, size);
+    short_bytes::copy_ends<short_bytes::Bytes16>(to, from, size);
   } else if (size >= 8) {
-    detail::copy_ends<std::uint64_t>(to, from, size);
+    short_bytes::copy_ends<std::uint64_t>(to, from, size);
   } else if (size >= 4) {
-    detail::copy_ends<std::uint32_t>(to, from, size);
+    short_bytes::copy_ends<std::uint32_t>(to, from, size);
   } else if (size != 0) {
     to[0] = from[0];
     to[size / 2] = from[size / 2];
@@ -65,11 +65,11 @@ inline bool equal_short(std::string_view a, std::string_view b) {
   const char* const right = b.data();
   if (size > 32) return std::memcmp(left, right, size) == 0;
   if (size > 16) {
-    return detail::equal_ends<std::uint64_t>(left, right, 16) &&
-           detail::equal_ends<std::uint64_t>(left + size - 16, right + size - 16, 16);
+    return short_bytes::equal_ends<std::uint64_t>(left, right, 16) &&
+           short_bytes::equal_ends<std::uint64_t>(left + size - 16, right + size - 16, 16);
   }
-  if (size >= 8) return detail::equal_ends<std::uint64_t>(left, right, size);
-  if (size >= 4) return detail::equal_ends<std::uint32_t>(left, right, size);
+  if (size >= 8) return short_bytes::equal_ends<std::uint64_t>(left, right, size);
+  if (size >= 4) return short_bytes::equal_ends<std::uint32_t>(left, right, size);
   if (size == 0) return true;
   return left[0] == right[0] && left[size / 2] == right[size / 2] && left[size - 1] == right[size - 1];
 }

@@ -137,6 +137,7 @@ class HouseTest(unittest.TestCase):
             "namespace dhpvm {\nnamespace gc {\nclass API_MARK [[nodiscard]] Chunk final {};\n}}\n",
             "namespace dhpvm::gc {\ntemplate <class T, int N = f(1)> class Chunk : Base<T> {};\n}\n",
             "namespace dhpvm::gc { namespace {\nenum class Chunk : char { kNone };\n} }\n",
+            "namespace dhpvm::inline V_1::gc {\nstruct Chunk { char b; };\n}\n",
         ):
             self.assert_types(chunk, second, True)
         self.assert_types(chunk, chunk.replace("gc", "vm"), False)

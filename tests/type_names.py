@@ -69,6 +69,13 @@ def declared_name(words):
     return words[end - 1]
 
 
+def namespace_of(words):
+    """`dhpvm::detail`, also for `namespace dhpvm::inline v0_1::detail`: what an inline one holds is in the one around
+    it, too."""
+    names = [word for word in words[words.index("namespace") + 1 :] if word != "::"]
+    return "::".join(name for at, name in enumerate(names) if name != "inline" and names[at - 1 : at] != ["inline"])
+
+
 def scan(text):
     """Every declaration and definition outside functions and types: namespaces ("" for an unnamed one), its words up
     to the brace or semicolon, line, whether it has a body."""
@@ -81,7 +88,7 @@ def scan(text):
             yield scopes[:], words, text.count("\n", 0, match.start()) + 1, word == "{"
         if word == "{":
             is_namespace = "namespace" in words[:2] and None not in scopes
-            scopes.append("".join(words[words.index("namespace") + 1 :]) if is_namespace else None)
+            scopes.append(namespace_of(words) if is_namespace else None)
             words = []
         elif word == "}":
             if scopes:

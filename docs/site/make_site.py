@@ -127,7 +127,9 @@ MAIN_PAGE = """# The headers
 """
 # Doxygen reads comments that begin with /** or ///; ours begin with /* or //. Licences and titles of parts say nothing
 # about what follows them.
-COMMENTS = "'/SPDX-License|----/! { s,^( *)//( |$),\\1/// ,; s,^( *)/\\*( |$),\\1/** , }'"
+# The inline namespace is of interest to the linker alone.
+COMMENTS = ("'s,::inline DHPVM_CPP_NAMESPACE,,; "
+            "/SPDX-License|----/! { s,^( *)//( |$),\\1/// ,; s,^( *)/\\*( |$),\\1/** , }'")
 
 
 def check(html):

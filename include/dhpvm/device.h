@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace dhpvm {
+#include "dhpvm/version.h"
+
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // A device that parallel loops may run on, or one that is present but unusable.
 struct DeviceEntry {
@@ -68,4 +70,4 @@ struct DeviceOperation {
   std::chrono::nanoseconds end{0};
 };
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -4,6 +4,7 @@
 
 #include "dhpvm/device.h"         // IWYU pragma: export
 #include "dhpvm/engine.h"         // IWYU pragma: export
+#include "dhpvm/forward.h"        // IWYU pragma: export
 #include "dhpvm/function.h"       // IWYU pragma: export
 #include "dhpvm/host_class.h"     // IWYU pragma: export
 #include "dhpvm/isolate.h"        // IWYU pragma: export

@@ -29,8 +29,9 @@
 #include "dhpvm/remote.h"
 #include "dhpvm/result.h"
 #include "dhpvm/rights.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // The form in which compiled code is listed. kDevice applies only to parallel loops: the code for a device that takes
 // EngineOptions::list_language, whether such a device is present or not.
@@ -151,4 +152,4 @@ class DHPVM_API Engine {
 // compiled against: "0.1.0".
 DHPVM_API std::string_view library_version();
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

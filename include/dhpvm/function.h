@@ -9,8 +9,9 @@
 
 #include "dhpvm/detail/call.h"
 #include "dhpvm/result.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 template <typename Signature>
 class Function;
@@ -79,4 +80,4 @@ Result<Function<Signature>> Object::closure() const {
   return Function<Signature>(std::move(target).value());
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

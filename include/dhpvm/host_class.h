@@ -25,8 +25,9 @@
 #include "dhpvm/detail/host_function.h"
 #include "dhpvm/export.h"
 #include "dhpvm/types.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 namespace detail {
 
 // The functions of the host that a HostClass has collected, and the source of its module.
@@ -179,4 +180,4 @@ class HostClass {
   detail::HostClassParts parts_;
 };
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -20,8 +20,9 @@
 #include "dhpvm/result.h"
 #include "dhpvm/stats.h"
 #include "dhpvm/value.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // Calls that were active together, outermost first, and the time that was spent so. The line of a frame is that of the
 // call or, of the innermost one, the line that ran; no file where it is not known. Other uses of time are
@@ -172,4 +173,4 @@ class DHPVM_API Isolate {
   std::shared_ptr<detail::IsolateState> state_;
 };
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -7,8 +7,9 @@
 
 #include "dhpvm/export.h"
 #include "dhpvm/result.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 struct LanguageServerOptions {
   // Folders in which `import name;` looks for name.dhp, after the folder of the importing file and before those
@@ -26,4 +27,4 @@ struct LanguageServerOptions {
 // kIo: reading or writing has failed, or the input was no message; the error says which.
 DHPVM_API Result<bool> serve_language(int input, int output, const LanguageServerOptions& options = {});
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -15,8 +15,9 @@
 #include "dhpvm/device.h"
 #include "dhpvm/result.h"
 #include "dhpvm/rights.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // A program's output streams. Called on the thread that runs the isolate, while the program runs or at the end of a
 // call. An error ends the program with that error. Must not call into the same isolate.
@@ -127,4 +128,4 @@ struct IsolateOptions {
   bool gc_verify = false;
 };
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -14,8 +14,9 @@
 #include "dhpvm/engine.h"
 #include "dhpvm/export.h"
 #include "dhpvm/result.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // How the names of functions begin that are tests.
 inline constexpr std::string_view kTestPrefix = "test_";
@@ -101,4 +102,4 @@ DHPVM_API Result<std::string> format_source(std::string_view source, const Compi
 enum class FormatMode : std::uint8_t { kCheck, kWrite };
 DHPVM_API Result<bool> format_file(const std::string& path, FormatMode mode, bool colour = false);
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -15,8 +15,9 @@
 #include "dhpvm/export.h"
 #include "dhpvm/result.h"
 #include "dhpvm/types.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 class Object;
 class Value;
@@ -149,7 +150,7 @@ class DHPVM_API Object {
   std::shared_ptr<detail::ObjectState> state_;
 };
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE
 
 // Defines the templates above, which need it.
 #include "dhpvm/value.h"  // IWYU pragma: export

@@ -12,9 +12,10 @@
 
 #include "dhpvm/export.h"
 #include "dhpvm/result.h"
+#include "dhpvm/version.h"
 #include "dhpvm/worker_log.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 class Engine;
 struct EngineOptions;
@@ -132,4 +133,4 @@ class DHPVM_API Worker {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

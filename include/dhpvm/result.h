@@ -14,7 +14,9 @@
 #include <variant>
 #include <vector>
 
-namespace dhpvm {
+#include "dhpvm/version.h"
+
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // The three families decide the exit code of `dhpvm-run`: user errors 2, traps 3, internal bugs 70.
 enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
@@ -221,4 +223,4 @@ class [[nodiscard]] Result<void> : public Status {
   if (!result.ok()) return std::move(result).error(); \
   declaration = std::move(result).value()
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace dhpvm {
+#include "dhpvm/version.h"
+
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // Folders count with everything below them, wherever links lead: a path is permitted if the file itself, with all links
 // followed, lies in one of the folders. They are looked up when the engine is made; one that does not exist then
@@ -26,4 +28,4 @@ struct SystemRights {
   bool run = false;
 };
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

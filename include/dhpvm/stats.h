@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace dhpvm {
+#include "dhpvm/version.h"
+
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // X(name, unit, meaning): one row per counter. Units: count, bytes, ns. The structure, `dhpvm-run --stats`
 // and its JSON are made from this table; rows may be added in any version.
@@ -64,4 +66,4 @@ void for_each_statistic(const Statistics& statistics, Visitor&& visit) {
 #undef X
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

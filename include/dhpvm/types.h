@@ -38,7 +38,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace dhpvm {
+#include "dhpvm/version.h"
+
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // The types that stand for a number or bool of the language.
 template <typename T>
@@ -96,4 +98,4 @@ struct HostType {
 };
 
 }  // namespace detail
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -20,8 +20,9 @@
 #include "dhpvm/object.h"
 #include "dhpvm/result.h"
 #include "dhpvm/types.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // A number or bool of one of the language's types, a text, an object, or null. Texts are copies; an object is a handle
 // with the thread rules of Object.
@@ -132,4 +133,4 @@ inline Result<std::vector<Value>> Object::call(std::string_view method,
   return call(method, std::span(arguments.begin(), arguments.size()));
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

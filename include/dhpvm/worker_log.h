@@ -11,7 +11,9 @@
 #include <string>
 #include <string_view>
 
-namespace dhpvm {
+#include "dhpvm/version.h"
+
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // Each level contains those before it.
 enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
@@ -80,4 +82,4 @@ struct WorkerLogEntry {
 // Called from any thread.
 using WorkerLog = std::function<void(const WorkerLogEntry& entry)>;
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

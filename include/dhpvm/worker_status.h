@@ -10,8 +10,9 @@
 #include "dhpvm/export.h"
 #include "dhpvm/remote.h"
 #include "dhpvm/result.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 // A session of a worker, served or waiting.
 struct WorkerSessionStatus {
@@ -59,4 +60,4 @@ DHPVM_API Result<WorkerStatus> worker_status(const std::string& address, const S
 DHPVM_API Status end_worker_session(const std::string& address, const Security& security,
                                     std::uint64_t number, const std::string& reason = {});
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

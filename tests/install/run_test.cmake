@@ -28,6 +28,21 @@ run("" "${CMAKE_COMMAND}" --build "${project}")
 run("the answer is 42" "${project}/host")
 run("the answer is 42" "${project}/host_static")
 
+# An application that was compiled with the headers of another minor version does not link.
+file(COPY "${prefix}/include" DESTINATION "${BUILD}/install-test/other")
+set(version_header "${BUILD}/install-test/other/include/dhpvm/version.h")
+file(READ "${version_header}" text)
+string(REGEX REPLACE "DHPVM_VERSION_MINOR [0-9]+" "DHPVM_VERSION_MINOR 99" text "${text}")
+file(WRITE "${version_header}" "${text}")
+file(GLOB_RECURSE library "${prefix}/*/libdhpvm.so")
+execute_process(COMMAND "${COMPILER}" -std=c++20 "-I${BUILD}/install-test/other/include"
+                        "${CMAKE_CURRENT_LIST_DIR}/main.cpp" "${library}" -o "${BUILD}/install-test/other/host"
+                RESULT_VARIABLE code ERROR_VARIABLE errors)
+string(FIND "${errors}" "v0_99" position)
+if(code EQUAL 0 OR position EQUAL -1)
+  message(FATAL_ERROR "headers of another version are linked with this library: ${errors}")
+endif()
+
 # The sample host application is a project that people copy: it must build the same way.
 set(sample "${BUILD}/install-test/sample")
 run("" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/../../samples/embed" -B "${sample}" -G "${GENERATOR}"

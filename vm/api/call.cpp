@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "vm/api/state.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
 struct Machine {
@@ -101,4 +101,4 @@ Status Call::run() {
   return status;
 }
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

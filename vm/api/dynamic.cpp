@@ -12,7 +12,7 @@
 #include "vm/api/target.h"
 #include "vm/native.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 namespace detail {
 namespace {
 
@@ -251,4 +251,4 @@ Result<Object> Isolate::make(std::string_view type, std::span<const Value> argum
   return results.front().as<Object>();
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -11,7 +11,7 @@
 #include "dhpvm/value.h"
 #include "vm/api/state.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 // Calls act(T{}) with the C++ type of a kind of numbers or bool.
 template <typename F>
@@ -45,4 +45,4 @@ Result<std::vector<Value>> call_target(const Target& target, const bytecode::Sig
 Result<std::vector<Value>> values_of(const Object& object);
 Result<std::vector<std::pair<Value, Value>>> entries_of(const Object& object);
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

@@ -13,7 +13,7 @@
 #include "vm/api/security.h"
 #include "vm/api/state.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 namespace {
 
@@ -136,4 +136,4 @@ Status Engine::write_trace(const std::string& path) const {
 
 std::string_view library_version() { return DHPVM_VERSION; }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

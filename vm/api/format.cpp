@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "dhpvm/module.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 Result<std::string> format_source(std::string_view source, const CompileOptions& options) {
   return compiler::format(source, options.file_name, options.colour);
@@ -22,4 +22,4 @@ Result<bool> format_file(const std::string& path, FormatMode mode, bool colour) 
   return true;
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

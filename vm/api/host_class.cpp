@@ -14,7 +14,7 @@
 #include "vm/api/host_definitions.h"
 #include "vm/api/signature.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 namespace {
 
 // The field of a class in its module.
@@ -101,4 +101,4 @@ Status Engine::define_class(const detail::HostClassParts& parts) {
   return {};
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "vm/api/signature.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 Status define_function(EngineState& engine, std::string_view name, const HostSignature& signature,
                        std::shared_ptr<void> function, HostThunk thunk) {
@@ -29,4 +29,4 @@ Status define_function(EngineState& engine, std::string_view name, const HostSig
   return engine.natives.define(std::string(name), signature_text(signature), std::move(native));
 }
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

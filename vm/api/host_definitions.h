@@ -9,10 +9,10 @@
 #include "dhpvm/result.h"
 #include "vm/api/state.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 // See Engine::define.
 Status define_function(EngineState& engine, std::string_view name, const HostSignature& signature,
                        std::shared_ptr<void> function, HostThunk thunk);
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

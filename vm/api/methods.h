@@ -11,7 +11,7 @@
 #include "dhpvm/result.h"
 #include "vm/api/state.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 // The function of the module that is the object's method `name`, or that runs the closure. kNotFound with the nearest
 // name, kBadCast, kNullReference.
@@ -21,4 +21,4 @@ Result<std::uint32_t> find_closure_function(const Object& object);
 // The signature of a method without its receiver.
 bytecode::Signature bound_signature(const bytecode::Module& module, std::uint32_t function);
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

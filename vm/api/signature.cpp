@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
 using Shape = HostType::Shape;
@@ -77,4 +77,4 @@ bool matches(const bytecode::Module& module, const bytecode::Signature& program,
          match_all(module, program.results, host.results);
 }
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

@@ -9,7 +9,7 @@
 #include "bytecode/module.h"
 #include "dhpvm/detail/window.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 // "(f64, [f32, 2]) -> str". An Object is written `object`, for it stands for any reference.
 std::string signature_text(const HostSignature& signature);
@@ -19,4 +19,4 @@ std::string type_text(const HostType& type);
 
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host);
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

@@ -29,7 +29,7 @@
 // A handle of dhpvm/c.h.
 struct dhpvm_isolate;
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 struct EngineState {
   EngineOptions options;
@@ -100,4 +100,4 @@ struct ObjectState {
 
 inline vm::Isolate& machine_of(const Window& window) { return *static_cast<vm::Isolate*>(window.isolate); }
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

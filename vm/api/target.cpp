@@ -8,7 +8,7 @@
 #include "base/spelling.h"
 #include "vm/native.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
 std::vector<gc::TypeId> reference_types(const IsolateState& isolate, std::uint32_t function) {
@@ -102,4 +102,4 @@ Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind
   return ObjectState::wrap(isolate, reinterpret_cast<gc::Ref>(array));
 }
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

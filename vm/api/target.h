@@ -10,7 +10,7 @@
 #include "dhpvm/result.h"
 #include "vm/api/state.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 // The index of an exported function. kNotFound with the nearest name.
 Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view name);
@@ -33,4 +33,4 @@ Status turn_targets(IsolateState& from, const std::shared_ptr<IsolateState>& to)
 Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind,
                          std::span<const std::int64_t> sizes);
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

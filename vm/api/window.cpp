@@ -11,7 +11,7 @@
 #include "stdlib/native/resource.h"
 #include "vm/api/state.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
 // A host's object behind the language's `resource`.
@@ -148,4 +148,4 @@ Error host_exception(const HostCall& call, std::string_view what) {
   return error(ErrorCode::kHostException, "host function '{}' threw: {}", call.name, what);
 }
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

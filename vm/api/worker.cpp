@@ -26,7 +26,7 @@
 #include "vm/api/security.h"
 #include "vm/api/state.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 namespace {
 
 constexpr std::chrono::milliseconds kRetry{500};
@@ -302,4 +302,4 @@ bool Worker::drain(std::chrono::milliseconds patience) {
   return state_->worker->drain(std::chrono::steady_clock::now() + patience);
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

@@ -11,7 +11,7 @@
 #include "offload/remote/fabric/load_fabric.h"
 #include "vm/api/security.h"
 
-namespace dhpvm {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 namespace {
 
 namespace wire = offload::wire;
@@ -103,4 +103,4 @@ Status end_worker_session(const std::string& address, const Security& security, 
   return {};
 }
 
-}  // namespace dhpvm
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE

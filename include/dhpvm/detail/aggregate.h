@@ -7,7 +7,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace dhpvm::detail {
+#include "dhpvm/version.h"
+
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 // Fits every member.
 struct AnyMember {
@@ -85,4 +87,4 @@ std::tuple<std::remove_cvref_t<Ts>...> values_of(const std::tuple<Ts...>&);
 template <typename T>
 using MembersOf = decltype(values_of(members_of(std::declval<T&>())));
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

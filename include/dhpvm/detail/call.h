@@ -10,8 +10,9 @@
 #include "dhpvm/export.h"
 #include "dhpvm/object.h"
 #include "dhpvm/result.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 // Put the arguments in, run, take the results out, in this order. Lives on the stack of the caller: nothing
 // is allocated unless an argument needs it.
@@ -102,4 +103,4 @@ struct ResultOf<std::tuple<Ts...>> {
   }
 };
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

@@ -11,8 +11,9 @@
 #include "dhpvm/detail/window.h"
 #include "dhpvm/export.h"
 #include "dhpvm/result.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 struct HostCall : Window {
   std::string_view name;  // "host.log", for errors
@@ -131,4 +132,4 @@ class HostFunction {
   }
 };
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail

@@ -26,8 +26,9 @@
 #include "dhpvm/object.h"
 #include "dhpvm/result.h"
 #include "dhpvm/types.h"
+#include "dhpvm/version.h"
 
-namespace dhpvm::detail {
+namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
 struct EngineState;
 struct ModuleState;
@@ -408,4 +409,4 @@ bool put_at(Window& window, Place place, const T& value, Status& status) {
   }
 }
 
-}  // namespace dhpvm::detail
+}  // namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail
