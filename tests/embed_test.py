@@ -14,6 +14,7 @@ mixed to 0.600
 a Meter measured a level of 0.177
 and 44000 samples
 intro; theme; finale; Tones has 3 titles
+mastered by a gain of 3, falling for 2.0 s
 the limiter turns 0.25 into 0.25, 0 changed so far
 the limiter turns 2.00 into 0.50, 1 changed so far
 index out of range

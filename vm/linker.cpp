@@ -31,7 +31,8 @@ std::uint32_t count_references(const bytecode::Type& type) {
 bool agree(const bytecode::Module& module, const std::vector<std::string>& defined,
            const std::vector<bytecode::ValueType>& wanted) {
   return std::ranges::equal(defined, wanted, [&](const std::string& text, const bytecode::ValueType& type) {
-    return text == kAnyReference ? type.is_ref() : text == type_text(module, type);
+    if (text == kAnyReference) return type.is_ref();
+    return text == type_text(module, type) || (!text.empty() && text == number_array_text(module, type));
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/native.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <optional>
@@ -66,7 +67,7 @@ class SignatureParser {
     if (accept("[")) {
       if (depth == kMaximumDepth) return false;
       text_ += '[';
-      if (!parse_type(depth + 1, false)) return false;
+      if (!(peek('(') ? parse_numbers() : parse_type(depth + 1, false))) return false;
       if (accept(",")) {
         if (accept("2")) {
           text_ += ", 2";
@@ -96,6 +97,20 @@ class SignatureParser {
     if (parameter && reference) entry_->nullable.push_back(nullable);
     if (depth == 0) (parameter ? entry_->parameters : entry_->results).push_back(text_.substr(begin));
     return true;
+  }
+
+  // The fields of a struct: "(f64, f64)".
+  bool parse_numbers() {
+    std::string_view first;
+    for (bool is_first = true; accept(is_first ? "(" : ","); is_first = false) {
+      const std::string_view word = take_word();
+      if (is_first) first = word;
+      if (word != first || std::ranges::find(kKindNames, word) == kKindNames.end()) return false;
+      text_ += is_first ? "(" : ", ";
+      text_ += word;
+    }
+    text_ += ')';
+    return accept(")");
   }
 
   void skip_blanks() {
@@ -172,6 +187,21 @@ Status NativeRegistry::define(std::string name, std::string_view signature, Nati
 const NativeRegistry::Entry* NativeRegistry::find(std::string_view name) const {
   const auto found = entries_.find(std::string(name));
   return found == entries_.end() ? nullptr : &found->second;
+}
+
+std::string number_array_text(const bytecode::Module& module, const bytecode::ValueType& type) {
+  if (!type.is_ref() || module.types[type.type].kind != bytecode::TypeKind::kArray) return {};
+  const bytecode::Type& array = module.types[type.type];
+  if (!array.element.is_ref() || module.types[array.element.type].kind != bytecode::TypeKind::kStruct)
+    return {};
+  const std::vector<bytecode::Field>& fields = module.types[array.element.type].fields;
+  std::string text;
+  for (const bytecode::Field& field : fields) {
+    if (field.type.is_ref() || field.type.kind != fields.front().type.kind) return {};
+    text += (text.empty() ? "" : ", ") + std::string(kKindNames[static_cast<unsigned>(field.type.kind)]);
+  }
+  if (fields.empty()) return {};
+  return "[(" + text + ")" + (array.rank > 1 ? ", " + std::to_string(array.rank) : "") + "]";
 }
 
 std::string type_text(const bytecode::Module& module, const bytecode::ValueType& type) {

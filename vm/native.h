@@ -48,11 +48,11 @@ using NativeFastPath = bool (*)(NativeCall&);
 class NativeRegistry {
  public:
   // `signature` in the syntax of the language: "(str, i64) -> [u8]", "() -> f64", "(resource, [u8, 2],
-  // str?)"; several results as "-> (i64, str)". It may name numbers, bool, str, resource and arrays of them, and
-  // `object`, which is any reference. A parameter without `?` is never null when the function is called: the machine
-  // traps before; except an object, which may be null. Results may be null either way; the machine traps if an object
-  // among them is not of the type that the program expects. A later definition of a name replaces the earlier one.
-  // kInvalidArgument when the signature does not parse.
+  // str?)"; several results as "-> (i64, str)". It may name numbers, bool, str, resource and arrays of them, arrays of
+  // structs of numbers of one kind as "[(f64, f64)]", and `object`, which is any reference. A parameter without `?` is
+  // never null when the function is called: the machine traps before; except an object, which may be null. Results may
+  // be null either way; the machine traps if an object among them is not of the type that the program expects. A later
+  // definition of a name replaces the earlier one. kInvalidArgument when the signature does not parse.
   Status define(std::string name, std::string_view signature, NativeFunction function,
                 NativeFastPath fast_path = nullptr);
 
@@ -75,6 +75,9 @@ inline constexpr std::string_view kAnyReference = "object";
 
 // The normalised text of one type, as below.
 std::string type_text(const bytecode::Module& module, const bytecode::ValueType& type);
+
+// "[(f64, f64)]" for an array of structs whose fields are numbers of one kind; empty for other types.
+std::string number_array_text(const bytecode::Module& module, const bytecode::ValueType& type);
 
 // The normalised text of `signature`, as NativeRegistry compares it: "(str, i64) -> [u8]". A type that natives cannot
 // name gets a text that matches no definition: `class "Node"`.

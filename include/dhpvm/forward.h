@@ -16,6 +16,7 @@ class HostClass;
 class Isolate;
 class Module;
 class Object;
+class Record;
 template <typename T>
 class Result;
 class Status;

@@ -7,6 +7,7 @@
 //   camera.property("zoom", &Camera::zoom);         // fn zoom() -> f64, and fn set_zoom(value: f64)
 //   dhpvm::Status defined = engine.define(camera);
 //
+// A struct of the host's is a tuple for scripts, and an enum class a number: `fn look(at: (f64, f64), mode: u8)`.
 // Programs that are compiled for the engine afterwards find it in a module: `import studio;`, then
 // `let c = studio.new_camera(1.0); c.move(3.0, 4.0);`. An object of the program owns a share of the host's object. The
 // host passes one of its own as a std::shared_ptr<Camera>, which is a `resource` in the program, and `studio.Camera(r)`
@@ -52,18 +53,38 @@ DHPVM_API void add_member(HostClassParts& parts, bool is_method, std::string_vie
                           const std::vector<std::string>& parameters, const std::string& result);
 
 template <typename T>
-std::string language_text() {
-  static_assert(TypeOf<T>::kKnown, DHPVM_UNKNOWN_TYPE);
-  static_assert(TypeOf<T>::kType.shape != HostType::Shape::kObject,
-                "a method of a host class has numbers, texts, arrays, and std::shared_ptr");
-  const auto& types = TypesOf<T>::kTypes;
-  return types.size() == 1 ? language_text(types[0]) : language_text(types[types.size() - 1]) + "?";
+std::string language_text();
+template <typename... Ts>
+std::string tuple_text(std::type_identity<std::tuple<Ts...>>) {
+  static_assert(sizeof...(Ts) >= 2 && sizeof...(Ts) <= 8,
+                "a struct in a method of a host class is a tuple for scripts, and has 2 to 8 members");
+  std::string text;
+  ((text += (text.empty() ? "" : ", ") + language_text<Ts>()), ...);
+  return "(" + text + ")";
 }
+template <typename T>
+std::string language_text() {
+  if constexpr (Aggregate<T>) {
+    return tuple_text(std::type_identity<MembersOf<T>>());
+  } else {
+    static_assert(TypeOf<T>::kKnown, DHPVM_UNKNOWN_TYPE);
+    static_assert(TypeOf<T>::kType.shape != HostType::Shape::kObject,
+                  "a method of a host class has numbers, texts, arrays, structs, and std::shared_ptr");
+    const auto& types = TypesOf<T>::kTypes;
+    return types.size() == 1 ? language_text(types[0]) : language_text(types[types.size() - 1]) + "?";
+  }
+}
+template <typename T>
+inline constexpr bool kIsTuple = false;
+template <typename... Ts>
+inline constexpr bool kIsTuple<std::tuple<Ts...>> = true;
 template <typename R>
 std::string language_text_of_result() {
   using Value = typename Returned<R>::Value;
   if constexpr (std::is_void_v<Value>) {
     return "";
+  } else if constexpr (kIsTuple<Value>) {
+    return tuple_text(std::type_identity<Value>());
   } else {
     return language_text<Value>();
   }
@@ -106,6 +127,7 @@ class HostClass {
 
   // A function of the module that makes an object of T from these arguments.
   template <typename... Args>
+    requires std::is_constructible_v<T, Args...>
   HostClass& constructor(std::string_view name) {
     return add(
         false, name, [](Args... arguments) { return std::make_shared<T>(std::move(arguments)...); },

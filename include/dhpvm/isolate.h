@@ -81,6 +81,11 @@ class DHPVM_API Isolate {
   Result<std::vector<Value>> call(std::string_view name, std::initializer_list<Value> arguments = {}) const {
     return call(name, std::span(arguments.begin(), arguments.size()));
   }
+  // The one result, converted as Value::as does it: `call<double>("area", {2, 3.5})`; void if there is to be none.
+  template <typename T>
+  Result<T> call(std::string_view name, std::initializer_list<Value> arguments = {}) const {
+    return detail::only_result<T>(call(name, arguments));
+  }
 
   // A new object of a class, made as the program makes it: `make("Node", {7, "leaf"})` is `Node(7, "leaf")` there, with
   // all arguments that it can have, and `make("List<f64>", {0})` an empty list. For modules that were compiled with

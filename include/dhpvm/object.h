@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 class Object;
+class Record;
 class Value;
 template <typename Signature>
 class Function;
@@ -29,12 +31,19 @@ struct ObjectState;
 struct HostSignature;
 struct Target;
 class Call;
+
+enum class Access : bool { kRead, kWrite };
+
+template <typename T>
+inline constexpr bool kIsOptionalField = false;
+template <typename T>
+inline constexpr bool kIsOptionalField<std::optional<T>> = Primitive<T> || std::is_same_v<T, std::string>;
 }  // namespace detail
 
 // The types that a field of an object can be read and written as.
 template <typename T>
-concept FieldValue =
-    Primitive<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Object> || std::is_same_v<T, Value>;
+concept FieldValue = Primitive<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Object> ||
+                     std::is_same_v<T, Value> || std::is_same_v<T, Record> || detail::kIsOptionalField<T>;
 
 // A field of a class: "next", "Node".
 struct FieldEntry {
@@ -68,13 +77,15 @@ class DHPVM_API Object {
   std::vector<FieldEntry> fields() const;
 
   // The value of a field: `node.get<std::int64_t>("value")`. T is the exact type of a number or bool, std::string for a
-  // str, Object for any reference, Value for whatever it is. kNotFound with the nearest name; kBadCast if the field is
-  // of another type, or the object is no instance of a class; kNullReference if the object is null, or a field read as
-  // std::string is null.
+  // str, Object for any reference, Record for a struct, Value for whatever it is; std::optional of a number or a
+  // std::string for a field that may be null. A field of a struct is "position.x". kNotFound with the nearest name;
+  // kBadCast if the field is of another type, or the object is no instance of a class; kNullReference if the object is
+  // null, or a field read as a number or std::string is null.
   template <FieldValue T>
   Result<T> get(std::string_view field) const;
 
-  // Stores a field. A Value is converted to the field's type if that can hold the same. A std::string becomes a new
+  // Stores a field. A Value is converted to the field's type if that can hold the same, also inside a Record, which has
+  // to have all fields of the struct: kInvalidArgument, kNotFound. A std::string becomes a new
   // str; an Object has to be null, or an instance of the field's type from the same isolate. Errors as above, and
   // kInvalidArgument for an object of another isolate. The program may rely on invariants of its fields, such as a
   // `let` field, or one that is never null: do not break them.
@@ -95,18 +106,26 @@ class DHPVM_API Object {
   Result<Function<Signature>> closure() const;
 
   // A method, or with the name `invoke` a closure, called with values whose types are known at run time only: numbers
-  // are converted to the parameters' types if those can hold the same. A struct among the parameters or results is a
-  // value for each field. Errors as of `method`, and those of the call; kInvalidArgument for another number of
-  // arguments, kBadCast for one that does not fit. `call("move", {1.5, "fast"})` is defined in dhpvm/value.h.
+  // are converted to the parameters' types if those can hold the same. A struct is a Record with all its fields, and a
+  // tuple as a result a value for each of its own. Errors as of `method`, and those of the call; kInvalidArgument for
+  // another number of arguments or fields, kBadCast for one that does not fit, kNotFound for a field that the struct
+  // does not have. `call("move", {1.5, "fast"})` is defined in dhpvm/value.h.
   Result<std::vector<Value>> call(std::string_view method, std::span<const Value> arguments) const;
   Result<std::vector<Value>> call(std::string_view method, std::initializer_list<Value> arguments = {}) const;
+  // The one result, converted as Value::as does it: `shape.call<double>("area")`; void if there is to be none.
+  template <typename T>
+  Result<T> call(std::string_view method, std::initializer_list<Value> arguments = {}) const;
 
   // The elements of an array of one dimension, a List or a Set, and the entries of a Map, in the program's order: as
-  // they are now, for `for (const Value& value : *list.values())`. Numbers of an array are there without a copy in
-  // elements(). kBadCast for another object, kNullReference; kUnsupported where the elements, keys or values are
-  // structs.
+  // they are now, for `for (const Value& value : *list.values())`; structs are Records. Numbers of an array are there
+  // without a copy in elements(). kBadCast for another object, kNullReference.
   Result<std::vector<Value>> values() const;
   Result<std::vector<std::pair<Value, Value>>> entries() const;
+  // The same, converted as Value::as does it: `list.values<double>()`, `prices.entries<std::string, double>()`.
+  template <typename T>
+  Result<std::vector<T>> values() const;
+  template <typename K, typename V>
+  Result<std::vector<std::pair<K, V>>> entries() const;
 
   // The number of elements in each dimension of an array, outermost first. Empty if the object is not an array.
   std::vector<std::int64_t> sizes() const;
@@ -138,8 +157,9 @@ class DHPVM_API Object {
     return std::span<T>(reinterpret_cast<T*>(bytes->data()), bytes->size() / sizeof(T));
   }
   Result<std::span<std::byte>> elements_of(detail::Kind kind, bool write) const;
-  // The bytes of a field of this kind.
-  Result<std::span<std::byte>> field_of(std::string_view name, detail::Kind kind) const;
+  // The bytes of a field of this kind, which is there from then on if they are written.
+  Result<std::span<std::byte>> field_of(std::string_view name, detail::Kind kind,
+                                        detail::Access access) const;
   Result<Object> get_reference(std::string_view field) const;
   Status set_reference(std::string_view field, const Object& value) const;
   Result<std::string> get_text(std::string_view field) const;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -203,6 +204,11 @@ class [[nodiscard]] Result<void> : public Status {
   Result() = default;
   Result(Status status) : Status(std::move(status)) {}  // NOLINT: implicit by design
   Result(Error error) : Status(std::move(error)) {}     // NOLINT: implicit by design
+
+  // Only when ok(), and checked, as it is where there is a value: for code that is written for every T.
+  void value() const {
+    if (!ok()) std::abort();
+  }
 };
 
 // Returns the error of `expr` from the enclosing function, if it has one.

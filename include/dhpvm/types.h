@@ -5,9 +5,12 @@
 //   bool, std::int8_t .. std::uint64_t,  bool, i8 .. u64, by value; the exact width: an int is an i32
 //   float, double                        f32, f64
 //   std::string_view, std::string        str             UTF-8, copied into the program's heap and out of it
-//   std::span<const T>, std::span<T>     [T]             T a primitive; see below
+//   std::span<const T>, std::span<T>     [T]             T a primitive, or a struct of primitives of one type, as
+//                                                        std::complex<double> is; see below
 //   NdSpan<const T, 2>, NdSpan<T, 3>     [T, 2], [T, 3]  row-major, without gaps
-//   std::vector<T>                       [T]             a copy, T a primitive
+//   std::vector<T>                       [T]             a copy, T likewise
+//   enum class E : std::uint8_t          enum            one whose cases have no values: their numbers, u8, or u16
+//                                                        for more than 256 cases
 //   std::vector<std::string>             [str]           a copy
 //   std::optional<T>                     T?              a text, vector, number, std::shared_ptr
 //   std::chrono::duration<...>           f64             seconds, as in the library's `time`
@@ -94,6 +97,8 @@ struct HostType {
   std::uint8_t rank = 1;
   bool read_only = false;  // an array of const elements
   bool nullable = false;   // a reference of the host's that may be null: a std::optional
+  std::uint32_t lanes =
+      1;  // numbers in an element of an array, which is a struct of them if they are several
   constexpr bool is_reference() const { return shape != Shape::kPrimitive; }
 };
 

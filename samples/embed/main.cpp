@@ -113,11 +113,16 @@ void keep_an_object(const dhpvm::Isolate& isolate) {
 // Objects of the script's classes, by names that only the script knows.
 void make_objects(const dhpvm::Isolate& isolate) {
   const dhpvm::Object titles = need(isolate.make("List<str>", {0}));
-  for (const char* title : {"intro", "theme", "finale"}) (void)need(titles.call("push", {title}));
+  for (const char* title : {"intro", "theme", "finale"}) need(titles.call<void>("push", {title}));
   const dhpvm::Object album = need(isolate.make("Album", {"Tones", titles}));
-  for (const dhpvm::Value& title : need(need(album.get<dhpvm::Object>("titles")).values()))
-    std::printf("%s; ", need(title.as<std::string>()).c_str());
-  std::printf("%s\n", need(need(album.call("describe")).front().as<std::string>()).c_str());
+  for (const std::string& title : need(need(album.get<dhpvm::Object>("titles")).values<std::string>()))
+    std::printf("%s; ", title.c_str());
+  std::printf("%s\n", need(album.call<std::string>("describe")).c_str());
+  const dhpvm::Record wish = {{"gain", 3}, {"fade", dhpvm::Record{{"rise", 0.5}, {"fall", dhpvm::Value()}}}};
+  const dhpvm::Record master = need(album.call<dhpvm::Record>("mastered", {wish}));
+  const dhpvm::Record fade = need(master.get<dhpvm::Record>("fade"));
+  std::printf("mastered by a gain of %.0f, falling for %.1f s\n", need(master.get<double>("gain")),
+              need(fade.get<double>("fall")));
 }
 
 void keep_a_closure(const dhpvm::Isolate& isolate) {

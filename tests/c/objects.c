@@ -23,7 +23,15 @@ static const char kSource[] =
     "fn count_up(n: i64) -> i64 { var sum = 0; each(fn(i: i64) { sum += i; }, n); return sum; }\n"
     "fn through_host() -> i64 => value_of(Node(7, null)) * 100 + value_of(null) * 10 + same(Node(3, "
     "null)).value;\n"
-    "fn lengths() -> i64 => (length(\"four\") ?? -1) * 10 + (length(null) ?? -1);\n";
+    "fn lengths() -> i64 => (length(\"four\") ?? -1) * 10 + (length(null) ?? -1);\n"
+    "struct Point { x: f64; y: f32; }\n"
+    "struct Place { name: str; at: Point; floor: i64?; owner: Node?; }\n"
+    "class House { place: Place; rooms: i64?; }\n"
+    "fn places() -> List<Place> {\n"
+    "    let all = List<Place>(); all.push(Place(\"attic\", Point(1.0, 2.0), 3, Node(8, null)));\n"
+    "    all.push(Place(\"yard\", Point(4.0, 5.0), null, null)); return all;\n"
+    "}\n"
+    "fn house() -> House => House(Place(\"x\", Point(1.0, 2.0), null, null), null);\n";
 
 /* Calls the closure that it is given. */
 static dhpvm_code host_each(dhpvm_host_call* call) {
@@ -131,6 +139,54 @@ static void test_elements(const host* state) {
   dhpvm_object_free(result.of.object);
 }
 
+/* The kinds and names of the fields, and that what is in them lives during the visit. */
+static void check_place(void* user, const dhpvm_value* key, const dhpvm_value* value) {
+  int* const visits = user;
+  const dhpvm_record* const place = value->of.record;
+  dhpvm_value number;
+  CHECK(key == NULL && value->kind == DHPVM_RECORD && place->size == sizeof *place && place->count == 4);
+  CHECK(strcmp(place->type, "Place") == 0 && strcmp(place->fields[0].name, "name") == 0);
+  CHECK(place->fields[1].value.kind == DHPVM_RECORD && place->fields[1].value.of.record->count == 2);
+  CHECK(strcmp(place->fields[1].value.of.record->fields[1].name, "y") == 0);
+  if (*visits == 0) {
+    CHECK(place->fields[0].value.of.text.size == 5 &&
+          place->fields[1].value.of.record->fields[1].value.of.f32 == 2);
+    CHECK(place->fields[2].value.kind == DHPVM_I64 && place->fields[2].value.of.i64 == 3);
+    CHECK(place->fields[3].value.kind == DHPVM_OBJECT);
+    CHECK_CODE(DHPVM_OK, dhpvm_object_get(place->fields[3].value.of.object, "value", &number, NULL));
+    CHECK(number.of.i64 == 8);
+  } else {
+    CHECK(place->fields[2].value.kind == DHPVM_NULL && place->fields[3].value.kind == DHPVM_NULL);
+  }
+  ++*visits;
+}
+
+static void test_records(const host* state) {
+  dhpvm_value result;
+  dhpvm_value number = i64_value(4);
+  int visits = 0;
+  const uint64_t handles = dhpvm_live_handles();
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "places", NULL, 0, &result, 1, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_elements(result.of.object, check_place, &visits, NULL));
+  CHECK(visits == 2);
+  dhpvm_object_free(result.of.object);
+  CHECK(dhpvm_live_handles() == handles);
+
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "house", NULL, 0, &result, 1, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_set(result.of.object, "rooms", &number, NULL));
+  number = (dhpvm_value){DHPVM_NULL, 0, {0}};
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(result.of.object, "rooms", &number, NULL));
+  CHECK(number.kind == DHPVM_I64 && number.of.i64 == 4);
+  number.kind = DHPVM_NULL;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_set(result.of.object, "rooms", &number, NULL));
+  number.kind = DHPVM_I64;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(result.of.object, "rooms", &number, NULL));
+  CHECK(number.kind == DHPVM_NULL);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(result.of.object, "place.at.x", &number, NULL));
+  CHECK(number.kind == DHPVM_F64 && number.of.f64 == 1);
+  dhpvm_object_free(result.of.object);
+}
+
 void test_made_objects(void) {
   host state;
   dhpvm_engine_options engine_options;
@@ -163,6 +219,7 @@ void test_made_objects(void) {
   CHECK_CODE(DHPVM_OK, dhpvm_isolate_new(state.module, NULL, &state.isolate, NULL));
   test_construction(&state);
   test_elements(&state);
+  test_records(&state);
   value = i64_value(5);
   CHECK(number_from(&state, "count_up", &value).of.i64 == 10);
   CHECK(number_from(&state, "through_host", NULL).of.i64 == 703);

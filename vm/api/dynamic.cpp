@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/api/dynamic.h"
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "dhpvm/detail/call.h"
 #include "dhpvm/isolate.h"
 #include "vm/api/methods.h"
+#include "vm/api/records.h"
 #include "vm/api/target.h"
 #include "vm/native.h"
 
@@ -23,44 +26,120 @@ Value reference_value(const std::shared_ptr<IsolateState>& isolate, gc::Ref ref)
   return ObjectState::wrap(isolate, ref);
 }
 
+// The parameters or results of a function, each with its slots: a struct has several.
+class Side {
+ public:
+  // Without number `left_out`, whose slot is not counted. The structs' positions begin at `first`.
+  Side(const bytecode::Module& module, std::span<const bytecode::ValueType> types,
+       std::span<const bytecode::StructValue> structs, std::size_t first, std::optional<std::size_t> left_out)
+      : module_(module), types_(types) {
+    Place place;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      unsigned& next = types[i].is_ref() ? place.r : place.p;
+      slots_.push_back(next);
+      if (i != left_out) ++next;
+    }
+    for (std::size_t i = 0; i < types.size();) {
+      while (!structs.empty() && structs.front().first < first + i) structs = structs.subspan(1);
+      const bool is_struct = !structs.empty() && structs.front().first == first + i;
+      const std::size_t count = is_struct ? module.types[structs.front().type].fields.size() : 1;
+      const bool has_left_out = left_out && *left_out >= i && *left_out < i + count;
+      if (!has_left_out) values_.push_back({i, is_struct ? &module.types[structs.front().type] : nullptr});
+      i += has_left_out ? 1 : count;
+    }
+  }
+
+  std::size_t size() const { return values_.size(); }
+  // Null for a value of one slot.
+  const bytecode::Type* struct_of(std::size_t value) const { return values_[value].type; }
+  const bytecode::ValueType& type_of(std::size_t value, std::size_t leaf) const {
+    return types_[values_[value].first + leaf];
+  }
+  unsigned slot_of(std::size_t value, std::size_t leaf) const { return slots_[values_[value].first + leaf]; }
+
+  std::string text_of(std::size_t value) const {
+    return struct_of(value) != nullptr ? struct_of(value)->name : vm::type_text(module_, type_of(value, 0));
+  }
+  std::string text() const {
+    std::string text;
+    for (std::size_t i = 0; i < size(); ++i) text += (i == 0 ? "" : ", ") + text_of(i);
+    return "(" + text + ")";
+  }
+
+ private:
+  struct Position {
+    std::size_t first;
+    const bytecode::Type* type;
+  };
+  const bytecode::Module& module_;
+  std::span<const bytecode::ValueType> types_;
+  std::vector<unsigned> slots_;
+  std::vector<Position> values_;
+};
+
 // One call with values: arguments in, run, results out.
 class ValueCall {
  public:
-  ValueCall(const Target& target, const bytecode::Signature& signature)
-      : target_(target), signature_(signature), call_(target) {}
+  explicit ValueCall(const Target& target)
+      : target_(target),
+        function_(target.isolate->machine->module().functions[target.function]),
+        parameters_(target.isolate->machine->module(), function_.signature.parameters, function_.structs, 0,
+                    receiver()),
+        call_(target) {}
 
   Status put(std::span<const Value> arguments) {
+    if (arguments.size() != parameters_.size()) {
+      return error(ErrorCode::kInvalidArgument, "the function takes {}, and this call has {} arguments",
+                   parameters_.text(), arguments.size());
+    }
     if (!call_.has_windows()) return {};  // run() says why
-    Place place;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const bytecode::ValueType& type = signature_.parameters[i];
-      Status status = type.is_ref() ? put_reference(place.r++, arguments[i])
-                                    : put_number(place.p++, type.kind, arguments[i]);
-      if (!status.ok()) {
+      if (Status status = put_argument(i, arguments[i]); !status.ok()) {
         return std::move(status).error().with_context(
-            fmt::format("argument {} cannot be passed as {}", i + 1,
-                        vm::type_text(target_.isolate->machine->module(), type)));
+            fmt::format("argument {} cannot be passed as {}", i + 1, parameters_.text_of(i)));
       }
     }
     return {};
   }
   Status run() { return call_.run(); }
   std::vector<Value> take() {
+    const bytecode::Module& module = target_.isolate->machine->module();
+    const Side side(module, function_.signature.results, function_.structs,
+                    function_.signature.parameters.size(), std::nullopt);
     std::vector<Value> results;
-    Place place;
-    for (const bytecode::ValueType& type : signature_.results) {
-      if (type.is_ref()) {
-        results.push_back(reference_value(target_.isolate, static_cast<gc::Ref>(call_.r[place.r++])));
-      } else {
-        const std::uint64_t bits = call_.p[place.p++];
-        results.push_back(
-            with_primitive(type.kind, [&](auto zero) { return Value(from_register<decltype(zero)>(bits)); }));
-      }
+    for (std::size_t i = 0; i < side.size(); ++i) {
+      const ReadLeaf read = [&](std::size_t leaf) {
+        return take_leaf(side.type_of(i, leaf), side.slot_of(i, leaf));
+      };
+      results.push_back(side.struct_of(i) != nullptr ? read_struct(*side.struct_of(i), read) : read(0));
     }
     return results;
   }
 
  private:
+  // The receiver is the first reference.
+  std::optional<std::size_t> receiver() const {
+    if (!target_.receiver) return std::nullopt;
+    const auto& types = function_.signature.parameters;
+    return static_cast<std::size_t>(std::ranges::find_if(types, &bytecode::ValueType::is_ref) -
+                                    types.begin());
+  }
+
+  Status put_argument(std::size_t index, const Value& value) {
+    const WriteLeaf write = [&](std::size_t leaf, const Value& given) {
+      const bytecode::ValueType& type = parameters_.type_of(index, leaf);
+      const unsigned slot = parameters_.slot_of(index, leaf);
+      return type.is_ref() ? put_reference(slot, given) : put_number(slot, type.kind, given);
+    };
+    const bytecode::Type* const type = parameters_.struct_of(index);
+    return type == nullptr ? write(0, value) : write_part(type->fields, whole(type->fields), value, write);
+  }
+  Value take_leaf(const bytecode::ValueType& type, unsigned slot) const {
+    if (type.is_ref()) return reference_value(target_.isolate, static_cast<gc::Ref>(call_.r[slot]));
+    return with_primitive(type.kind,
+                          [&](auto zero) { return Value(from_register<decltype(zero)>(call_.p[slot])); });
+  }
+
   Status put_number(unsigned slot, bytecode::Kind kind, const Value& value) {
     return with_primitive(kind, [&](auto zero) -> Status {
       DHPVM_ASSIGN(const auto number, value.as<decltype(zero)>());
@@ -79,7 +158,8 @@ class ValueCall {
   }
 
   const Target& target_;
-  const bytecode::Signature& signature_;
+  const bytecode::Function& function_;
+  const Side parameters_;
   Call call_;
 };
 
@@ -110,15 +190,23 @@ bool is_struct(const bytecode::Module& module, const bytecode::ValueType& type) 
   return type.is_ref() && module.types[type.type].kind == bytecode::TypeKind::kStruct;
 }
 
+// The fields of a struct in memory.
+ReadLeaf leaves_at(const ObjectState& owner, const bytecode::ValueType& element, const std::byte* where) {
+  return [&owner, &element, where](std::size_t leaf) {
+    const bytecode::Field& field = module_of(owner).types[element.type].fields[leaf];
+    return value_in(owner.isolate, field.type, where + field.offset);
+  };
+}
+
 Result<std::vector<Value>> elements_of_array(const ObjectState& owner, gc::Ref array, std::int64_t most) {
   const bytecode::Module& module = module_of(owner);
   std::vector<Value> values;
   if (array == nullptr) return Error(ErrorCode::kNullReference, "the array of the elements is null");
   const bytecode::ValueType& element = module.types[array->header.type].element;
-  if (is_struct(module, element))
-    return Error(ErrorCode::kUnsupported, "the elements are structs, which are no values of their own here");
   DHPVM_TRY(each_element(owner, array, 0, most, [&](const std::byte* where, std::int64_t) -> Status {
-    values.push_back(value_in(owner.isolate, element, where));
+    values.push_back(is_struct(module, element)
+                         ? read_struct(module.types[element.type], leaves_at(owner, element, where))
+                         : value_in(owner.isolate, element, where));
     return {};
   }));
   return values;
@@ -137,13 +225,6 @@ Result<Object> array_field(const Object& object, std::string_view name) {
   return array;
 }
 
-const bytecode::Field* field_named(const bytecode::Type& type, std::string_view name) {
-  for (const bytecode::Field& field : type.fields) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 Value value_in(const std::shared_ptr<IsolateState>& isolate, const bytecode::ValueType& type,
@@ -155,13 +236,8 @@ Value value_in(const std::shared_ptr<IsolateState>& isolate, const bytecode::Val
   });
 }
 
-Result<std::vector<Value>> call_target(const Target& target, const bytecode::Signature& signature,
-                                       std::span<const Value> arguments) {
-  if (arguments.size() != signature.parameters.size()) {
-    return error(ErrorCode::kInvalidArgument, "the function is {}, and this call has {} arguments",
-                 vm::signature_text(target.isolate->machine->module(), signature), arguments.size());
-  }
-  ValueCall call(target, signature);
+Result<std::vector<Value>> call_target(const Target& target, std::span<const Value> arguments) {
+  ValueCall call(target);
   DHPVM_TRY(call.put(arguments));
   DHPVM_TRY(call.run());
   return call.take();
@@ -201,18 +277,17 @@ Result<std::vector<std::pair<Value, Value>>> entries_of(const Object& object) {
   const gc::Ref array = ObjectState::of(pairs)->root.get();
   const bytecode::ValueType& element = module.types[array->header.type].element;
   if (!is_struct(module, element)) return wrong_collection(object, "a Map");
-  const bytecode::Field* const key = field_named(module.types[element.type], "key");
-  const bytecode::Field* const value = field_named(module.types[element.type], "value");
-  if (key == nullptr || value == nullptr)
-    return Error(ErrorCode::kUnsupported,
-                 "the keys or values are structs, which are no values of their own here");
+  const Fields fields = module.types[element.type].fields;
+  const std::optional<Part> key = find_part(fields, "key");
+  const std::optional<Part> value = find_part(fields, "value");
+  if (!key || !value) return wrong_collection(object, "a Map");
   std::vector<std::pair<Value, Value>> found;
   // The entries begin at 1, so that 0 is none.
   const std::int64_t end = std::min(entries, static_cast<std::int64_t>(gone.size()) - 1) + 1;
   DHPVM_TRY(each_element(state, array, 1, end, [&](const std::byte* where, std::int64_t index) -> Status {
     if (!gone[static_cast<std::size_t>(index)]) {
-      found.emplace_back(value_in(state.isolate, key->type, where + key->offset),
-                         value_in(state.isolate, value->type, where + value->offset));
+      const ReadLeaf read = leaves_at(state, element, where);
+      found.emplace_back(read_part(fields, *key, read), read_part(fields, *value, read));
     }
     return {};
   }));
@@ -221,33 +296,23 @@ Result<std::vector<std::pair<Value, Value>>> entries_of(const Object& object) {
 
 }  // namespace detail
 
-namespace {
-
-Result<std::vector<Value>> call_export(const std::shared_ptr<detail::IsolateState>& isolate,
-                                       std::uint32_t index, std::span<const Value> arguments) {
-  const bytecode::Signature& signature = isolate->machine->module().functions[index].signature;
-  return detail::call_target(*detail::make_target(isolate, index), signature, arguments);
-}
-
-}  // namespace
-
 Result<std::vector<Value>> Object::values() const { return detail::values_of(*this); }
 Result<std::vector<std::pair<Value, Value>>> Object::entries() const { return detail::entries_of(*this); }
 
 Result<std::vector<Value>> Object::call(std::string_view method, std::span<const Value> arguments) const {
   DHPVM_ASSIGN(const std::uint32_t function, detail::find_method_function(*this, method));
-  const bytecode::Signature signature = detail::bound_signature(state_->isolate->machine->module(), function);
-  return detail::call_target(*detail::make_target(state_->isolate, function, *this), signature, arguments);
+  return detail::call_target(*detail::make_target(state_->isolate, function, *this), arguments);
 }
 
 Result<std::vector<Value>> Isolate::call(std::string_view name, std::span<const Value> arguments) const {
   DHPVM_ASSIGN(const std::uint32_t index, detail::find_export(*state_, name));
-  return call_export(state_, index, arguments);
+  return detail::call_target(*detail::make_target(state_, index), arguments);
 }
 
 Result<Object> Isolate::make(std::string_view type, std::span<const Value> arguments) const {
   DHPVM_ASSIGN(const std::uint32_t index, detail::find_constructor(*state_, type));
-  DHPVM_ASSIGN(const std::vector<Value> results, call_export(state_, index, arguments));
+  DHPVM_ASSIGN(const std::vector<Value> results,
+               detail::call_target(*detail::make_target(state_, index), arguments));
   return results.front().as<Object>();
 }
 

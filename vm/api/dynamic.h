@@ -37,9 +37,8 @@ auto with_primitive(bytecode::Kind kind, F&& act) {
 Value value_in(const std::shared_ptr<IsolateState>& isolate, const bytecode::ValueType& type,
                const std::byte* where);
 
-// Calls the function with a value for each parameter of `signature`, which leaves the target's receiver out.
-Result<std::vector<Value>> call_target(const Target& target, const bytecode::Signature& signature,
-                                       std::span<const Value> arguments);
+// Calls the function with a value for each parameter of the program's, the target's receiver left out.
+Result<std::vector<Value>> call_target(const Target& target, std::span<const Value> arguments);
 
 // The elements of an array, List or Set, and the entries of a Map.
 Result<std::vector<Value>> values_of(const Object& object);

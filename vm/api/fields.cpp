@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of objects, by name.
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/spelling.h"
@@ -8,6 +9,7 @@
 #include "dhpvm/value.h"
 #include "vm/api/dynamic.h"
 #include "vm/api/fields.h"
+#include "vm/api/records.h"
 #include "vm/api/state.h"
 #include "vm/native.h"
 
@@ -33,7 +35,9 @@ Result<const bytecode::Field*> detail::find_field(const ObjectState* state, std:
   const auto found = std::ranges::find(type.fields, name, &bytecode::Field::name);
   if (found != type.fields.end()) return &*found;
   std::vector<std::string_view> names;
-  for (const bytecode::Field& field : type.fields) names.push_back(field.name);
+  for (const bytecode::Field& field : type.fields) {
+    if (!field.name.ends_with(bytecode::kFlagSuffix)) names.push_back(field.name);
+  }
   const std::string_view near = nearest_name(name, names);
   if (near.empty()) return error(ErrorCode::kNotFound, "class {} has no field '{}'", type.name, name);
   return error(ErrorCode::kNotFound, "class {} has no field '{}'; did you mean '{}'?", type.name, name, near);
@@ -58,6 +62,40 @@ Result<const bytecode::Field*> find_reference(const detail::ObjectState* state, 
   return field;
 }
 
+// The flags of what leads to the field: each says that it is there, and that of the field itself will if it is written.
+Status check_flags(const detail::ObjectState& state, const bytecode::Field& field, detail::Access access) {
+  for (const bytecode::Field& flag : state.isolate->machine->module().types[state.root->header.type].fields) {
+    if (&flag == &field) break;
+    if (!flag.name.ends_with(bytecode::kFlagSuffix)) continue;
+    const std::string_view name = std::string_view(flag.name).substr(0, flag.name.size() - 1);
+    std::byte& is_there = *address_of(state, flag);
+    if (name == field.name && access == detail::Access::kWrite) {
+      is_there = std::byte{1};
+    } else if (field.name.starts_with(name) &&
+               (field.name.size() == name.size() || field.name[name.size()] == '.') &&
+               is_there == std::byte{0}) {
+      return error(ErrorCode::kNullReference, "field '{}' is null", name);
+    }
+  }
+  return {};
+}
+
+// A field with all its leaves.
+struct Member {
+  detail::Fields fields;  // of the class
+  detail::Part part;
+};
+Result<Member> find_member(const detail::ObjectState* state, std::string_view name) {
+  const bytecode::Type* const type =
+      state == nullptr ? nullptr : &state->isolate->machine->module().types[state->root->header.type];
+  if (type != nullptr && type->kind == bytecode::TypeKind::kClass && !name.empty()) {
+    if (const auto part = detail::find_part(type->fields, name)) return Member{type->fields, *part};
+  }
+  DHPVM_ASSIGN(const bytecode::Field* const field, find_field(state, name));  // or says why not
+  const auto leaf = static_cast<std::size_t>(field - type->fields.data());
+  return Member{type->fields, {.name = field->name, .first = leaf, .end = leaf + 1, .is_leaf = true}};
+}
+
 void store(const detail::ObjectState& state, const bytecode::Field& field, gc::Ref value) {
   *reinterpret_cast<gc::Ref*>(address_of(state, field)) = value;
   state.isolate->machine->heap().write_barrier(state.root.get());
@@ -71,18 +109,23 @@ std::vector<FieldEntry> Object::fields() const {
   const bytecode::Module& module = state_->isolate->machine->module();
   const bytecode::Type& type = module.types[state_->root->header.type];
   if (type.kind != bytecode::TypeKind::kClass) return entries;
-  for (const bytecode::Field& field : type.fields)
-    entries.push_back({field.name, type_text(module, field.type)});
+  for (const bytecode::Field& field : type.fields) {
+    const bool may_be_null = !entries.empty() && entries.back().name == field.name + bytecode::kFlagSuffix;
+    if (may_be_null) entries.pop_back();
+    entries.push_back({field.name, type_text(module, field.type) + (may_be_null ? "?" : "")});
+  }
   return entries;
 }
 
-Result<std::span<std::byte>> Object::field_of(std::string_view name, detail::Kind kind) const {
+Result<std::span<std::byte>> Object::field_of(std::string_view name, detail::Kind kind,
+                                              detail::Access access) const {
   DHPVM_ASSIGN(const bytecode::Field* const field, find_field(state_.get(), name));
   const auto wanted = static_cast<bytecode::Kind>(kind);
   if (field->type.kind != wanted) {
     const bytecode::Module& module = state_->isolate->machine->module();
     return wrong_type(*state_, *field, type_text(module, {wanted}));
   }
+  DHPVM_TRY(check_flags(*state_, *field, access));
   return std::span(address_of(*state_, *field), bytecode::size_of(wanted));
 }
 
@@ -115,21 +158,30 @@ Status Object::set_reference(std::string_view field, const Object& value) const 
 }
 
 Result<Value> Object::get_value(std::string_view field) const {
-  DHPVM_ASSIGN(const bytecode::Field* const found, find_field(state_.get(), field));
-  return detail::value_in(state_->isolate, found->type, address_of(*state_, *found));
+  DHPVM_ASSIGN(const Member member, find_member(state_.get(), field));
+  return detail::read_part(member.fields, member.part, [&](std::size_t leaf) {
+    const bytecode::Field& found = member.fields[leaf];
+    return detail::value_in(state_->isolate, found.type, address_of(*state_, found));
+  });
 }
 
 Status Object::set_value(std::string_view field, const Value& value) const {
-  DHPVM_ASSIGN(const bytecode::Field* const found, find_field(state_.get(), field));
-  if (found->type.is_ref()) {
-    if (const auto* const text = std::get_if<std::string>(&value.content())) return set_text(field, *text);
-    DHPVM_ASSIGN(const Object object, value.as<Object>());
-    return set_reference(field, object);
-  }
-  return detail::with_primitive(found->type.kind, [&](auto zero) -> Status {
-    DHPVM_ASSIGN(const auto number, value.as<decltype(zero)>());
-    return set(field, number);
-  });
+  DHPVM_ASSIGN(const Member member, find_member(state_.get(), field));
+  return detail::write_part(member.fields, member.part, value,
+                            [&](std::size_t leaf, const Value& given) -> Status {
+                              const bytecode::Field& found = member.fields[leaf];
+                              if (found.type.is_ref()) {
+                                if (const auto* const text = std::get_if<std::string>(&given.content()))
+                                  return set_text(found.name, *text);
+                                DHPVM_ASSIGN(const Object object, given.as<Object>());
+                                return set_reference(found.name, object);
+                              }
+                              return detail::with_primitive(found.type.kind, [&](auto zero) -> Status {
+                                DHPVM_ASSIGN(const auto number, given.as<decltype(zero)>());
+                                std::memcpy(address_of(*state_, found), &number, sizeof number);
+                                return {};
+                              });
+                            });
 }
 
 Status Object::set_text(std::string_view field, std::string_view text) const {

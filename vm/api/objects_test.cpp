@@ -132,11 +132,15 @@ TEST_F(Objects, CollectionsAreFilledAndRead) {
   EXPECT_EQ(need(need(need(isolate().function<Object()>("words"))()).values()),
             (std::vector<Value>{"a", "b"}));
 
+  EXPECT_EQ(need(numbers.values<std::int64_t>()), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(need(need(shelf.get<Object>("prices")).entries<std::string, float>()),
+            (std::vector<std::pair<std::string, float>>{{"tea", 2.5f}, {"milk", 1.5f}}));
+  EXPECT_EQ((map.entries<std::string, bool>().error().code()), ErrorCode::kBadCast);
+  EXPECT_EQ(numbers.values<std::string>().error().code(), ErrorCode::kBadCast);
+
   EXPECT_EQ(map.values().error().code(), ErrorCode::kBadCast);
   EXPECT_EQ(numbers.entries().error().code(), ErrorCode::kBadCast);
   EXPECT_EQ(Object().values().error().code(), ErrorCode::kNullReference);
-  EXPECT_EQ(need(need(isolate().function<Object()>("points"))()).values().error().code(),
-            ErrorCode::kUnsupported);
 }
 
 TEST_F(Objects, FieldsAreReadAndWrittenAsValues) {
@@ -158,7 +162,11 @@ TEST_F(Objects, CallsByNameConvertNumbers) {
   EXPECT_EQ(isolate().call("half", {1, 1}).error().code(), ErrorCode::kBadCast);
   EXPECT_EQ(isolate().call("haf").error().code(), ErrorCode::kNotFound);
   EXPECT_EQ(need(isolate().call("name_of", {Value()})).front(), Value("none"));
-  EXPECT_EQ(need(isolate().call("moved", {1, 2, 3})), (std::vector<Value>{4.0, 2.0f}));
+  EXPECT_EQ(need(isolate().call<float>("half", {3, true})), 1.5f);
+  EXPECT_EQ(need(isolate().call<double>("half", {3, true})), 1.5);
+  EXPECT_EQ(isolate().call<double>("pair").error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(isolate().call<void>("half", {3, true}).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(isolate().call<std::string>("half", {3, true}).error().code(), ErrorCode::kBadCast);
   const Object closure = need(need(isolate().call("adder", {40})).front().as<Object>());
   EXPECT_EQ(need(closure.call("invoke", {2})).front(), Value(std::int64_t{42}));
 }

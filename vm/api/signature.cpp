@@ -2,6 +2,9 @@
 #include "vm/api/signature.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "base/error.h"
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
@@ -33,8 +36,12 @@ bool matches(const bytecode::Module& module, const bytecode::ValueType& program,
   }
   if (!program.is_ref()) return false;
   const bytecode::Type& type = module.types[program.type];
-  return type.kind == bytecode::TypeKind::kArray && type.element.kind == kind && type.rank == host.rank &&
-         (!type.element.is_ref() || type.element.type == bytecode::kStringType);
+  if (type.kind != bytecode::TypeKind::kArray || type.rank != host.rank) return false;
+  if (host.lanes > 1) {
+    const Lanes lanes = lanes_of(module, type.element);
+    return lanes.count == host.lanes && lanes.kind == host.kind;
+  }
+  return type.element.kind == kind && (!type.element.is_ref() || type.element.type == bytecode::kStringType);
 }
 
 bool match_all(const bytecode::Module& module, const std::vector<bytecode::ValueType>& program,
@@ -44,6 +51,18 @@ bool match_all(const bytecode::Module& module, const std::vector<bytecode::Value
 }
 
 }  // namespace
+
+Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& element) {
+  if (!element.is_ref()) return {static_cast<Kind>(element.kind), 1};
+  const bytecode::Type& type = module.types[element.type];
+  if (type.kind != bytecode::TypeKind::kStruct || type.fields.empty()) return {};
+  const bytecode::ValueType& first = type.fields.front().type;
+  const bool is_uniform = std::all_of(type.fields.begin(), type.fields.end(), [&](const auto& field) {
+    return !field.type.is_ref() && field.type.kind == first.kind;
+  });
+  if (!is_uniform) return {};
+  return {static_cast<Kind>(first.kind), static_cast<unsigned>(type.fields.size())};
+}
 
 std::string type_text(const HostType& type) {
   // An object may be null in any case.
@@ -55,6 +74,12 @@ std::string type_text(const HostType& type) {
   // The only references in an array of the host's are texts.
   const bool has_texts = type.shape == Shape::kArray && type.kind == Kind::kRef;
   std::string kind(has_texts ? "str" : kKindNames[static_cast<unsigned>(type.kind)]);
+  if (type.lanes > 1) {
+    // As a tuple of these.
+    const std::string one = kind;
+    for (unsigned i = 1; i < type.lanes; ++i) kind += ", " + one;
+    kind = "(" + kind + ")";
+  }
   switch (type.shape) {
     case Shape::kPrimitive: return kind;
     case Shape::kString: return "str";
@@ -70,6 +95,24 @@ std::string signature_text(const HostSignature& signature) {
   if (signature.results.size() == 1) text += " -> " + type_text(signature.results[0]);
   if (signature.results.size() > 1) text += " -> (" + list_text(signature.results) + ")";
   return text;
+}
+
+Result<std::uint32_t> array_type(const vm::LinkedModule& linked, const HostType& wanted) {
+  std::optional<std::uint32_t> found;
+  if (wanted.lanes == 1)
+    found = linked.find_array_type({static_cast<bytecode::Kind>(wanted.kind)}, wanted.rank);
+  const std::vector<bytecode::Type>& types = linked.module().types;
+  for (std::size_t id = 0; id < types.size() && wanted.lanes > 1; ++id) {
+    if (types[id].kind != bytecode::TypeKind::kArray || types[id].rank != wanted.rank) continue;
+    const Lanes given = lanes_of(linked.module(), types[id].element);
+    if (given.kind != wanted.kind || given.count != wanted.lanes) continue;
+    if (found)
+      return error(ErrorCode::kInvalidArgument, "the array could be {} and {}: pass it for one call",
+                   types[*found].name, types[id].name);
+    found = static_cast<std::uint32_t>(id);
+  }
+  if (!found) return error(ErrorCode::kInvalidArgument, "the program has no arrays {}", type_text(wanted));
+  return *found;
 }
 
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host) {

@@ -8,6 +8,8 @@
 
 #include "bytecode/module.h"
 #include "dhpvm/detail/window.h"
+#include "dhpvm/result.h"
+#include "vm/linker.h"
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 
@@ -16,6 +18,16 @@ std::string signature_text(const HostSignature& signature);
 
 // The same for one type.
 std::string type_text(const HostType& type);
+
+// The numbers in an element of an array.
+struct Lanes {
+  Kind kind = Kind::kRef;
+  unsigned count = 0;  // 0: elements are no numbers, and no structs whose fields are numbers of one kind
+};
+Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& element);
+
+// The type of the program's arrays with such elements. kInvalidArgument if there is none, or not only one.
+Result<std::uint32_t> array_type(const vm::LinkedModule& linked, const HostType& type);
 
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host);
 

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "dhpvm/detail/host_function.h"
 #include "stdlib/native/resource.h"
+#include "vm/api/signature.h"
 #include "vm/api/state.h"
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
@@ -44,14 +45,11 @@ Status get_text(const Window& window, unsigned slot, std::string_view& text) {
   return {};
 }
 
-Status put_copy(Window& window, unsigned slot, Kind kind, const void* data, std::size_t count) {
+Status put_copy(Window& window, unsigned slot, HostType type, const void* data, std::size_t count) {
   vm::Isolate& machine = machine_of(window);
-  const auto type = machine.linked().find_array_type({static_cast<bytecode::Kind>(kind)});
-  if (!type)
-    return Error(ErrorCode::kInternal,
-                 "a host function returns an array of a type that its caller does not have");
-  DHPVM_ASSIGN(gc::Array* const array, machine.new_array(*type, static_cast<std::int64_t>(count)));
-  const std::size_t bytes = count * bytecode::size_of(static_cast<bytecode::Kind>(kind));
+  DHPVM_ASSIGN(const gc::TypeId id, array_type(machine.linked(), type));
+  DHPVM_ASSIGN(gc::Array* const array, machine.new_array(id, static_cast<std::int64_t>(count)));
+  const std::size_t bytes = count * type.lanes * bytecode::size_of(static_cast<bytecode::Kind>(type.kind));
   if (bytes != 0) std::memcpy(array->data, data, bytes);
   window.r[slot] = array;
   return {};

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /* Raised with every addition to the interface. */
-#define DHPVM_ABI_VERSION 5
+#define DHPVM_ABI_VERSION 6
 
 #if defined(__GNUC__)
 #define DHPVM_C_API __attribute__((visibility("default")))

@@ -12,7 +12,7 @@
  *     re: f64; im: f64; }
  *   any other reference     DHPVM_OBJECT       object
  *   null                    DHPVM_NULL
- *   a struct                a value for each field, in order
+ *   a struct                a value for each field, in order; as an element of a collection, DHPVM_RECORD, record
  *   i64?                    DHPVM_BOOL, whether it is there, and the number
  *
  * Results of functions: a str is DHPVM_TEXT, which lives until the next call through the same function handle, every
@@ -44,7 +44,8 @@ enum {
   DHPVM_TEXT = 12,
   DHPVM_ARRAY = 13,
   DHPVM_OBJECT = 14,
-  DHPVM_RESOURCE = 15
+  DHPVM_RESOURCE = 15,
+  DHPVM_RECORD = 16 /* since version 6: a struct, as an element of a collection */
 };
 
 typedef uint32_t dhpvm_access;
@@ -96,11 +97,27 @@ typedef struct dhpvm_value {
     const dhpvm_array* array;
     dhpvm_object* object;
     void* resource; /* the pointer of dhpvm_object_new_resource */
+    const struct dhpvm_record* record;
   } of;
 } dhpvm_value;
 
-/* An element of an array, List or Set, for which `key` is NULL, or an entry of a Map. Texts live during the visit;
- * objects are handles, which the visitor frees. */
+/* The fields of a struct, in its order: a struct inside it is a record again, a field that may be null is DHPVM_NULL or
+ * its value. */
+typedef struct dhpvm_record {
+  size_t size;      /* sizeof(dhpvm_record) */
+  const char* type; /* "Point"; empty for a struct inside another */
+  const struct dhpvm_record_field* fields;
+  size_t count;
+} dhpvm_record;
+
+typedef struct dhpvm_record_field {
+  const char* name;
+  dhpvm_value value;
+} dhpvm_record_field;
+
+/* An element of an array, List or Set, for which `key` is NULL, or an entry of a Map. Texts and records live during the
+ * visit, with the objects inside records, which dhpvm_object_copy keeps; other objects are handles that the visitor
+ * frees. */
 typedef void (*dhpvm_element_visitor)(void* user, const dhpvm_value* key, const dhpvm_value* value);
 
 /* One call of a host function, which fills in `results`: all of them are zero at first, of the kinds of the signature.

@@ -24,8 +24,8 @@ constexpr bool is_made_of(std::index_sequence<I...>) {
   return requires { T{((void)I, AnyMember())...}; };
 }
 
-// As many members as T can be initialised with.
-template <typename T, std::size_t N = kMostMembers>
+// As many members as T can be initialised with; one more than the most if there are too many.
+template <typename T, std::size_t N = kMostMembers + 1>
 constexpr std::size_t count_members() {
   if constexpr (N == 0) {
     return 0;
@@ -40,9 +40,11 @@ constexpr std::size_t count_members() {
 template <typename T>
 constexpr auto members_of(T& value) {
   constexpr std::size_t kCount = count_members<std::remove_const_t<T>>();
-  static_assert(kCount != 0,
+  static_assert(kCount != 0 && kCount <= kMostMembers,
                 "an aggregate that stands for a struct has 1 to 12 members, and no bases or arrays");
-  if constexpr (kCount == 1) {
+  if constexpr (kCount == 0 || kCount > kMostMembers) {
+    return std::tuple<>();
+  } else if constexpr (kCount == 1) {
     auto& [a] = value;
     return std::tie(a);
   } else if constexpr (kCount == 2) {

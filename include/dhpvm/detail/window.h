@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <chrono>
+#include <complex>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -58,8 +59,8 @@ struct ArrayView {
 // The library's part. `slot` is a position in the reference window.
 DHPVM_API Status put_text(Window& window, unsigned slot, std::string_view text);
 DHPVM_API Status get_text(const Window& window, unsigned slot, std::string_view& text);
-// A new array that is a copy of `count` elements at `data`.
-DHPVM_API Status put_copy(Window& window, unsigned slot, Kind kind, const void* data, std::size_t count);
+// A new array of this type that is a copy of `count` elements at `data`.
+DHPVM_API Status put_copy(Window& window, unsigned slot, HostType type, const void* data, std::size_t count);
 // The elements of the array, after checking that all of them can be read (and written, unless the
 // type says otherwise).
 DHPVM_API Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& view);
@@ -120,26 +121,63 @@ struct TypeOf<std::string_view> {
 };
 template <>
 struct TypeOf<std::string> : TypeOf<std::string_view> {};
+// An enum class is the number of its case.
+template <typename E>
+concept Enumeration = std::is_enum_v<E> && !std::is_convertible_v<E, std::underlying_type_t<E>>;
+template <Enumeration E>
+struct TypeOf<E> : TypeOf<std::underlying_type_t<E>> {};
+
+// What arrays hold: numbers, and structs of numbers of one kind, which lie one behind the other in the program, too.
 template <typename T>
-  requires Primitive<std::remove_const_t<T>>
-struct TypeOf<std::span<T>> {
-  static constexpr bool kKnown = true;
-  static constexpr HostType kType{HostType::Shape::kArray, kind_of<std::remove_const_t<T>>(), 1,
-                                  std::is_const_v<T>};
-};
-template <typename T, unsigned Rank>
-  requires Primitive<std::remove_const_t<T>>
-struct TypeOf<NdSpan<T, Rank>> {
-  static constexpr bool kKnown = true;
-  static constexpr HostType kType{HostType::Shape::kArray, kind_of<std::remove_const_t<T>>(), Rank,
-                                  std::is_const_v<T>};
+struct ElementOf {
+  static constexpr std::uint8_t kLanes = 0;
 };
 template <Primitive T>
+struct ElementOf<T> {
+  static constexpr std::uint8_t kLanes = 1;
+  static constexpr Kind kKind = kind_of<T>();
+};
+template <typename T>
+struct ElementOf<std::complex<T>> : ElementOf<T> {
+  static constexpr std::uint8_t kLanes = 2;
+};
+template <typename Tuple>
+inline constexpr bool kIsUniform = false;
+template <Primitive First, Primitive... Rest>
+inline constexpr bool kIsUniform<std::tuple<First, Rest...>> =
+    sizeof...(Rest) != 0 && (std::is_same_v<First, Rest> && ...);
+template <typename T>
+  requires(std::is_class_v<T> && std::is_aggregate_v<T> && std::is_trivially_copyable_v<T> &&
+           kIsUniform<MembersOf<T>>)
+struct ElementOf<T> : ElementOf<std::tuple_element_t<0, MembersOf<T>>> {
+  static constexpr std::uint8_t kLanes = std::tuple_size_v<MembersOf<T>>;
+};
+template <typename T>
+concept ArrayElement = ElementOf<T>::kLanes != 0;
+template <typename T>
+constexpr HostType array_of(unsigned rank, bool read_only) {
+  return {HostType::Shape::kArray, ElementOf<T>::kKind, static_cast<std::uint8_t>(rank), read_only, false,
+          ElementOf<T>::kLanes};
+}
+
+template <typename T>
+  requires ArrayElement<std::remove_const_t<T>>
+struct TypeOf<std::span<T>> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType = array_of<std::remove_const_t<T>>(1, std::is_const_v<T>);
+};
+template <typename T, unsigned Rank>
+  requires ArrayElement<std::remove_const_t<T>>
+struct TypeOf<NdSpan<T, Rank>> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType = array_of<std::remove_const_t<T>>(Rank, std::is_const_v<T>);
+};
+template <ArrayElement T>
 struct TypeOf<std::vector<T>> {
   static_assert(!std::is_same_v<T, bool>,
                 "std::vector<bool> has no elements to copy; use std::vector<std::uint8_t>");
   static constexpr bool kKnown = true;
-  static constexpr HostType kType{HostType::Shape::kArray, kind_of<T>(), 1, true};
+  static constexpr HostType kType = array_of<T>(1, true);
 };
 template <>
 struct TypeOf<std::vector<std::string>> {
@@ -269,6 +307,11 @@ bool get(const Window& window, unsigned slot, T& value, Status&) {
   value = from_register<T>(window.p[slot]);
   return true;
 }
+template <Enumeration E>
+bool get(const Window& window, unsigned slot, E& value, Status&) {
+  value = static_cast<E>(from_register<std::underlying_type_t<E>>(window.p[slot]));
+  return true;
+}
 inline bool get(const Window& window, unsigned slot, std::string_view& value, Status& status) {
   return succeeded(status, get_text(window, slot, value));
 }
@@ -359,13 +402,17 @@ bool put(Window& window, unsigned slot, T value, Status&) {
   window.p[slot] = to_register(value);
   return true;
 }
+template <Enumeration E>
+bool put(Window& window, unsigned slot, E value, Status&) {
+  window.p[slot] = to_register(static_cast<std::underlying_type_t<E>>(value));
+  return true;
+}
 inline bool put(Window& window, unsigned slot, std::string_view value, Status& status) {
   return succeeded(status, put_text(window, slot, value));
 }
 template <typename T>
 bool put(Window& window, unsigned slot, std::span<T> value, Status& status) {
-  return succeeded(status,
-                   put_copy(window, slot, kind_of<std::remove_const_t<T>>(), value.data(), value.size()));
+  return succeeded(status, put_copy(window, slot, TypeOf<std::span<T>>::kType, value.data(), value.size()));
 }
 template <typename T>
 bool put(Window& window, unsigned slot, const std::vector<T>& value, Status& status) {

@@ -1,50 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of objects in C.
 #include "vm/api/fields.h"
+
+#include <deque>
+#include <optional>
+#include <vector>
+
 #include "dhpvm/detail/window.h"
 #include "vm/api/c/objects.h"
 
 namespace dhpvm::c {
 namespace {
 
-// As the visitor gets it: its texts are those of `value`.
-Status give_value(const dhpvm::Value& value, dhpvm_value& given) {
-  given = {};
-  return std::visit(
-      [&](const auto& held) -> Status {
-        using Held = std::remove_cvref_t<decltype(held)>;
-        if constexpr (std::is_same_v<Held, std::string>) {
-          given.kind = DHPVM_TEXT;
-          given.of.text = {held.data(), held.size()};
-        } else if constexpr (std::is_same_v<Held, dhpvm::Object>) {
-          given.kind = DHPVM_OBJECT;
-          return give_object(held, nullptr, &given.of.object);
-        } else if constexpr (!std::is_same_v<Held, std::monostate>) {
-          given = value_of(kind_of(detail::kind_of<Held>()), detail::to_register(held));
-        }
-        return {};
-      },
-      value.content());
+// Values as a visitor gets them: their texts and records live as long as this and the value.
+class Visit {
+ public:
+  Visit() = default;
+  ~Visit() {
+    for (dhpvm_object* object : inside_) dhpvm_object_free(object);
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  // An object is a new handle.
+  Status give(const dhpvm::Value& value, dhpvm_value& given) {
+    given = {};
+    return std::visit(
+        [&](const auto& held) -> Status {
+          using Held = std::remove_cvref_t<decltype(held)>;
+          if constexpr (std::is_same_v<Held, std::string>) {
+            given.kind = DHPVM_TEXT;
+            given.of.text = {held.data(), held.size()};
+          } else if constexpr (std::is_same_v<Held, dhpvm::Object>) {
+            given.kind = DHPVM_OBJECT;
+            return give_object(held, nullptr, &given.of.object);
+          } else if constexpr (std::is_same_v<Held, dhpvm::Record>) {
+            given.kind = DHPVM_RECORD;
+            return give_record(held, given.of.record);
+          } else if constexpr (!std::is_same_v<Held, std::monostate>) {
+            given = value_of(kind_of(detail::kind_of<Held>()), detail::to_register(held));
+          }
+          return {};
+        },
+        value.content());
+  }
+
+ private:
+  Status give_record(const dhpvm::Record& record, const dhpvm_record*& given) {
+    std::vector<dhpvm_record_field>& fields = fields_.emplace_back(record.fields.size());
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      fields[i].name = record.fields[i].name.c_str();
+      DHPVM_TRY(give(record.fields[i].value, fields[i].value));
+      if (fields[i].value.kind == DHPVM_OBJECT) inside_.push_back(fields[i].value.of.object);
+    }
+    given = &records_.emplace_back(
+        dhpvm_record{sizeof(dhpvm_record), record.type.c_str(), fields.data(), fields.size()});
+    return {};
+  }
+
+  // What is in them stays where it is.
+  std::deque<std::vector<dhpvm_record_field>> fields_;
+  std::deque<dhpvm_record> records_;
+  std::vector<dhpvm_object*> inside_;
+};
+
+Status visit_entry(const dhpvm::Value& key, const dhpvm::Value& value, dhpvm_element_visitor visit,
+                   void* user) {
+  Visit entry;
+  dhpvm_value given_key;
+  dhpvm_value given_value;
+  DHPVM_TRY(entry.give(key, given_key));
+  if (Status given = entry.give(value, given_value); !given.ok()) {
+    if (given_key.kind == DHPVM_OBJECT) dhpvm_object_free(given_key.of.object);
+    return given;
+  }
+  visit(user, &given_key, &given_value);
+  return {};
 }
 
 Status visit_elements(const dhpvm::Object& object, dhpvm_element_visitor visit, void* user) {
-  dhpvm_value key;
-  dhpvm_value value;
   if (object && object.type_name().starts_with("Map<")) {
     DHPVM_ASSIGN(const auto entries, object.entries());
-    for (const auto& [name, content] : entries) {
-      DHPVM_TRY(give_value(name, key));
-      if (const Status given = give_value(content, value); !given.ok()) {
-        if (key.kind == DHPVM_OBJECT) dhpvm_object_free(key.of.object);
-        return given;
-      }
-      visit(user, &key, &value);
-    }
+    for (const auto& [key, value] : entries) DHPVM_TRY(visit_entry(key, value, visit, user));
     return {};
   }
   DHPVM_ASSIGN(const auto elements, object.values());
   for (const dhpvm::Value& element : elements) {
-    DHPVM_TRY(give_value(element, value));
+    Visit one;
+    dhpvm_value value;
+    DHPVM_TRY(one.give(element, value));
     visit(user, nullptr, &value);
   }
   return {};
@@ -76,8 +120,8 @@ Status get_field(const dhpvm::Object& object, std::string_view field, dhpvm_valu
       entry->type.is_ref() ? dhpvm_kind{DHPVM_OBJECT} : kind_of(static_cast<detail::Kind>(entry->type.kind));
   if (kind != DHPVM_OBJECT) {
     return with_number_type(kind, [&](auto zero) -> Status {
-      DHPVM_ASSIGN(const auto number, object.get<decltype(zero)>(field));
-      value = value_of(kind, detail::to_register(number));
+      DHPVM_ASSIGN(const auto number, object.get<std::optional<decltype(zero)>>(field));
+      value = number ? value_of(kind, detail::to_register(*number)) : dhpvm_value{};
       return {};
     });
   }
@@ -93,7 +137,7 @@ Status get_field(const dhpvm::Object& object, std::string_view field, dhpvm_valu
 
 Status set_field(const dhpvm::Object& object, std::string_view field, const dhpvm_value& value) {
   switch (value.kind) {
-    case DHPVM_NULL: return object.set(field, dhpvm::Object());
+    case DHPVM_NULL: return object.set(field, dhpvm::Value());
     case DHPVM_OBJECT: {
       DHPVM_FIND(found, value.of.object);
       return object.set(field, found->object);

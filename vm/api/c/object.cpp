@@ -18,26 +18,10 @@ namespace {
 
 // The type of the program's arrays with such elements.
 Result<gc::TypeId> array_type(const vm::LinkedModule& linked, const dhpvm_array& array) {
-  const detail::Kind kind = element_kind(array.kind);
-  const unsigned lanes = lane_count(array);
-  std::optional<gc::TypeId> found;
-  if (lanes == 1) found = linked.find_array_type({static_cast<bytecode::Kind>(kind)}, array.rank);
-  const std::vector<bytecode::Type>& types = linked.module().types;
-  for (std::size_t id = 0; id < types.size() && lanes > 1; ++id) {
-    if (types[id].kind != bytecode::TypeKind::kArray || types[id].rank != array.rank) continue;
-    const Lanes given = lanes_of(linked.module(), types[id].element);
-    if (given.kind != kind || given.count != lanes) continue;
-    if (found)
-      return error(ErrorCode::kInvalidArgument, "the array could be {} and {}: pass it for one call",
-                   types[*found].name, types[id].name);
-    found = static_cast<gc::TypeId>(id);
-  }
-  if (!found) {
-    return error(ErrorCode::kInvalidArgument,
-                 "the program has no arrays of {} with {} dimensions and {} lanes", kind_text(array.kind),
-                 array.rank, lanes);
-  }
-  return *found;
+  detail::HostType type{.shape = detail::HostType::Shape::kArray, .kind = element_kind(array.kind)};
+  type.rank = static_cast<std::uint8_t>(array.rank);
+  type.lanes = lane_count(array);
+  return detail::array_type(linked, type);
 }
 
 }  // namespace

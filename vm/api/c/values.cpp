@@ -18,10 +18,10 @@ static_assert(kind_of(Kind::kBool) == DHPVM_BOOL && kind_of(Kind::kU32) == DHPVM
                   kind_of(Kind::kF64) == DHPVM_F64,
               "dhpvm/c/values.h numbers the kinds from 1 on");
 
-constexpr const char* kKindTexts[] = {"DHPVM_NULL", "DHPVM_BOOL",  "DHPVM_I8",     "DHPVM_U8",
-                                      "DHPVM_I16",  "DHPVM_U16",   "DHPVM_I32",    "DHPVM_U32",
-                                      "DHPVM_I64",  "DHPVM_U64",   "DHPVM_F32",    "DHPVM_F64",
-                                      "DHPVM_TEXT", "DHPVM_ARRAY", "DHPVM_OBJECT", "DHPVM_RESOURCE"};
+constexpr const char* kKindTexts[] = {
+    "DHPVM_NULL", "DHPVM_BOOL",  "DHPVM_I8",     "DHPVM_U8",       "DHPVM_I16",   "DHPVM_U16",
+    "DHPVM_I32",  "DHPVM_U32",   "DHPVM_I64",    "DHPVM_U64",      "DHPVM_F32",   "DHPVM_F64",
+    "DHPVM_TEXT", "DHPVM_ARRAY", "DHPVM_OBJECT", "DHPVM_RESOURCE", "DHPVM_RECORD"};
 
 dhpvm_kind kind_of_type(const HostType& type) {
   switch (type.shape) {
@@ -124,18 +124,6 @@ std::vector<SignatureValue> describe(const bytecode::Module& module,
       values[i].lanes = lanes_of(module, module.types[types[i].type].element).count;
   }
   return values;
-}
-
-Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& element) {
-  if (!element.is_ref()) return {static_cast<Kind>(element.kind), 1};
-  const bytecode::Type& type = module.types[element.type];
-  if (type.kind != bytecode::TypeKind::kStruct || type.fields.empty()) return {};
-  const bytecode::ValueType& first = type.fields.front().type;
-  const bool is_uniform = std::all_of(type.fields.begin(), type.fields.end(), [&](const auto& field) {
-    return !field.type.is_ref() && field.type.kind == first.kind;
-  });
-  if (!is_uniform) return {};
-  return {static_cast<Kind>(first.kind), static_cast<unsigned>(type.fields.size())};
 }
 
 std::uint64_t register_of(const dhpvm_value& value) {

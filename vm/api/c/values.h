@@ -8,6 +8,7 @@
 
 #include "bytecode/module.h"
 #include "vm/api/c/states.h"
+#include "vm/api/signature.h"
 
 namespace dhpvm::c {
 
@@ -38,12 +39,8 @@ std::vector<SignatureValue> describe(std::span<const detail::HostType> types);
 std::uint64_t register_of(const dhpvm_value& value);
 dhpvm_value value_of(dhpvm_kind kind, std::uint64_t bits);
 
-// The numbers in an element of an array.
-struct Lanes {
-  detail::Kind kind = detail::Kind::kRef;
-  unsigned count = 0;  // 0: elements are no numbers, and no structs whose fields are numbers of one kind
-};
-Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& element);
+using detail::Lanes;
+using detail::lanes_of;
 constexpr unsigned lane_count(const dhpvm_array& array) { return array.lanes == 0 ? 1 : array.lanes; }
 
 // Elements somewhere: the caller's structure, checked, and with its strides.
