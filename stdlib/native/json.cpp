@@ -3,6 +3,7 @@
 #include "stdlib/native/call.h"
 #include "stdlib/native/json_number.h"
 #include "stdlib/native/natives.h"
+#include "stdlib/native/search.h"
 
 namespace dhpvm::stdlib {
 namespace {
@@ -89,7 +90,7 @@ Status json_commas(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
   std::int64_t found = 0;
   DHPVM_TRY(in_parts(all.size(), stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
-    found += std::count(all.begin() + begin, all.begin() + end, ',');
+    found += count_byte(all.substr(begin, end - begin), ',');
     return {};
   }));
   return_integer(call, 0, found);

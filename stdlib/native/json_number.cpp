@@ -6,26 +6,25 @@
 #include <limits>
 #include <optional>
 
+#include "stdlib/native/decimal.h"
 #include "stdlib/native/number_parse.h"
 
 namespace dhpvm::stdlib {
 namespace {
 
-bool is_digit(const char* at, const char* end) { return at != end && *at >= '0' && *at <= '9'; }
-
-// Digits of a number, read one after the other. Beyond 19 of them they may not fit.
+// Digits of a number, with a point among them or not.
 struct Digits {
   std::uint64_t value = 0;
   int count = 0;
   // Reads on from `at`; where the digits end.
   const char* read(const char* at, const char* end) {
     const char* const first = at;
-    for (; is_digit(at, end); ++at) value = value * 10 + static_cast<std::uint64_t>(*at - '0');
+    at = read_digits(at, end, value);
     constexpr std::ptrdiff_t kMany = 1000;
     count += static_cast<int>(at - first < kMany ? at - first : kMany);
     return at;
   }
-  bool fit() const { return count <= std::numeric_limits<std::uint64_t>::digits10; }
+  bool fit() const { return count <= kExactDigits; }
 };
 
 }  // namespace
@@ -72,7 +71,7 @@ JsonNumber read_json_number(std::string_view text) {
     return {JsonNumberKind::kInteger, at, value, static_cast<double>(value)};
   }
   if (digits.fit() && short_exponent) {
-    if (const std::optional<double> value = exact_decimal(digits.value, exponent))
+    if (const std::optional<double> value = nearest_decimal(digits.value, exponent))
       return {JsonNumberKind::kFloat, at, 0, negative ? -*value : *value};
   }
   double value = 0;

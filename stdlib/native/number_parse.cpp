@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "stdlib/native/decimal.h"
+
 namespace dhpvm::stdlib {
 namespace {
 
@@ -44,49 +46,36 @@ double limit_of(std::string_view text) {
   return exponent > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
 
-// Decimal digits at the front of a text, as a number: it fits as long as there are at most 19 of them.
-struct Digits {
-  std::uint64_t value = 0;
-  // Takes them off the front; how many there were, or kMost + 1 for more than that together with `before`.
-  std::size_t take(std::string_view& text, std::size_t before) {
-    std::size_t count = 0;
-    for (; count < text.size() && text[count] >= '0' && text[count] <= '9'; ++count) {
-      if (before + count == kMost) return kMost + 1;
-      value = value * 10 + static_cast<std::uint64_t>(text[count] - '0');
-    }
-    text.remove_prefix(count);
-    return count;
-  }
-  static constexpr std::size_t kMost = std::numeric_limits<std::uint64_t>::digits10;
-};
-
 // The number in a text of few digits, with or without a point among them: most numbers in files are such.
 std::optional<double> parse_short_decimal(std::string_view text) {
-  Digits digits;
-  const std::size_t whole = digits.take(text, 0);
-  if (whole == 0 || whole > Digits::kMost) return {};
-  std::size_t behind = 0;
-  if (!text.empty()) {
-    if (text[0] != '.') return {};
-    text.remove_prefix(1);
-    behind = digits.take(text, whole);
-    if (!text.empty()) return {};
+  const char* const end = text.data() + text.size();
+  std::uint64_t value = 0;
+  const char* at = read_digits(text.data(), end, value);
+  const std::ptrdiff_t whole = at - text.data();
+  std::ptrdiff_t behind = 0;
+  if (whole == 0) return {};
+  if (at != end) {
+    if (*at != '.') return {};
+    const char* const fraction = at + 1;
+    at = read_digits(fraction, end, value);
+    if (at != end) return {};
+    behind = at - fraction;
   }
-  return exact_decimal(digits.value, -static_cast<int>(behind));
+  if (whole + behind > kExactDigits) return {};
+  return nearest_decimal(value, -static_cast<int>(behind));
 }
 
 }  // namespace
 
 std::optional<std::int64_t> parse_integer(std::string_view text) {
-  Digits digits;
-  std::string_view rest = text;
+  const char* const end = text.data() + text.size();
+  std::uint64_t few = 0;
   // So few that they fit; a zero in front may be the beginning of 0x.
-  if (text.size() < Digits::kMost && digits.take(rest, 0) != 0 && rest.empty())
-    return static_cast<std::int64_t>(digits.value);
+  if (!text.empty() && text.size() < kExactDigits && read_digits(text.data(), end, few) == end)
+    return static_cast<std::int64_t>(few);
   const bool negative = take_sign(text);
   const int base = take_base(text);
   std::uint64_t magnitude = 0;
-  const char* end = text.data() + text.size();
   const auto [stop, problem] = std::from_chars(text.data(), end, magnitude, base);
   if (problem != std::errc() || stop != end) return {};
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();

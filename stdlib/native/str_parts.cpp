@@ -78,25 +78,6 @@ bool return_fast_part(vm::NativeCall& call, std::string_view all, std::size_t fr
   return true;
 }
 
-// How often the byte stands in a text of at most kShortText bytes.
-std::int64_t count_byte(std::string_view near, char byte) {
-  std::size_t at = 0;
-  std::int64_t count = 0;
-#ifdef __SSE2__
-  // Sixteen counters of a byte each, which cannot overflow.
-  static_assert(kShortText / 16 < 256);
-  __m128i counts = _mm_setzero_si128();
-  for (; near.size() - at >= 16; at += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(near.data() + at));
-    counts = _mm_sub_epi8(counts, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(byte)));
-  }
-  const __m128i sums = _mm_sad_epu8(counts, _mm_setzero_si128());
-  count = _mm_cvtsi128_si64(sums) + _mm_cvtsi128_si64(_mm_unpackhi_epi64(sums, sums));
-#endif
-  for (; at < near.size(); ++at) count += near[at] == byte;
-  return count;
-}
-
 // Where fast paths look for the end of a part that begins at `from`; nothing where they do not.
 std::optional<std::string_view> nearby(const vm::NativeCall& call, std::uint64_t from) {
   if (call.r[0] == nullptr || from > text(call, 0).size()) return std::nullopt;
