@@ -5,6 +5,7 @@
 
 #include "compiler/check/body.h"
 #include "compiler/check/checker.h"
+#include "compiler/check/part_observer.h"
 #include "compiler/check/specialise.h"
 #include "compiler/hir/hir_walk.h"
 #include "compiler/parse/imports.h"
@@ -52,8 +53,11 @@ void Analysis::run(HostReach reach) {
   drain();
   // The signatures of all functions are known now, also where they were inferred.
   if (reach == HostReach::kObjects && !diagnostics_.has_errors()) export_objects();
-  // Purity looks through whole functions: it has nothing to say about wrong ones.
-  if (diagnostics_.has_errors()) return;
+  // Purity looks through whole functions: it has nothing to say about wrong ones, or some of them.
+  const bool all_checked = std::ranges::none_of(instances_, [](const FunctionInstance& instance) {
+    return instance.state == FunctionInstance::State::kQueued;
+  });
+  if (diagnostics_.has_errors() || !all_checked) return;
   if (loops_call_values_ && !kernels_.empty()) specialise_loops(*this, kernels_);
   check_fixed_parameters(*this);
   if (diagnostics_.has_errors()) return;
@@ -120,6 +124,7 @@ SourceRange Analysis::range_of(const hir::Function& function) const {
 
 // Bodies create instances, and instances create bodies: until nothing is left.
 void Analysis::drain() {
+  const auto* const part = dynamic_cast<const PartObserver*>(observer_);
   while (!bodies_.empty() || !incomplete_.empty()) {
     if (!incomplete_.empty()) {
       Nominal* nominal = incomplete_.front();
@@ -130,7 +135,8 @@ void Analysis::drain() {
     }
     FunctionInstance* instance = bodies_.front();
     bodies_.pop_front();
-    if (instance->state == FunctionInstance::State::kQueued) check_body(*this, *instance);
+    const bool wanted = part == nullptr || part->wants(*instance->symbol->declaration);
+    if (wanted && instance->state == FunctionInstance::State::kQueued) check_body(*this, *instance);
   }
 }
 

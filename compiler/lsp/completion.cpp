@@ -69,7 +69,7 @@ class Completion {
       modules();
     } else if (cursor_.object_end != 0) {
       members();
-    } else if (const std::optional<View> view = workspace_.view(params); view.has_value()) {
+    } else if (const std::optional<View> view = workspace_.view_at_position(params); view.has_value()) {
       names(*view);
     }
     return Json{{"isIncomplete", false}, {"items", std::move(items_)}};
@@ -187,7 +187,7 @@ void Completion::members() {
   const std::string_view rest = text_.substr(cursor_.offset, line_end - cursor_.offset);
   const bool is_last = rest.find_first_not_of(" \t\r") == std::string_view::npos;
   whole.insert(cursor_.offset, is_last ? "completed;" : "completed");
-  members_in(*workspace_.imagine(file_.name(), std::move(whole)));
+  members_in(*workspace_.imagine(file_.name(), std::move(whole), cursor_.offset));
 }
 
 void Completion::members_of_type(const Snapshot& snapshot, const Type& type) {

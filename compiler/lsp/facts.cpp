@@ -13,7 +13,7 @@ typename Map::mapped_type value_or_null(const Map& map, const Key& key) {
 
 }  // namespace
 
-Facts::Facts(std::uint32_t file, std::size_t bytes) : file_(file) {
+Facts::Facts(std::uint32_t file, std::size_t bytes, const ast::Function* only) : file_(file), only_(only) {
   constexpr std::size_t kBytesForEach = 3;  // measured: expressions of programs stand that close
   expressions_.reserve(bytes / kBytesForEach);
 }

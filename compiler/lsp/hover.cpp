@@ -43,7 +43,7 @@ std::string of_declaration(const Snapshot& snapshot, const Declaration& declarat
 }  // namespace
 
 Result<Json> hover(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
+  const std::optional<View> view = workspace.view_at_position(params);
   if (!view.has_value()) return Json();
   const Snapshot& snapshot = **view;
   const Occurrence* const occurrence = snapshot.index().at(view->offset_of(params.at("position")));

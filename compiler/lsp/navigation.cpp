@@ -59,14 +59,14 @@ std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange dec
 }
 
 Result<Json> definition(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
+  const std::optional<View> view = workspace.view_at_position(params);
   if (!view.has_value()) return Json();
   const std::optional<SourceRange> target = declaration_of(*view, params);
   return target.has_value() ? workspace.location(*view, *target) : Json();
 }
 
 Result<Json> type_definition(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
+  const std::optional<View> view = workspace.view_at_position(params);
   if (!view.has_value()) return Json();
   const Occurrence* const occurrence = (*view)->index().at(view->offset_of(params.at("position")));
   if (occurrence == nullptr) return Json();

@@ -144,7 +144,7 @@ class Remedies {
 
 std::size_t complaints(const Snapshot& snapshot) { return snapshot.diagnostics().all().size(); }
 
-bool helps(const Workspace& workspace, const Snapshot& snapshot, const Remedy& remedy) {
+bool helps(Workspace& workspace, const Snapshot& snapshot, const Remedy& remedy) {
   std::string text(snapshot.file().text());
   for (auto edit = remedy.edits.rbegin(); edit != remedy.edits.rend(); ++edit)
     text.replace(edit->begin, edit->end - edit->begin, edit->text);

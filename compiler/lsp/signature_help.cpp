@@ -98,7 +98,7 @@ Parameters taken_by(const Declaration& declaration) {
 }  // namespace
 
 Result<Json> signature_help(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
+  const std::optional<View> view = workspace.view_at_position(params);
   if (!view.has_value()) return Json();
   const SourceFile& text = view->latest().file();
   SourceManager sources;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -37,14 +38,20 @@ Workspace::Stamp Workspace::stamp_of(const std::string& path) const {
   return {problem ? 0 : size, time.time_since_epoch().count()};
 }
 
-bool Workspace::is_fresh(const Entry& entry) const {
-  return entry.latest != nullptr && std::ranges::all_of(entry.sources, [&](const auto& source) {
+bool Workspace::is_fresh(const State& state) const {
+  return state.snapshot != nullptr && std::ranges::all_of(state.sources, [&](const auto& source) {
            return stamp_of(source.first) == source.second;
          });
 }
 
 void Workspace::forget() {
-  for (auto& [path, entry] : entries_) entry.latest = nullptr;
+  for (auto& [path, entry] : entries_) entry.latest = entry.at_place = {};
+}
+
+void Workspace::retire(std::shared_ptr<const Snapshot> snapshot) {
+  if (snapshot == nullptr) return;
+  retired_.push_back(std::move(snapshot));
+  if (retired_.size() > kMaxRetired) retired_.erase(retired_.begin());
 }
 
 ImportOptions Workspace::imports_of(const std::string& path) const {
@@ -82,37 +89,69 @@ const BuiltinModule* Workspace::library_module(std::string_view path) const {
   return found == options_.builtin_modules.end() ? nullptr : &*found;
 }
 
-std::shared_ptr<const Snapshot> Workspace::imagine(const std::string& path, std::string text) const {
-  return std::make_shared<const Snapshot>(path, std::move(text), imports_of(path));
+Workspace::State Workspace::state_of(const std::string& path, std::string text,
+                                     std::optional<std::uint32_t> place) const {
+  State state;
+  state.sources.emplace_back(path, stamp_of(path));
+  state.snapshot = std::make_shared<const Snapshot>(path, std::move(text), imports_of(path), place);
+  for (const std::string& imported : state.snapshot->imported())
+    state.sources.emplace_back(imported, stamp_of(imported));
+  return state;
+}
+
+std::shared_ptr<const Snapshot> Workspace::imagine(const std::string& path, std::string text,
+                                                   std::optional<std::uint32_t> place) {
+  std::shared_ptr<const Snapshot> made = state_of(path, std::move(text), place).snapshot;
+  retire(made);
+  return made;
 }
 
 std::shared_ptr<const Snapshot> Workspace::known(const std::string& path) const {
   const auto entry = entries_.find(path);
-  return entry != entries_.end() && is_fresh(entry->second) ? entry->second.latest : nullptr;
+  return entry != entries_.end() && is_fresh(entry->second.latest) ? entry->second.latest.snapshot : nullptr;
+}
+
+void Workspace::keep_complete(Entry& entry, const std::shared_ptr<const Snapshot>& snapshot) {
+  const bool knows_more = entry.complete != nullptr && entry.complete->is_whole() && !snapshot->is_whole();
+  if (!snapshot->is_complete() || knows_more) return;
+  retire(std::move(entry.complete));
+  entry.complete = snapshot;
+}
+
+std::shared_ptr<const Snapshot> Workspace::latest_at(const std::string& path, const Json& position) {
+  const Document* const document = documents_.find(path);
+  if (document == nullptr || library_module(path) != nullptr) return latest(path);
+  Entry& entry = entries_[path];
+  if (is_fresh(entry.latest)) return entry.latest.snapshot;
+  const std::uint32_t place = offset_of(document->file, position);
+  if (is_fresh(entry.at_place) && entry.at_place.snapshot->knows(place)) return entry.at_place.snapshot;
+  retire(std::move(entry.at_place.snapshot));
+  entry.at_place = state_of(path, std::string(document->file.text()), place);
+  const std::shared_ptr<const Snapshot> made = entry.at_place.snapshot;
+  if (made->is_whole()) {
+    retire(std::move(entry.latest.snapshot));
+    entry.latest = std::exchange(entry.at_place, {});
+  }
+  keep_complete(entry, made);
+  return made;
 }
 
 std::shared_ptr<const Snapshot> Workspace::latest(const std::string& path) {
   Entry& entry = entries_[path];
-  if (is_fresh(entry)) return entry.latest;
-  entry.sources.clear();
-  retired_.push_back(entry.latest);
-  if (retired_.size() > kMaxRetired) retired_.erase(retired_.begin());
+  if (is_fresh(entry.latest)) return entry.latest.snapshot;
+  retire(std::move(entry.latest.snapshot));
+  retire(std::move(entry.at_place.snapshot));
+  entry.latest = entry.at_place = {};
   if (const BuiltinModule* module = library_module(path); module != nullptr) {
-    entry.latest = std::make_shared<const Snapshot>(*module, imports_of(path));
+    entry.latest.snapshot = std::make_shared<const Snapshot>(*module, imports_of(path));
   } else if (std::optional<std::string> text = text_of(path); text.has_value()) {
-    entry.sources.emplace_back(path, stamp_of(path));
-    entry.latest = imagine(path, std::move(*text));
-    for (const std::string& imported : entry.latest->imported())
-      entry.sources.emplace_back(imported, stamp_of(imported));
+    entry.latest = state_of(path, std::move(*text), std::nullopt);
   } else {
     entries_.erase(path);
     return nullptr;
   }
-  if (entry.latest->is_complete()) {
-    retired_.push_back(entry.complete);
-    entry.complete = entry.latest;
-  }
-  const std::shared_ptr<const Snapshot> made = entry.latest;
+  const std::shared_ptr<const Snapshot> made = entry.latest.snapshot;
+  keep_complete(entry, made);
   if (documents_.find(path) == nullptr) {
     std::erase(closed_, path);
     closed_.push_back(path);
@@ -132,12 +171,24 @@ std::optional<View> Workspace::view(const Json& params) {
   const std::string path = path_of(params.at("textDocument").at("uri").get<std::string>());
   const std::shared_ptr<const Snapshot> now = latest(path);
   if (now == nullptr) return std::nullopt;
-  const std::shared_ptr<const Snapshot> complete = entries_[path].complete;
+  const std::shared_ptr<const Snapshot>& complete = entries_.at(path).complete;
+  return view_of(now, complete != nullptr && complete->is_whole() ? complete : nullptr, params);
+}
+
+std::optional<View> Workspace::view_at_position(const Json& params) {
+  const std::string path = path_of(params.at("textDocument").at("uri").get<std::string>());
+  const std::shared_ptr<const Snapshot> now = latest_at(path, params.at("position"));
+  if (now == nullptr) return std::nullopt;
+  return view_of(now, entries_.at(path).complete, params);
+}
+
+View Workspace::view_of(const std::shared_ptr<const Snapshot>& now,
+                        const std::shared_ptr<const Snapshot>& complete, const Json& params) {
   if (!now->is_complete() && complete != nullptr && params.contains("position")) {
     // Declarations are missing, and so is the meaning of their names everywhere.
     const std::uint32_t offset = offset_of(now->file(), params["position"]);
     View older(now, complete);
-    if (older.shift().keeps(offset)) return older;
+    if (older.shift().keeps(offset) && complete->knows(older.shift().to_old(offset))) return older;
   }
   return View(now, now);
 }

@@ -43,6 +43,8 @@ class Workspace {
 
   // The latest state of a document or file. Null where there is none.
   std::shared_ptr<const Snapshot> latest(const std::string& path);
+  // The same, of which no more than one place needs to be known.
+  std::shared_ptr<const Snapshot> latest_at(const std::string& path, const Json& position);
   // The same if it is there already; null otherwise.
   std::shared_ptr<const Snapshot> known(const std::string& path) const;
   // Frees states that have been replaced, which takes time, and is done while no request waits.
@@ -50,8 +52,12 @@ class Workspace {
   // The document of a request's parameters: its latest state. Where that cannot be read as a whole, the last that
   // could, if the position is in what has not changed since.
   std::optional<View> view(const Json& params);
-  // The state that the document would have with another text. Not kept.
-  std::shared_ptr<const Snapshot> imagine(const std::string& path, std::string text) const;
+  // The same for requests about their position alone, which it answers sooner.
+  std::optional<View> view_at_position(const Json& params);
+  // The state that the document would have with another text; with a place, as much of it as is to be known there. It
+  // is freed by tidy().
+  std::shared_ptr<const Snapshot> imagine(const std::string& path, std::string text,
+                                          std::optional<std::uint32_t> place = std::nullopt);
 
   // All sources in the folders of the client and next to open documents, by path. At most kMaxFiles.
   std::vector<std::string> files() const;
@@ -67,15 +73,26 @@ class Workspace {
 
  private:
   using Stamp = std::pair<std::uint64_t, std::int64_t>;
-  struct Entry {
-    std::shared_ptr<const Snapshot> latest;
-    std::shared_ptr<const Snapshot> complete;  // the last that was
+  // A state, and the texts that it was made from.
+  struct State {
+    std::shared_ptr<const Snapshot> snapshot;
     std::vector<std::pair<std::string, Stamp>> sources;
+  };
+  struct Entry {
+    State latest;
+    State at_place;                            // the last that knows one place alone
+    std::shared_ptr<const Snapshot> complete;  // the last that was, of one place if there was no other
   };
 
   // Differs when the text of the document or file does.
   Stamp stamp_of(const std::string& path) const;
-  bool is_fresh(const Entry& entry) const;
+  bool is_fresh(const State& state) const;
+  State state_of(const std::string& path, std::string text, std::optional<std::uint32_t> place) const;
+  void retire(std::shared_ptr<const Snapshot> snapshot);
+  void keep_complete(Entry& entry, const std::shared_ptr<const Snapshot>& snapshot);  // if it is
+  // Of the complete state, which may be null, where the latest one is not and the position stands in both.
+  static View view_of(const std::shared_ptr<const Snapshot>& now,
+                      const std::shared_ptr<const Snapshot>& complete, const Json& params);
   ImportOptions imports_of(const std::string& path) const;
   const BuiltinModule* library_module(std::string_view path) const;
   std::string library_path(std::string_view name) const;

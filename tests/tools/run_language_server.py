@@ -501,6 +501,32 @@ class Session(unittest.TestCase):
         self.client.notify("textDocument/didOpen", {"textDocument": document})
         self.assertEqual(len(self.client.messages(uri)), 1)
 
+    def test_answers_about_one_place_are_those_of_the_whole(self):
+        # Asked right after a change, the server checks the function around the place alone; once it has published its
+        # messages, it has checked all.
+        chance = random.Random(SEED)
+        texts = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "samples").rglob("*.dhp"))]
+        answered = 0
+        for number in range(30):
+            if number % 3 == 0:
+                self.text = chance.choice(texts)
+                self.client.change(self.uri, [{"text": self.text}])
+            begin = self.text.index("\n", chance.randrange(len(self.text) - 2))
+            self.text = self.text[:begin] + " " + self.text[begin:]
+            places = [chance.choice([m.end() for m in re.finditer(r"\w\b|\.", self.text)]) for _ in range(4)]
+            asked = [
+                (f"textDocument/{method}", {"textDocument": {"uri": self.uri}, "position": position(self.text, place)})
+                for place in places
+                for method in ("hover", "completion", "definition", "typeDefinition", "signatureHelp")
+            ]
+            self.client.change(self.uri, [{"text": self.text}])
+            soon = [self.client.request(*question) for question in asked]
+            self.client.messages(self.uri)
+            for question, answer in zip(asked, soon):
+                self.assertEqual(answer, self.client.request(*question), (question, self.text))
+            answered += sum(answer not in (None, []) for answer in soon)
+        self.assertGreater(answered, 200)
+
     # --- all of it, at random
     def test_random_edits(self):
         texts = [path.read_text(encoding="utf-8") for folder in ("samples", "tests/programs")
