@@ -7,6 +7,7 @@
 #include "compiler/check/warnings.h"
 #include "compiler/parse/imports.h"
 #include "compiler/text/diagnostics.h"
+#include "compiler/text/habits.h"
 #include "compiler/text/source.h"
 
 namespace dhpvm::stdlib {
@@ -17,6 +18,14 @@ TEST(ModulesTest, HoldsTheFilesOfThisFolder) {
   EXPECT_NE(source("list")->find("class List<T>"), std::string_view::npos);
   EXPECT_FALSE(source("nonsense").has_value());
   EXPECT_FALSE(source("").has_value());
+}
+
+// The compiler names them where an import is missing, and cannot ask this room. Parts of others have a `_`.
+TEST(ModulesTest, AreKnownToTheCompiler) {
+  for (const compiler::BuiltinModule& module : modules()) {
+    const bool is_part = module.name.find('_') != std::string_view::npos;
+    EXPECT_EQ(compiler::is_library_module(module.name), !is_part) << module.name;
+  }
 }
 
 TEST(ModulesTest, AreSortedByName) {

@@ -63,7 +63,8 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
       Diagnostic& diagnostic = error(call.range, "'{}' is not given to '{}'", parameter.name, callee.name);
       declared(diagnostic);
       if (parameter.type != nullptr)
-        diagnostic.help("add `{}: ...`, a '{}'", parameter.name, parameter.type->name);
+        diagnostic.help("add `{}: ...`, a '{}', or give it a default where it is declared", parameter.name,
+                        parameter.type->name);
     }
     return false;
   }

@@ -5,6 +5,7 @@
 
 #include "base/spelling.h"
 #include "compiler/check/body_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -73,7 +74,9 @@ hir::Expr* CallChecker::call_member(const ast::Expr& expr, const Type* expected)
   }
   if (object_expr.kind == ast::ExprKind::kName && parts_.names.primitive_named(object_expr) != nullptr) {
     parts_.argument_matching.check_all(expr);
-    error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text);
+    error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text)
+        .help("write `x as {}` for a number, `text.parse_int()` or `text.parse_float()` for text",
+              object_expr.name.text);
     return wrong(expr.range);
   }
   if (NominalSymbol* symbol = parts_.enums.named(object_expr); symbol != nullptr)
@@ -83,8 +86,14 @@ hir::Expr* CallChecker::call_member(const ast::Expr& expr, const Type* expected)
       !parts_.names.this_has_field(object_expr.name.text) &&
       analysis_.find_type({}, object_expr.name.text, object_expr.range, state_.context, false) != nullptr) {
     parts_.argument_matching.check_all(expr);
-    error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text)
-        .help("declare `fn {}(...)` at the top level of the file, and call it by its name", callee.name.text);
+    Diagnostic& problem =
+        error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text);
+    if (is_constructor_word(callee.name.text)) {
+      problem.help("make an object by calling it: `{}(...)`", object_expr.name.text);
+    } else {
+      problem.help("declare `fn {}(...)` at the top level of the file, and call it by its name",
+                   callee.name.text);
+    }
     return wrong(expr.range);
   }
   E object = parts_.kernel_captures.receiver([&] { return parts_.members.receiver(object_expr); });

@@ -117,6 +117,9 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
     parts_.narrowing.explain_null(
         diagnostic, range,
         fmt::format("give another value: `{} ?? ...`, or trap on null: `{}!`", text, text));
+  } else if (analysis_.errors().is_error(from)) {
+    diagnostic.help(
+        "an error is returned: `return Error(...)`, also behind `x ??`, from a function that gives a `T!`");
   } else if (is_object(from) && wanted->is(TypeKind::kInterface)) {
     diagnostic.help("'{}' does not implement '{}'", from->name, wanted->name);
   } else if (from->is(TypeKind::kInterface) && wanted->is(TypeKind::kClass)) {

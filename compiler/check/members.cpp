@@ -297,8 +297,10 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
                       type->element->name);
     } else if (type->rank != 1) {
       diagnostic.help("the methods of module `array` are for arrays of rank 1");
+    } else if (const std::string_view advice = advice_for_foreign("array." + std::string(name.text));
+               !advice.empty()) {
+      diagnostic.help("{}", advice);
     } else {
-      if (name.text == "enumerate") return (void)diagnostic.help("write `for i, x in xs`");
       diagnostic.help("arrays keep their size, a `List<{}>` grows; functions on arrays are in module `array`",
                       type->element->name);
     }
@@ -307,6 +309,9 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
       diagnostic.help("write `parts.join(separator)`");
     } else if (!function.empty()) {
       diagnostic.help("write `.{}(...)`", function);
+    } else if (const std::string_view advice = advice_for_foreign("str." + std::string(name.text));
+               !advice.empty()) {
+      diagnostic.help("{}", advice);
     }
   } else if (type->is(TypeKind::kU8) &&
              analysis_.library_method(basic(TypeKind::kStr), name.text) != nullptr) {

@@ -238,6 +238,16 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
     diagnostic.help("{}", advice);
     return;
   }
+  // A name that is not called is most often the module in `json.parse(text)`.
+  const std::string_view foreign = called ? std::string_view() : module_for_foreign(name);
+  if (!foreign.empty()) {
+    diagnostic.help("write `{}`, with `import {};` at the top of the file", foreign, foreign);
+    return;
+  }
+  if (!called && is_library_module(name)) {
+    diagnostic.help("add `import {};` at the top of the file", name);
+    return;
+  }
   const std::string_view module = near.empty() ? library_module_of(name) : std::string_view();
   if (!module.empty() && !is_known_module(module) && !state_.context.module->imports.contains(module)) {
     // Types need no qualifier, and begin with a capital letter.

@@ -53,6 +53,9 @@ Condition Narrowing::condition(const ast::Expr& expr) {
       if (type->is_number()) diagnostic.help("compare: `!= 0`");
       if (type->is(TypeKind::kNullable)) diagnostic.help("compare: `!= null`");
       if (type->is(TypeKind::kStr) || type->is(TypeKind::kArray)) diagnostic.help("compare: `.len != 0`");
+      if (Nominal* const nominal = analysis_.nominal(type);
+          nominal != nullptr && analysis_.find_method(*nominal, "is_empty").symbol != nullptr)
+        diagnostic.help("ask: `!x.is_empty()`");
       result.value = wrong(expr.range);
     }
   }

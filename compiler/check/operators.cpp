@@ -2,6 +2,7 @@
 #include "compiler/check/operators.h"
 
 #include "compiler/check/body_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -76,6 +77,19 @@ constexpr std::string_view kCompare = "compare";
 const Type* wider(const Type* a, const Type* b) {
   if (a->is_float() != b->is_float()) return a->is_float() ? a : b;
   return a->kind > b->kind ? a : b;
+}
+
+// Of a comparison of two types, of which `right` is that of `b`.
+void explain_mismatch(Diagnostic& diagnostic, const Type* left, const Type* right, const ast::Expr& b) {
+  if (left->is_number() && right->is_number()) {
+    const Type* target = wider(left, right);
+    diagnostic.help("convert the {} side: `... as {}`", target == left ? "right" : "left", target->name);
+  } else if (left->is(TypeKind::kStr) && b.is_byte) {
+    diagnostic.help("a text is written in double quotes: `\"a\"`; a byte of one is `s[i]`");
+  } else if ((left->is(TypeKind::kU8) && right->is(TypeKind::kStr)) ||
+             (left->is(TypeKind::kStr) && right->is(TypeKind::kU8))) {
+    diagnostic.help("a byte of text is written in single quotes: `'a'`");
+  }
 }
 
 }  // namespace
@@ -238,6 +252,11 @@ hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range rang
     diagnostic.help("write `str(...)` around the other side, or a formatted string: `f\"{{x}}\"`");
   } else if (op == Binary::kMul && a->is(TypeKind::kStr) && b->is_integer()) {
     diagnostic.help("write `text.repeat(n)`");
+  } else if (op == Binary::kRem && a->is(TypeKind::kStr)) {
+    diagnostic.help("{}", advice_for_foreign("str.format"));
+  } else if (op == Binary::kBitXor && a->is_number()) {
+    diagnostic.help(
+        "powers are `math.pow(x, y)`, with `import math;` at the top; bits are those of integers");
   } else if (a == b && a->is_float()) {
     diagnostic.help("bits are those of integers: see `math.bits`");
   } else if (a->is_number() && parameter_of(method_of(op), b, range) == a) {
@@ -297,16 +316,9 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     } else if (!parts_.conversions.can_coerce(right->type, left->type)) {
       Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot compare '{}' and '{}'", spelling(op),
                                      left->type->name, right->type->name);
-      if (left->type->is_number() && right->type->is_number()) {
-        const Type* target = wider(left->type, right->type);
-        diagnostic.help("convert the {} side: `... as {}`", target == left->type ? "right" : "left",
-                        target->name);
-      } else if (left->type->is(TypeKind::kStr) && b.is_byte) {
-        diagnostic.help("a text is written in double quotes: `\"a\"`; a byte of one is `s[i]`");
-      } else if ((left->type->is(TypeKind::kU8) && right->type->is(TypeKind::kStr)) ||
-                 (left->type->is(TypeKind::kStr) && right->type->is(TypeKind::kU8))) {
-        diagnostic.help("a byte of text is written in single quotes: `'a'`");
-      }
+      explain_mismatch(diagnostic, left->type, right->type, b);
+      if (analysis_.tuples().is_tuple(left->type) || analysis_.tuples().is_tuple(right->type))
+        diagnostic.help("the values of a tuple are `.0`, `.1`; `for (a, b) in xs` takes each apart");
       return wrong(expr.range);
     }
     left = parts_.conversions.coerce(left, type, a.range);

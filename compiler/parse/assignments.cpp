@@ -69,7 +69,7 @@ ast::Stmt* AssignmentParser::expression_statement() {
   if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall && !state_.in_arm) {
     slip(cursor_.gap(), "expected `;` after the statement")
         .help("write `return {};` if this is the result of the function", cursor_.text_of(expr->range));
-    return finish(node);
+    return error_stmt();  // so that nothing is said about a missing result
   }
   expect_semicolon("the statement");
   // With something unknown behind it, the expression need not mean what it seems to.

@@ -7,12 +7,30 @@
 namespace dhpvm::compiler {
 
 void DeclarationParser::skip_modifiers() {
-  while (at(TokenKind::kIdentifier) && is_modifier_word(text())) {
+  skip_attributes();
+  for (;;) {
+    const std::string_view advice = at(TokenKind::kIdentifier) ? modifier_for_foreign(text()) : "";
     const bool declaration_follows = kind(1) == TokenKind::kIdentifier || is_keyword(kind(1));
-    if (!declaration_follows || token(1).first_on_line) return;
-    slip(range(), "there is no `{}`", text())
-        .help("remove it: everything that is declared can be used everywhere");
+    if (advice.empty() || !declaration_follows || token(1).first_on_line) return;
+    slip(range(), "there is no `{}`", text()).help("{}", advice);
     advance();
+  }
+}
+
+// `@property`, `@jit(nopython: true)` and the like, before a declaration.
+void DeclarationParser::skip_attributes() {
+  while (at(TokenKind::kAt) && kind(1) == TokenKind::kIdentifier && !in_panic()) {
+    std::uint32_t end = cursor_.position() + 2;
+    while (cursor_.token_at(end).kind == TokenKind::kDot) end += 2;
+    if (const std::uint32_t close = state_.layout.partner(end); close != 0) end = close + 1;
+    const TokenKind next = cursor_.token_at(end).kind;
+    const bool declared = next == TokenKind::kIdentifier || next == TokenKind::kAt ||
+                          next == TokenKind::kConst || begins_declaration(next);
+    if (!declared) return;  // the hint of a loop that stands outside of a function
+    const std::string_view advice = attribute_for_foreign(text(1));
+    slip(join(range(), range(1)), "declarations have no attributes")
+        .help("{}", advice.empty() ? "remove it" : advice);
+    while (cursor_.position() < end) advance();
   }
 }
 
@@ -51,7 +69,6 @@ void DeclarationParser::declaration() {
 // Something that is no declaration here.
 void DeclarationParser::foreign_top_level() {
   if (is_function_word(text()) && at(TokenKind::kIdentifier) && kind(1) == TokenKind::kIdentifier) {
-    slip(range(), "functions are declared with `fn`").help("write `fn {}`", text(1));
     module_.functions.push_back(parts_.functions.function(FunctionBody::kRequired));
     return;
   }
@@ -61,30 +78,9 @@ void DeclarationParser::foreign_top_level() {
     advance();
     return;
   }
-  struct Habit {
-    std::string_view word;
-    std::string_view help;
-  };
-  constexpr Habit kHabits[] = {
-      {"from", "write `import name;` and use `name.function`"},
-      {"using", "write `import name;` for a module, and `type Name = T;` for a type"},
-      {"include", "write `import name;`"},
-      {"require", "write `import name;`"},
-      {"trait", "write `interface`"},
-      {"protocol", "write `interface`"},
-      {"impl", "write the functions inside the struct or class"},
-      {"typedef", "write `type Name = T;`"},
-      {"namespace", "each file is a module of its own"},
-      {"module", "each file is a module of its own"},
-      {"package", "each file is a module of its own"},
-      {"template", "type parameters stand behind the name: `fn f<T>(x: T)`, `class C<T>`"},
-      {"record", "write `struct`"},
-      {"object", "write `class`"},
-      {"union", "write `enum`, whose cases have values"},
-  };
-  for (const Habit& habit : kHabits) {
-    if (!at_word(habit.word)) continue;
-    error(range(), "there is no `{}`", text()).help("{}", habit.help);
+  const std::string_view advice = at(TokenKind::kIdentifier) ? declaration_for_foreign(text()) : "";
+  if (!advice.empty()) {
+    error(range(), "there is no `{}`", text()).help("{}", advice);
     advance();
     return;
   }
@@ -121,6 +117,11 @@ void DeclarationParser::import() {
     return;
   }
   do {
+    if (at(TokenKind::kLeftBrace) || at(TokenKind::kStar)) {
+      error(range(), "an `import` names a module, and nothing in it")
+          .help("write `import name;`, and `name.function` where it is used; types need no `name.`");
+      return;
+    }
     node.path.push_back(expect_name("the name of a module"));
   } while (!in_panic() && accept(TokenKind::kDot));
   if (in_panic()) return;

@@ -14,6 +14,7 @@ class DeclarationParser : public GrammarPart {
   void skip_modifiers();
 
  private:
+  void skip_attributes();
   void foreign_top_level();
   void import();
   void constant();

@@ -2,6 +2,7 @@
 #include "compiler/parse/expressions.h"
 
 #include "compiler/parse/grammar_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -73,8 +74,10 @@ ast::Expr* ExpressionParser::membership() {
 ast::Expr* ExpressionParser::ternary(ast::Expr* condition) {
   const SourceRange question = range();
   if (!starts_expression(1)) {
-    error(question, "`?` stands only in types").help("`x!` traps when x is null, `x ?? y` gives y instead");
-    return condition;
+    error(question, "`?` stands only in types")
+        .help(
+            "`try f()` passes an error on; `x!` traps when x is null or an error, `x ?? y` gives y for null");
+    return error_expr();
   }
   slip(question, "there is no operator `? :`").help("write `if condition {{ a }} else {{ b }}`");
   advance();
@@ -88,12 +91,18 @@ ast::Expr* ExpressionParser::ternary(ast::Expr* condition) {
 // The operator that comes next, if one does.
 std::optional<BinaryOperator> ExpressionParser::next_operator() const {
   if (const std::optional<BinaryOperator> known = binary_operator(kind())) return known;
-  // A name can never follow an operand, so that these words can only be meant as operators.
-  const bool conjunction = at_word("and");
-  if (!conjunction && !at_word("or")) return std::nullopt;
   if (!starts_expression(1) || token().first_on_line) return std::nullopt;
-  return conjunction ? BinaryOperator{BinaryOp::kAnd, Precedence::kConjunction}
-                     : BinaryOperator{BinaryOp::kOr, Precedence::kDisjunction};
+  if (at(TokenKind::kAt)) return binary_operator(TokenKind::kStar);
+  if (!at(TokenKind::kIdentifier)) return std::nullopt;
+  // A name can never follow an operand, so that these words can only be meant as operators.
+  const std::string_view meant = operator_for_foreign(text());
+  for (const TokenKind kind :
+       {TokenKind::kAmpersandAmpersand, TokenKind::kPipePipe, TokenKind::kPercent, TokenKind::kSlash,
+        TokenKind::kCaret, TokenKind::kShiftLeft, TokenKind::kShiftRight}) {
+    const std::optional<BinaryOperator> known = binary_operator(kind);
+    if (known && to_string(known->op) == meant) return known;
+  }
+  return std::nullopt;
 }
 
 ast::Expr* ExpressionParser::binary(Precedence lowest) {
@@ -106,7 +115,7 @@ ast::Expr* ExpressionParser::binary(Precedence lowest) {
     if (at(TokenKind::kIdentifier)) {
       slip(where, "`{}` is no operator here", text()).help("write `{}`", to_string(op));
     }
-    if (step_habit(left) || power_habit(left)) continue;
+    if (step_habit(left) || foreign_sign(left)) continue;
     const bool chained = left->kind == ExprKind::kBinary && !left->parenthesised &&
                          is_comparison(left->binary) && is_comparison(op);
     if (chained) {
@@ -158,18 +167,34 @@ bool ExpressionParser::step_habit(ast::Expr*& expr) {
   return true;
 }
 
-// At the `**` of other languages. `a * *p` is written with a blank and is another habit.
-bool ExpressionParser::power_habit(ast::Expr*& expr) {
-  if (!at(TokenKind::kStar) || kind(1) != TokenKind::kStar || !cursor_.touches_next()) return false;
-  slip(join(range(), range(1)), "there is no operator `**`")
-      .help(
-          "write `math.pow(x, y)` for floats, `math.ipow(x, n)` for integers, with `import math;` at the "
-          "top");
-  advance();
-  advance();
-  parts_.operands.unary();
-  expr = error_expr();
-  return true;
+// An operator of one or two signs that only other languages have. `a * *p` has a blank and is another habit.
+bool ExpressionParser::foreign_sign(ast::Expr*& expr) {
+  struct Sign {
+    TokenKind first;
+    TokenKind second;  // kEnd: there is none
+    std::string_view help;
+  };
+  constexpr Sign kSigns[] = {
+      {TokenKind::kStar, TokenKind::kStar,
+       "write `math.pow(x, y)` for floats, `math.ipow(x, n)` for integers, with `import math;` at the top"},
+      {TokenKind::kAt, TokenKind::kEnd, "write `linalg.gemm(a, b)`, with `import linalg;` at the top"},
+      {TokenKind::kLess, TokenKind::kGreater, "write `!=`"},
+      {TokenKind::kLessEqual, TokenKind::kGreater,
+       "write `a < b`; a type of your own has a method `compare`"},
+      {TokenKind::kPipe, TokenKind::kGreater, "write a call, `f(x)`, or a method, `x.f()`"},
+  };
+  for (const Sign& sign : kSigns) {
+    const bool is_two = sign.second != TokenKind::kEnd;
+    if (!at(sign.first) || (is_two && (kind(1) != sign.second || !cursor_.touches_next()))) continue;
+    const SourceRange where = is_two ? join(range(), range(1)) : range();
+    slip(where, "there is no operator `{}`", cursor_.text_of(where)).help("{}", sign.help);
+    advance();
+    if (is_two) advance();
+    parts_.operands.unary();
+    expr = error_expr();
+    return true;
+  }
+  return false;
 }
 
 }  // namespace dhpvm::compiler

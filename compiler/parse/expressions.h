@@ -26,8 +26,8 @@ class ExpressionParser : public GrammarPart {
   std::optional<BinaryOperator> next_operator() const;
   ast::Expr* membership();
   ast::Expr* ternary(ast::Expr* condition);
-  bool step_habit(ast::Expr*& expr);   // x++, x--
-  bool power_habit(ast::Expr*& expr);  // x ** y
+  bool step_habit(ast::Expr*& expr);    // x++, x--
+  bool foreign_sign(ast::Expr*& expr);  // x ** y, a @ b
 };
 
 }  // namespace dhpvm::compiler

@@ -32,8 +32,19 @@ ast::Stmt* ForeignStatements::statement() {
       kind(1) == TokenKind::kBang && kind(2) == TokenKind::kIdentifier && !token(1).first_on_line;
   const bool declares = kind(1) == TokenKind::kLet || kind(1) == TokenKind::kVar;
   if (at_word("guard") && (declares || negated || operand_next)) return guard();
-  if (const std::string_view advice = statement_for_foreign(text()); operand_next && !advice.empty()) {
+  // `foreach (x in xs) { ... }`
+  const bool head_next = kind(1) == TokenKind::kLeftParen && !token(1).first_on_line &&
+                         state_.layout.behind_group(cursor_.position() + 1) == TokenKind::kLeftBrace;
+  const bool end_of_block =
+      at_word("end") && token().first_on_line && (token(1).first_on_line || kind(1) == TokenKind::kEnd);
+  const std::string_view advice = statement_for_foreign(text());
+  if ((operand_next || head_next) && !advice.empty()) {
     error(range(), "there is no `{}`", text()).help("{}", advice);
+    return error_stmt();
+  }
+  if (end_of_block) {
+    slip(range(), "there is no `end`").help("{}", advice);
+    advance();
     return error_stmt();
   }
   const bool elif = at_word("elif") || at_word("elsif") || at_word("elseif");

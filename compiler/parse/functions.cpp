@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/parse/functions.h"
 
+#include <algorithm>
+
 #include "compiler/parse/grammar_parts.h"
 #include "compiler/text/habits.h"
 
@@ -37,18 +39,82 @@ ast::Function* FunctionParser::native_function(ast::Linkage linkage) {
 
 ast::Function* FunctionParser::function(FunctionBody expected) {
   ast::Function& node = state_.tree.make_function(range());
-  advance();  // fn, or what stands for it elsewhere
+  const bool foreign = !at(TokenKind::kFn);
+  if (foreign) {
+    foreign_head(node);
+  } else {
+    advance();
+  }
   return function_after_word(node, expected);
 }
 
+// At the `def` of `def half(x, y=1):`, `func half(x float64) float64 {`: one message for the whole head. Its parameters
+// are known by their names, so that nothing is said about their uses.
+void FunctionParser::foreign_head(ast::Function& node) {
+  const SourceRange word = range();
+  advance();
+  node.name = expect_name("the name of a function");
+  const std::uint32_t close = state_.layout.partner(cursor_.position());
+  std::string shown = fmt::format("fn {}", node.name.text);
+  if (at(TokenKind::kLeftParen) && close != 0) {
+    foreign_parameters(node, close);
+    for (const ast::Parameter& parameter : node.parameters)
+      shown +=
+          fmt::format("{}{}: type", &parameter == node.parameters.data() ? "(" : ", ", parameter.name.text);
+    if (!node.parameters.empty()) shown += ") -> type { ... }";
+    node.result = error_type();
+  }
+  Diagnostic& problem = slip(word, "functions are declared with `fn`");
+  problem.help("write `{}`", shown);
+  while (!at(TokenKind::kLeftBrace) && !at(TokenKind::kFatArrow) && !at(TokenKind::kColon) &&
+         !at(TokenKind::kSemicolon) && !at(TokenKind::kEnd) && !token().first_on_line)
+    advance();
+  if (at(TokenKind::kColon) && cursor_.rest_of_line(token().begin) != ":") {  // `: i64 {`
+    while (!at(TokenKind::kLeftBrace) && !token(1).first_on_line && !at(TokenKind::kEnd)) advance();
+  }
+  if (at(TokenKind::kLeftBrace) || at(TokenKind::kFatArrow) || at(TokenKind::kSemicolon)) return;
+  if (at(TokenKind::kColon)) advance();
+  node.body = parts_.statements.indented(word.begin);
+  if (at_word("end")) advance();
+}
+
+void FunctionParser::foreign_parameters(ast::Function& node, std::uint32_t close) {
+  advance();
+  while (cursor_.position() < close) {
+    ast::Parameter parameter;
+    parameter.range = range();
+    parameter.type = error_type();
+    // `x`, `x: T`, `x T` or `T x`
+    const std::uint32_t ahead =
+        kind(1) == TokenKind::kIdentifier && !parts_.types.is_type_word(token(1)) ? 1 : 0;
+    parameter.name = {text(ahead), range(ahead)};
+    const bool named = kind(ahead) == TokenKind::kIdentifier;
+    for (bool at_end = false; cursor_.position() < close && !at_end; advance()) {
+      if (at(TokenKind::kEqual)) parameter.fallback = error_expr();
+      at_end = at(TokenKind::kComma);
+      if (const std::uint32_t partner = state_.layout.partner(cursor_.position()); partner != 0)
+        cursor_.jump_to(partner);
+    }
+    if (named && parameter.name.text != "self") node.parameters.push_back(parameter);
+  }
+  advance();
+}
+
 ast::Function* FunctionParser::function_after_word(ast::Function& node, FunctionBody expected) {
-  if (at(TokenKind::kLeftParen) && !in_panic()) {
+  const bool foreign = !node.name.empty();
+  if (!foreign && at(TokenKind::kLeftParen) && !in_panic()) {
     error(range(), "expected the name of a function, found {}", found())
         .help("methods stand in the braces of their type, and their object is `this`");
   }
-  if (!in_panic()) node.name = expect_name("the name of a function");
-  if (!in_panic()) signature(node);
-  if (!in_panic()) function_body(node, expected);
+  if (!foreign && !in_panic()) node.name = expect_name("the name of a function");
+  if (const std::string_view here = method_for_foreign(node.name.text); !here.empty()) {
+    const bool constructor = here == "init";
+    slip(node.name.range, "the language calls no method `{}`", node.name.text)
+        .help("{}", constructor ? "write `init(...) { this.x = x; }`, without `fn`"
+                                : fmt::format("write `{}`", here));
+  }
+  if (!foreign && !in_panic()) signature(node);
+  if (!in_panic() && node.body == nullptr) function_body(node, expected);
   if (in_panic() && recovery_.skip_to_brace()) {
     // A mistake in the head; the body may hold others.
     node.body = parts_.statements.block();
@@ -99,7 +165,8 @@ void FunctionParser::result_type(ast::Function& node) {
   }
   // `: T` and a bare `T`. A `(` or `[` could begin other things; those are left to the next complaint.
   const bool colon = at(TokenKind::kColon);
-  const bool bare = at(TokenKind::kIdentifier) && !token().first_on_line && !at_word("throws");
+  const bool bare =
+      at(TokenKind::kIdentifier) && !token().first_on_line && clause_for_foreign(text()).empty();
   if (!colon && !bare) return;
   const std::uint32_t end =
       TypeScan::end_of_type(cursor_, colon ? cursor_.position() + 1 : cursor_.position());
@@ -115,7 +182,18 @@ void FunctionParser::result_type(ast::Function& node) {
   node.result = parts_.types.type();
 }
 
+// `where T: Shape`, `throws`, `noexcept`, as other languages write them behind the head.
+void FunctionParser::foreign_clauses() {
+  const std::string_view advice = at(TokenKind::kIdentifier) ? clause_for_foreign(text()) : "";
+  if (advice.empty()) return;
+  slip(range(), "there is no `{}`", text()).help("{}", advice);
+  while (!at(TokenKind::kLeftBrace) && !at(TokenKind::kFatArrow) && !at(TokenKind::kSemicolon) &&
+         !at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !recovery_.at_margin_declaration())
+    advance();
+}
+
 void FunctionParser::function_body(ast::Function& node, FunctionBody expected) {
+  foreign_clauses();
   const bool has_body = at(TokenKind::kLeftBrace) || at(TokenKind::kFatArrow);
   if (expected == FunctionBody::kOptional && !has_body) return expect_semicolon("the declaration");
   if (at(TokenKind::kLeftBrace)) {
@@ -150,8 +228,10 @@ void FunctionParser::function_body(ast::Function& node, FunctionBody expected) {
         .help("blocks stand in braces: `{{ ... }}`");
     return;
   }
-  error(token().first_on_line ? cursor_.gap() : range(), "expected `{{` or `=>` before the body of `{}`",
-        node.name.text);
+  Diagnostic& problem = error(token().first_on_line ? cursor_.gap() : range(),
+                              "expected `{{` or `=>` before the body of `{}`", node.name.text);
+  if (at(TokenKind::kComma) && node.result != nullptr)
+    problem.help("several results are a tuple: `-> (A, B)`");
 }
 
 // After the `(`, and the `)` too.
@@ -181,11 +261,10 @@ bool FunctionParser::parameter(std::vector<ast::Parameter>& list, ParameterTypes
   const bool is_receiver =
       at_word("self") && types == ParameterTypes::kRequired && kind(1) != TokenKind::kColon;
   if (at(TokenKind::kThis) || is_receiver) {
-    const bool is_constructor =
-        cursor_.position() >= 2 && cursor_.text_of(cursor_.token_at(cursor_.position() - 2)) == "__init__";
-    slip(range(), "a method has `this` without declaring it")
-        .help("{}", is_constructor ? "a constructor is written `init(...) { this.x = x; }`, without `fn`"
-                                   : "remove the parameter");
+    // A method of another language was named already.
+    const std::uint32_t before = std::max(cursor_.position(), 2U) - 2;
+    if (method_for_foreign(cursor_.text_of(cursor_.token_at(before))).empty())
+      slip(range(), "a method has `this` without declaring it").help("remove the parameter");
     advance();
     return true;
   }

@@ -23,6 +23,9 @@ class FunctionParser : public GrammarPart {
 
  private:
   void signature(ast::Function& function);
+  void foreign_clauses();
+  void foreign_head(ast::Function& function);
+  void foreign_parameters(ast::Function& function, std::uint32_t close);
   void function_body(ast::Function& function, FunctionBody expected);
   bool parameter(std::vector<ast::Parameter>& list, ParameterTypes types);
 };

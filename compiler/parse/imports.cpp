@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/spelling.h"
 #include "compiler/parse/parser.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 namespace {
@@ -163,7 +164,13 @@ class Loader {
     const std::vector<std::string_view> candidates(names.begin(), names.end());
     const std::string_view nearest = nearest_name(name, candidates);
     const std::string_view first = import.path.front().text;
-    if (import.path.size() > 1 && names.contains(std::string(first))) {
+    const std::string_view last = import.path.back().text;
+    const std::string_view here = module_for_foreign(last);
+    if (!here.empty()) {
+      error.help("write `import {};`", here);
+    } else if (import.path.size() > 1 && names.contains(std::string(last))) {
+      error.help("write `import {};`", last);
+    } else if (import.path.size() > 1 && names.contains(std::string(first))) {
       error.help("import the module, `import {};`, and name what is in it where it is used: `{}`", first,
                  name);
     } else if (!nearest.empty()) {

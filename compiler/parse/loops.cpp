@@ -58,6 +58,7 @@ ast::Stmt* LoopParser::for_statement() {
   advance();
   const SourceRange open = range();
   bool in_parentheses = false;
+  if (!at(TokenKind::kLeftParen) && has_clauses()) return foreign_for();
   const auto at_tuple = [&] {
     return at(TokenKind::kLeftParen) && state_.layout.behind_group(cursor_.position()) == TokenKind::kIn;
   };
@@ -82,7 +83,11 @@ ast::Stmt* LoopParser::for_statement() {
   if (at_tuple() && !in_panic()) node->patterns.push_back(parts_.matches.tuple_pattern());
   if (!in_panic()) expect_in(node->name.text);
   if (!in_panic()) node->value = parts_.expressions.expression();
-  if (!in_panic() && (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual))) {
+  const bool colon_range = !in_panic() && at(TokenKind::kColon) && node->value->kind == ast::ExprKind::kInt &&
+                           starts_expression(1) && !token(1).first_on_line;
+  if (colon_range)
+    slip(range(), "a range is written with two points").help("write `low..=high`, or `low..end`");
+  if (!in_panic() && (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual) || colon_range)) {
     node->kind = StmtKind::kForRange;
     advance();
     node->limit = range_end(node->inclusive);
@@ -121,6 +126,17 @@ void LoopParser::word_range(ast::Stmt* node) {
     // Counts down, so that nothing else is said about it.
     node->step = error_expr();
   }
+}
+
+// Whether the head is `i := 0; i < n; i++`, up to its block on the same line.
+bool LoopParser::has_clauses() const {
+  bool semicolon = false;
+  for (std::uint32_t ahead = 0; !token(ahead).first_on_line; ++ahead) {
+    if (kind(ahead) == TokenKind::kEnd || kind(ahead) == TokenKind::kRightBrace) return false;
+    if (kind(ahead) == TokenKind::kLeftBrace) return semicolon;
+    semicolon = semicolon || kind(ahead) == TokenKind::kSemicolon;
+  }
+  return false;
 }
 
 // for (int i = 0; i < n; i++), for (auto& x : xs): says how it is written here and reads on at the body.

@@ -21,6 +21,7 @@ class LoopParser : public GrammarPart {
 
  private:
   void word_range(ast::Stmt* node);
+  bool has_clauses() const;
   ast::Stmt* foreign_for();
 };
 

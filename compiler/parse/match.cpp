@@ -148,13 +148,15 @@ std::vector<ast::Arm> MatchParser::arms(ParseBody body) {
   const SourceRange open = range();
   if (!expect(TokenKind::kLeftBrace, "before the arms of the match")) return list;
   const bool outer = std::exchange(state_.arrow_closures, true);
+  bool told = false;  // how arms begin: who writes one as another language does writes all of them so
   while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !recovery_.at_margin_declaration()) {
     const std::uint32_t before = cursor_.position();
     ast::Arm arm;
     arm.range = range();
+    foreign_case(told);
     arm.patterns = patterns();
     if (!in_panic() && accept(TokenKind::kIf)) arm.guard = guard();
-    if (!in_panic()) arm_arrow();
+    if (!in_panic()) arm_arrow(told);
     if (!in_panic()) body(arm);
     arm.range = cursor_.since(arm.range);
     const bool complete = arm.value != nullptr || arm.body != nullptr;
@@ -177,10 +179,19 @@ ast::Expr* MatchParser::guard() {
   return condition;
 }
 
-void MatchParser::arm_arrow() {
+// `case 1:`, as other languages begin an arm.
+void MatchParser::foreign_case(bool& told) {
+  if (!at_word("case") || (!starts_expression(1) && !at_word("else", 1))) return;
+  if (!told) slip(range(), "an arm begins with its pattern").help("write `pattern => ...`, without `case`");
+  told = true;
+  advance();
+}
+
+void MatchParser::arm_arrow(bool& told) {
   if (accept(TokenKind::kFatArrow)) return;
   if (at(TokenKind::kArrow) || at(TokenKind::kColon)) {
-    slip(range(), "an arm is written with `=>`").help("write `=>`");
+    if (!told) slip(range(), "an arm is written with `=>`").help("write `=>`");
+    told = true;
     advance();
     return;
   }
@@ -192,10 +203,6 @@ void MatchParser::arm_arrow() {
 
 std::vector<ast::Pattern> MatchParser::patterns() {
   const bool outer = std::exchange(state_.arrow_closures, false);
-  if (at_word("case") && (starts_expression(1) || at_word("else", 1))) {
-    slip(range(), "an arm begins with its pattern").help("remove `case`");
-    advance();
-  }
   if (at(TokenKind::kPipe)) {
     slip(range(), "there is no pattern before this `|`").help("remove it");
     advance();
@@ -216,6 +223,10 @@ std::uint32_t MatchParser::tokens_of_case_name() const {
   while (kind(ahead) == TokenKind::kIdentifier) {
     ++ahead;
     if (kind(ahead) == TokenKind::kLeftParen) return ahead;
+    if (kind(ahead) == TokenKind::kColon && kind(ahead + 1) == TokenKind::kColon) {  // `Shape::circle(r)`
+      ahead += 2;
+      continue;
+    }
     if (kind(ahead) != TokenKind::kDot) return 0;
     ++ahead;
   }
@@ -231,7 +242,12 @@ ast::Pattern MatchParser::case_pattern(std::uint32_t tokens) {
   ast::Expr* path = make(ExprKind::kName, range());
   path->name = take_name();
   path = finish(path);
-  for (std::uint32_t taken = 1; taken < tokens; taken += 2) {
+  const std::uint32_t end = cursor_.position() + tokens - 1;
+  while (cursor_.position() < end) {
+    if (at(TokenKind::kColon)) {
+      slip(join(range(), range(1)), "members are reached with a dot").help("write `.`");
+      advance();
+    }
     advance();
     ast::Expr* member = make(ExprKind::kMember, path->range);
     member->operands = {path};

@@ -33,7 +33,8 @@ class MatchParser : public GrammarPart {
   ast::Arm let_head(std::string_view word, ast::Expr*& value);
   ast::Arm else_arm();
   ast::Expr* guard();
-  void arm_arrow();
+  void foreign_case(bool& told);
+  void arm_arrow(bool& told);
 };
 
 }  // namespace dhpvm::compiler

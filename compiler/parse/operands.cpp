@@ -2,6 +2,7 @@
 #include "compiler/parse/operands.h"
 
 #include "compiler/parse/grammar_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -57,7 +58,13 @@ ast::Expr* OperandParser::unary() {
 
 ast::Expr* OperandParser::cast() {
   ast::Expr* expr = postfix();
-  while (!in_panic() && (at(TokenKind::kAs) || at(TokenKind::kIs))) {
+  // `b instanceof C`
+  const auto foreign_is = [&] {
+    return at(TokenKind::kIdentifier) && !token().first_on_line && kind(1) == TokenKind::kIdentifier &&
+           operator_for_foreign(text()) == "is";
+  };
+  while (!in_panic() && (at(TokenKind::kAs) || at(TokenKind::kIs) || foreign_is())) {
+    if (at(TokenKind::kIdentifier)) slip(range(), "`{}` is no operator here", text()).help("write `is`");
     ast::Expr* node = make(at(TokenKind::kAs) ? ExprKind::kCast : ExprKind::kIs, expr->range);
     node->operator_range = range();
     advance();
@@ -105,7 +112,12 @@ ast::Expr* OperandParser::postfix() {
         break;
       }
       case TokenKind::kCatch: return parts_.results.catch_suffix(expr);
+      case TokenKind::kIdentifier:
+        if (expr->kind != ExprKind::kTryBlock || (!at_word("except") && !at_word("rescue"))) return expr;
+        return parts_.results.catch_suffix(expr);
       case TokenKind::kArrow:
+        if (!state_.arrow_closures)
+          return expr;  // `1 -> f()`, as other languages write the arms of a `match`
         slip(range(), "members are reached with a dot").help("write `.`");
         expr = member(expr, Access::kPlain);
         break;
@@ -265,8 +277,9 @@ std::vector<ast::Argument> OperandParser::arguments() {
     if (accept(TokenKind::kComma)) continue;
     if (at(TokenKind::kRightParen)) break;
     // A new line where the list should go on: most likely the bracket is missing.
-    error(range(), "expected `,` or `)` after the argument, found {}", found())
-        .note(open, "the list is opened here");
+    Diagnostic& problem = error(range(), "expected `,` or `)` after the argument, found {}", found());
+    problem.note(open, "the list is opened here");
+    if (at(TokenKind::kLeftBrace)) problem.help("objects are made by a call, `Name(field: value)`");
     return list;
   }
   if (!accept(TokenKind::kRightParen)) {

@@ -193,10 +193,117 @@ TEST(RecoveryTest, DeclarationsOfOtherLanguages) {
   EXPECT_EQ(top_level_advice("class P { P(x: i64) { } }"),
             "a constructor is called `init` | write `init(...) { ... }`");
   EXPECT_EQ(top_level_advice("class P { def f() { } }"), "functions are declared with `fn` | write `fn f`");
-  EXPECT_EQ(top_level_advice("class P extends Q { }"),
-            "there is no `extends` | write `:` and the interfaces");
+  EXPECT_EQ(
+      top_level_advice("class P extends Q { }"),
+      "there is no `extends` | classes have no base classes: keep the other object in a field; interfaces "
+      "stand behind a colon, `class C : I`");
+  EXPECT_EQ(top_level_advice("class P implements Q { }"),
+            "there is no `implements` | write `:` and the interfaces");
   EXPECT_EQ(top_level_advice("interface I { x: i64; }"),
             "an interface has no fields | declare a function: `fn x() -> type;`");
+}
+
+TEST(RecoveryTest, WordsBehindHeads) {
+  constexpr std::string_view kBounds = "bounds stand at the type parameters: `fn f<T: Shape>(x: T)`";
+  EXPECT_EQ(top_level_advice("fn f<T>(x: T) -> i64 where T: Shape, T: Other { return 1; }"),
+            "there is no `where` | " + std::string(kBounds));
+  EXPECT_EQ(top_level_advice("fn f<T>(x: T)\n    where T: Shape {\n}"),
+            "there is no `where` | " + std::string(kBounds));
+  EXPECT_EQ(top_level_advice("fn f() -> i64 throws IOException { return 1; }"),
+            "there is no `throws` | a function that can fail gives a result: `-> T!`");
+  EXPECT_EQ(top_level_advice("fn f() noexcept { }"), "there is no `noexcept` | remove it");
+  EXPECT_EQ(top_level_advice("fn f<T extends Shape>(x: T) { }"),
+            "the bound of a type parameter stands behind a colon | write `T: Shape`");
+  EXPECT_EQ(top_level_advice("fn f() -> i64, i64 { return (1, 2); }"),
+            "expected `{` or `=>` before the body of `f` | several results are a tuple: `-> (A, B)`");
+}
+
+TEST(RecoveryTest, MembersOfOtherLanguages) {
+  constexpr std::string_view kMethod =
+      "write a method, `fn area() -> f64 => side * side;`, and call it: `x.area()`";
+  EXPECT_EQ(top_level_advice("class P {\n  property area: f64 { get { return 1.0; } }\n  x: i64;\n}"),
+            "there is no `property` | " + std::string(kMethod));
+  EXPECT_EQ(top_level_advice("class P {\n  get area() { return 1.0; }\n  x: i64;\n}"),
+            "there is no `get` | " + std::string(kMethod));
+  EXPECT_EQ(top_level_advice("class P {\n  @property\n  fn area() -> f64 { return 1.0; }\n}"),
+            "declarations have no attributes | remove it: methods are called, `x.area()`");
+  EXPECT_EQ(top_level_advice("@numba.njit(parallel: true)\nfn f() { }"),
+            "declarations have no attributes | remove it");
+  EXPECT_EQ(top_level_advice("class P { fn __str__() -> str { return \"\"; } }"),
+            "the language calls no method `__str__` | write `to_str`");
+  EXPECT_EQ(top_level_advice("struct P { x: f64, y: f64, z: f64 }"), "a field ends in `;` | write `;`");
+  EXPECT_EQ(top_level_advice("class P { int x; int y; }"),
+            "a field's type stands behind its name | write `x: i64;`");
+  EXPECT_EQ(
+      top_level_advice("enum E { red = 1, green = 2 }"),
+      "a case has no number of its own | `as i64` gives its position; for other numbers write a method with "
+      "a `match`");
+  EXPECT_EQ(
+      top_level_advice("class P { static fn f() { } }"),
+      "there is no `static` | remove it: functions without an object, and constants, stand at the top level "
+      "of the file");
+}
+
+TEST(RecoveryTest, TypesOfOtherLanguages) {
+  constexpr std::string_view kElement = "array types are written with the element type in brackets | ";
+  EXPECT_EQ(top_level_advice("fn f(xs: []i64) { }"), std::string(kElement) + "write `[i64]`");
+  EXPECT_EQ(top_level_advice("fn f(xs: [3]i64) { }"),
+            std::string(kElement) + "write `[i64]`, or `[i64; 3]` for a fixed array");
+  EXPECT_EQ(top_level_advice("fn f(xs: i64[3]) { }"),
+            std::string(kElement) + "write `[i64]`, or `[i64; 3]` for a fixed array");
+  constexpr std::string_view kArguments = "the arguments of a type stand between `<` and `>` | ";
+  EXPECT_EQ(top_level_advice("fn f(xs: array[i32]) { }"),
+            std::string(kArguments) + "an array type is written `[i32]`");
+  EXPECT_EQ(top_level_advice("fn f(xs: list[i64]) { }"), std::string(kArguments) + "write `List<i64>`");
+  EXPECT_EQ(top_level_advice("fn f(xs: dict[str, i64]) -> i64 { return 0; }"),
+            std::string(kArguments) + "write `Map<str, i64>`");
+}
+
+TEST(RecoveryTest, SignsAndWordsOfOtherLanguages) {
+  EXPECT_EQ(advice("let c = a @ b;"),
+            "there is no operator `@` | write `linalg.gemm(a, b)`, with `import linalg;` at the top");
+  EXPECT_EQ(advice("if a <> b { }"), "there is no operator `<>` | write `!=`");
+  EXPECT_EQ(advice("let c = a mod b;"), "`mod` is no operator here | write `%`");
+  EXPECT_EQ(advice("if b instanceof C { }"), "`instanceof` is no operator here | write `is`");
+  EXPECT_EQ(advice("let y = await f();"),
+            "there is no `await` | there are no asynchronous calls: remove it, and call the function");
+  EXPECT_EQ(advice("foreach (x in xs) { f(x); }"), "there is no `foreach` | write `for x in xs { ... }`");
+  EXPECT_EQ(advice("unless (a) { f(); }"), "there is no `unless` | write `if !condition { ... }`");
+  EXPECT_EQ(advice("try { f(); } except ValueError as e { g(e); }"),
+            "there is no `except` | an error is handled behind its `try` block: `catch err { ... }`");
+  EXPECT_EQ(advice("let a = new int[10];"), "an array is made by a call | write `[i64](n)` for n elements");
+  EXPECT_EQ(
+      advice("let [a, b] = pair();"),
+      "a `let` declares one variable, or those of a tuple | write `let (a, b) = pair;`, or take elements one "
+      "by one: `let a = xs[0];`");
+  EXPECT_EQ(
+      advice("let {x, y} = p;"),
+      "a `let` declares one variable, or those of a tuple | write `let p = ...;`, and use its fields, `p.x`");
+  EXPECT_FALSE(Parsed("fn f() { for i in 0..end step 2 { } }").diagnostics.has_errors())
+      << "a name like others";
+}
+
+TEST(RecoveryTest, HeadsOfOtherLanguages) {
+  constexpr std::string_view kClauses =
+      "this is not how a `for` is written here | write `for i in 0..n { ... }`, with `step 2` behind it "
+      "where "
+      "needed; other loops are `while`";
+  EXPECT_EQ(advice("for i := 0; i < n; i++ { f(i); }"), kClauses);
+  EXPECT_EQ(advice("for var i = 0; i < n; i += 1 { f(i); }"), kClauses);
+  EXPECT_EQ(advice("for i in 1:10 { f(i); }"),
+            "a range is written with two points | write `low..=high`, or `low..end`");
+  EXPECT_EQ(advice("match x { case 1: f(); case 2: g(); case _: h(); }"),
+            "an arm begins with its pattern | write `pattern => ...`, without `case`");
+  EXPECT_EQ(advice("match x { 1 -> f(); 2 -> g(); else -> h(); }"),
+            "an arm is written with `=>` | write `=>`");
+  EXPECT_EQ(advice("match x { Shape::circle(r) => f(r); else => g(); }"),
+            "members are reached with a dot | write `.`");
+  EXPECT_EQ(advice("for x in xs:\n    f(x);\n    g(x);\nh();"),
+            "the body of `for` stands in braces, without `:` | write `{ ... }`");
+  // The indented lines are the body.
+  const Parsed parsed("fn f() {\n  for x in xs:\n    g(x);\n    h(x);\n  k();\n}\n");
+  ASSERT_EQ(parsed.module->functions[0]->body->body.size(), 2u);
+  EXPECT_EQ(parsed.module->functions[0]->body->body[0]->body[0]->body.size(), 2u);
 }
 
 TEST(RecoveryTest, FindsSeveralMistakesInOneRun) {

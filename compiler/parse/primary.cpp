@@ -47,10 +47,14 @@ ast::Expr* PrimaryParser::primary() {
     error(range(), "a closure begins with `fn`").help("write `fn(x) => x + 1`, or `fn(x) {{ ... }}`");
     return error_expr();
   }
-  const bool made = at_word("new") && kind(1) == TokenKind::kIdentifier && !token(1).first_on_line;
-  if (made) {
-    slip(range(), "objects are made without `new`").help("write `{}(...)`", text(1));
-    advance();
+  const bool name_next = kind(1) == TokenKind::kIdentifier && !token(1).first_on_line;
+  if (at_word("new") && name_next && foreign_new()) return error_expr();
+  // `0..end step 2` is of this language.
+  const bool operand_next =
+      (name_next && !at_word("step", 1)) || (kind(1) == TokenKind::kString && !token(1).first_on_line);
+  if (const std::string_view advice = statement_for_foreign(text()); operand_next && !advice.empty()) {
+    error(range(), "there is no `{}`", text()).help("{}", advice);
+    return error_expr();
   }
   const bool arrow_closure = kind(1) == TokenKind::kFatArrow && !in_panic() && state_.arrow_closures;
   if (arrow_closure) {
@@ -60,6 +64,25 @@ ast::Expr* PrimaryParser::primary() {
   ast::Expr* node = make(ExprKind::kName, range());
   node->name = take_name();
   return finish(node);
+}
+
+// At `new C(1)`, which reads on as `C(1)`. True for types of other languages, and arrays: nothing can be read on.
+bool PrimaryParser::foreign_new() {
+  const SourceRange where = range();
+  advance();
+  const std::string_view here = type_for_foreign(text());
+  const std::string_view type = here.empty() ? text() : here;
+  if (kind(1) == TokenKind::kLeftBracket) {
+    error(where, "an array is made by a call").help("write `[{}](n)` for n elements", type);
+    return true;
+  }
+  if (here.empty()) {
+    slip(where, "objects are made without `new`").help("write `{}(...)`", type);
+    return false;
+  }
+  error(where, "objects are made without `new`")
+      .help("write `{}(...)`, with the types where they are not known", type);
+  return true;
 }
 
 ast::Expr* PrimaryParser::not_an_expression() {
@@ -79,8 +102,9 @@ ast::Expr* PrimaryParser::not_an_expression() {
       break;
     case TokenKind::kLeftBrace:
       problem.help(
-          "lists are written `[1, 2, 3]`, maps `[\"a\": 1]`, and objects are made by a call: `Name(field: "
-          "value)`");
+          "lists are written `[1, 2, 3]`, also of a `Set`, maps `[\"a\": 1]`, and objects are made by a "
+          "call: "
+          "`Name(field: value)`");
       break;
     case TokenKind::kEqual: problem.help("`==` compares; an assignment is a statement of its own"); break;
     case TokenKind::kLet:
@@ -145,9 +169,14 @@ ast::Expr* PrimaryParser::parenthesised() {
   ast::Expr* expr = parts_.expressions.inner_expression();
   if (at(TokenKind::kComma) && !in_panic()) return tuple(expr, open);
   if ((at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual)) && !in_panic()) {
-    error(range(), "a range is no value").help("write it without parentheses: `for i in a..b`");
-  } else if (at(TokenKind::kEqual) && !in_panic()) {
-    error(range(), "an assignment is no expression").help("write `==` to compare");
+    error(range(), "a range is no value")
+        .help("write it without parentheses: `for i in low..high step 2`, or `high..=low step -1`");
+    return error_expr();
+  }
+  if (at(TokenKind::kEqual) && !in_panic()) {
+    error(range(), "an assignment is no expression")
+        .help("write `==` to compare; `while let x = f()` goes on until it is null");
+    return error_expr();
   }
   if (!in_panic() && !accept(TokenKind::kRightParen)) {
     error(range(), "expected `)`, found {}", found()).note(open, "the parenthesis is opened here");

@@ -15,6 +15,7 @@ class PrimaryParser : public GrammarPart {
   ast::Expr* if_expression();
 
  private:
+  bool foreign_new();
   ast::Expr* not_an_expression();
   ast::Expr* literal();
   ast::Expr* parenthesised();

@@ -2,6 +2,7 @@
 #include "compiler/parse/results.h"
 
 #include "compiler/parse/grammar_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -12,9 +13,15 @@ using ast::StmtKind;
 ast::Expr* ResultParser::catch_suffix(ast::Expr* failing) {
   ast::Expr* node = make(ExprKind::kCatch, failing->range);
   node->operator_range = range();
+  const bool foreign = at(TokenKind::kIdentifier);  // `except`
+  if (foreign) slip(range(), "there is no `{}`", text()).help("{}", statement_for_foreign(text()));
   advance();
   node->operands = {failing};
-  name_of_error(*node);
+  if (foreign) {
+    name_of_exception(*node);
+  } else {
+    name_of_error(*node);
+  }
   const bool arrow = at(TokenKind::kFatArrow) && starts_expression(1);
   if (!at(TokenKind::kLeftBrace) && !in_panic() && (arrow || starts_expression(0))) {
     const SourceRange begin = range();
@@ -45,6 +52,15 @@ void ResultParser::name_of_error(ast::Expr& handler) {
   while (cursor_.position() < close - (named ? 1U : 0U)) advance();
   if (named) handler.name = take_name();
   advance();
+}
+
+// `ValueError as e` behind `except`: up to the block, or the colon before it.
+void ResultParser::name_of_exception(ast::Expr& handler) {
+  while (!at(TokenKind::kLeftBrace) && !at(TokenKind::kColon) && !token().first_on_line &&
+         !at(TokenKind::kEnd)) {
+    if (at(TokenKind::kIdentifier)) handler.name = {text(), range()};
+    advance();
+  }
 }
 
 void ResultParser::foreign_finally() {

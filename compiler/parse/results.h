@@ -16,6 +16,7 @@ class ResultParser : public GrammarPart {
 
  private:
   void name_of_error(ast::Expr& handler);
+  void name_of_exception(ast::Expr& handler);
   void foreign_finally();
 };
 

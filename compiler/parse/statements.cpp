@@ -45,8 +45,7 @@ ast::Stmt* StatementParser::body(std::string_view what) {
     slip(range(), "the body of `{}` stands in braces, without `{}`", what, text()).help("write `{{ ... }}`");
     advance();
     if (at(TokenKind::kLeftBrace)) return block();
-    if (token().first_on_line) return error_stmt();  // an indented block: its lines are read as statements
-    return statement();
+    return token().first_on_line ? indented(cursor_.previous().begin) : statement();
   }
   if (at(TokenKind::kSemicolon)) {
     slip(range(), "`{}` has no body", what).help("write `{{ }}` for an empty one");
@@ -62,13 +61,29 @@ ast::Stmt* StatementParser::body(std::string_view what) {
   return statement();
 }
 
+// The lines behind a head that ends at `head`, as far as they are indented more than it.
+ast::Stmt* StatementParser::indented(std::uint32_t head) {
+  ast::Stmt* node = make(StmtKind::kBlock, range());
+  const std::uint32_t margin = cursor_.indentation(head);
+  while (token().first_on_line && cursor_.indentation(token().begin) > margin && !at(TokenKind::kEnd) &&
+         !at(TokenKind::kRightBrace)) {
+    const std::uint32_t before = cursor_.position();
+    node->body.push_back(statement());
+    if (in_panic()) recovery_.skip_to_statement();
+    if (cursor_.position() == before) advance();
+  }
+  return finish(node);
+}
+
 ast::Stmt* StatementParser::misplaced_declaration() {
   const SourceRange begin = range();
   const std::string_view word = text();
   const bool is_function = at(TokenKind::kFn) || is_function_word(word);
   if (is_function) {
-    slip(range(), "functions are declared at the top level of a file, or in a type")
-        .help("write `let {} = fn(...) {{ ... }};` for a function inside a function", text(1));
+    if (at(TokenKind::kFn)) {  // what is said of another word is enough
+      slip(range(), "functions are declared at the top level of a file, or in a type")
+          .help("write `let {} = fn(...) {{ ... }};` for a function inside a function", text(1));
+    }
     // Read it as what it is, so that its body is looked at too, and leave its name behind.
     ast::Stmt* node = make(StmtKind::kLet, begin);
     node->name = parts_.functions.function(FunctionBody::kRequired)->name;

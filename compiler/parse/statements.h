@@ -13,6 +13,7 @@ class StatementParser : public GrammarPart {
   ast::Stmt* statement();
   ast::Stmt* block();
   ast::Stmt* body(std::string_view what);
+  ast::Stmt* indented(std::uint32_t head);
   ast::Stmt* otherwise();
   ast::Stmt* labelled();
   ast::Stmt* misplaced_declaration();

@@ -18,6 +18,13 @@ std::string_view TokenCursor::rest_of_line(std::uint32_t offset) const {
   return rest.substr(0, rest.find_last_not_of(" \t") + 1);
 }
 
+std::uint32_t TokenCursor::indentation(std::uint32_t offset) const {
+  const std::size_t end_before = offset == 0 ? source_.npos : source_.rfind('\n', offset - 1);
+  const std::size_t start = end_before == source_.npos ? 0 : end_before + 1;
+  const std::size_t first = std::min(source_.find_first_not_of(" \t", start), source_.size());
+  return static_cast<std::uint32_t>(first - start);
+}
+
 void TokenCursor::advance() {
   previous_begin_ = token().begin;
   previous_end_ = token().end;

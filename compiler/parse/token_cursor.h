@@ -48,6 +48,7 @@ class TokenCursor {
   }
   SourceRange range_of(const Token& token) const { return {file_, token.begin, token.end}; }
   std::string_view rest_of_line(std::uint32_t offset) const;  // without blanks around it
+  std::uint32_t indentation(std::uint32_t offset) const;      // of its line, in bytes
   // The values of literals.
   const TokenStream& stream() const { return stream_; }
 

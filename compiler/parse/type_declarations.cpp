@@ -95,9 +95,16 @@ void TypeDeclarationParser::alias() {
 
 // `: Named, Printable`
 void TypeDeclarationParser::base_types(ast::TypeDecl& decl) {
-  const bool foreign = at_word("extends") || at_word("implements");
-  if (foreign) slip(range(), "there is no `{}`", text()).help("write `:` and the interfaces");
+  const bool extends = at_word("extends");
+  const bool foreign = extends || at_word("implements");
   if (!foreign && !at(TokenKind::kColon)) return;
+  if (foreign && decl.kind == TypeDeclKind::kClass) {
+    slip(range(), "there is no `{}`", text())
+        .help("{}", extends
+                        ? "classes have no base classes: keep the other object in a field; interfaces stand "
+                          "behind a colon, `class C : I`"
+                        : "write `:` and the interfaces");
+  }
   if (decl.kind != TypeDeclKind::kClass) {
     slip(range(), "{} {} implements no interfaces", article(decl.kind), word_of(decl.kind))
         .help("{}", decl.kind == TypeDeclKind::kStruct ? "make it a class, or leave the interface out"
@@ -109,7 +116,8 @@ void TypeDeclarationParser::base_types(ast::TypeDecl& decl) {
   do {
     if (at_word("public")) advance();
     ast::Type* base = parts_.types.type();
-    if (decl.kind == TypeDeclKind::kClass) decl.interfaces.push_back(base);
+    // What is extended elsewhere need not be an interface, which need not be said as well.
+    if (decl.kind == TypeDeclKind::kClass && !extends) decl.interfaces.push_back(base);
     if (!in_panic() && at_word("implements")) {
       slip(range(), "there is no `implements`").help("write `,`");
       advance();
@@ -175,8 +183,10 @@ void TypeDeclarationParser::enum_case(ast::TypeDecl& decl) {
     return;
   }
   if (at(TokenKind::kEqual)) {
-    slip(range(), "a case has no number of its own")
-        .help("`as i64` gives its position; for other numbers write a method with a `match`");
+    if (is_first("case = 1", decl)) {
+      slip(range(), "a case has no number of its own")
+          .help("`as i64` gives its position; for other numbers write a method with a `match`");
+    }
     advance();
     parts_.expressions.expression();
   } else if (at(TokenKind::kColon)) {
@@ -220,7 +230,13 @@ void TypeDeclarationParser::case_values(ast::EnumCase& node) {
 
 // Methods, constructors and fields as other languages write them. False when it looks like a field.
 bool TypeDeclarationParser::foreign_member(ast::TypeDecl& decl) {
-  const bool label = is_modifier_word(text()) && kind(1) == TokenKind::kColon;
+  const bool name_next = kind(1) == TokenKind::kIdentifier && !token(1).first_on_line;
+  if (const std::string_view advice = member_word_for_foreign(text());
+      !advice.empty() && (name_next || kind(1) == TokenKind::kLeftBrace)) {
+    error(range(), "there is no `{}`", text()).help("{}", advice);
+    return true;
+  }
+  const bool label = !modifier_for_foreign(text()).empty() && kind(1) == TokenKind::kColon;
   if (label) {  // `public:`
     const std::uint32_t end = TypeScan::end_of_type(cursor_, cursor_.position() + 2);
     const bool is_field = end != TypeScan::kNoType && (cursor_.token_at(end).kind == TokenKind::kSemicolon ||
@@ -233,7 +249,6 @@ bool TypeDeclarationParser::foreign_member(ast::TypeDecl& decl) {
     return true;
   }
   if (is_function_word(text()) && kind(1) == TokenKind::kIdentifier) {
-    slip(range(), "functions are declared with `fn`").help("write `fn {}`", text(1));
     decl.methods.push_back(parts_.functions.function(body_of_methods(decl.kind)));
     return true;
   }
@@ -265,8 +280,10 @@ bool TypeDeclarationParser::foreign_member(ast::TypeDecl& decl) {
   const std::string_view type_text = cursor_.text_of(node.type->range);
   const std::string_view here = type_for_foreign(type_text);
   node.name = take_name();
-  slip(cursor_.since(node.range), "a field's type stands behind its name")
-      .help("write `{}: {};`", node.name.text, here.empty() ? type_text : here);
+  if (is_first("type name", decl)) {
+    slip(cursor_.since(node.range), "a field's type stands behind its name")
+        .help("write `{}: {};`", node.name.text, here.empty() ? type_text : here);
+  }
   if (accept(TokenKind::kEqual)) node.fallback = parts_.expressions.expression();
   expect_semicolon("the field");
   node.range = cursor_.since(node.range);
@@ -308,6 +325,14 @@ void TypeDeclarationParser::init(ast::TypeDecl& decl) {
   }
 }
 
+// A habit that goes through a whole type is one mistake.
+bool TypeDeclarationParser::is_first(std::string_view habit, const ast::TypeDecl& decl) {
+  const bool first = told_about_ != &decl || told_ != habit;
+  told_about_ = &decl;
+  told_ = habit;
+  return first;
+}
+
 void TypeDeclarationParser::field(ast::TypeDecl& decl, Mutability mutability) {
   ast::Field node;
   node.range = range();
@@ -337,7 +362,8 @@ void TypeDeclarationParser::field(ast::TypeDecl& decl, Mutability mutability) {
   }
   if (in_panic()) return;
   if (at(TokenKind::kComma) || (at(TokenKind::kRightBrace) && !token().first_on_line)) {
-    slip(at(TokenKind::kComma) ? range() : cursor_.gap(), "a field ends in `;`").help("write `;`");
+    if (is_first("field,", decl))
+      slip(at(TokenKind::kComma) ? range() : cursor_.gap(), "a field ends in `;`").help("write `;`");
     accept(TokenKind::kComma);
     return;
   }

@@ -23,6 +23,11 @@ class TypeDeclarationParser : public GrammarPart {
   void enum_case(ast::TypeDecl& decl);
   void case_values(ast::EnumCase& node);
   void field(ast::TypeDecl& decl, Mutability mutability);
+  bool is_first(std::string_view habit, const ast::TypeDecl& decl);
+
+  // What was said last about a habit that may go through a whole type, and about which type.
+  std::string_view told_;
+  const ast::TypeDecl* told_about_ = nullptr;
 };
 
 }  // namespace dhpvm::compiler

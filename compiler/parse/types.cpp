@@ -24,6 +24,9 @@ ast::Type* TypeParser::type(TypePlace place) {
     array->element = result;
     result = finish(array);
   }
+  const bool brackets_follow = at(TokenKind::kLeftBracket) && place == TypePlace::kDeclaration &&
+                               result->kind == TypeKind::kNamed && cursor_.previous().end == range().begin;
+  if (brackets_follow) result = foreign_brackets(*result);
   if (at(TokenKind::kQuestion)) {
     ast::Type* nullable = make(TypeKind::kNullable, result->range);
     nullable->element = result;
@@ -69,7 +72,8 @@ ast::Type* TypeParser::base_type(TypePlace place) {
       slip(range(), "there are no pointer or reference types")
           .help("remove the `{}`: arrays and classes are references already, the rest is copied", text());
       advance();
-      return type(place);
+      type(place);
+      return error_type();
     case TokenKind::kNull:
       error(range(), "`null` is a value, not a type").help("write `T?` for a type that may be null");
       return error_type();
@@ -115,10 +119,51 @@ ast::Type* TypeParser::named_type(TypePlace place) {
   return finish(node);
 }
 
+// `list[int]`, `dict[str, int]`, `i64[10]`: at the bracket behind a name.
+ast::Type* TypeParser::foreign_brackets(const ast::Type& named) {
+  const std::uint32_t close = state_.layout.partner(cursor_.position());
+  if (close == 0) return error_type();
+  const SourceRange brackets = join(range(), cursor_.range_of(cursor_.token_at(close)));
+  std::string_view inside = cursor_.text_of(brackets);
+  inside = inside.substr(1, inside.size() - 2);
+  const std::string_view here = type_for_foreign(named.name.text);
+  if (!is_primitive_type_name(named.name.text) && kind(1) != TokenKind::kInt) {
+    const bool is_array = here == "[T]";
+    Diagnostic& problem = slip(brackets, "the arguments of a type stand between `<` and `>`");
+    if (is_array) {
+      problem.help("an array type is written `[{}]`", inside);
+    } else {
+      problem.help("write `{}<{}>`", here.empty() ? named.name.text : here, inside);
+    }
+  } else {
+    const std::string_view element = here.empty() ? named.name.text : here;
+    slip(brackets, "array types are written with the element type in brackets")
+        .help("write `[{}]`, or `[{}; {}]` for a fixed array", element, element, inside);
+  }
+  while (cursor_.position() <= close && !at(TokenKind::kEnd)) advance();
+  return error_type();
+}
+
 ast::Type* TypeParser::bracket_type() {
   ast::Type* node = make(TypeKind::kArray, range());
   const SourceRange open = range();
   advance();
+  const bool size_first = at(TokenKind::kInt) && kind(1) == TokenKind::kRightBracket;
+  if (size_first || at(TokenKind::kRightBracket)) {  // `[]T`, `[3]T`
+    const std::string_view size = size_first ? text() : "";
+    if (size_first) advance();
+    const SourceRange brackets = join(open, range());
+    advance();
+    node->element = type();
+    const std::string_view element = cursor_.text_of(node->element->range);
+    Diagnostic& problem = slip(brackets, "array types are written with the element type in brackets");
+    if (size_first) {
+      problem.help("write `[{}]`, or `[{}; {}]` for a fixed array", element, element, size);
+    } else {
+      problem.help("write `[{}]`", element);
+    }
+    return finish(node);
+  }
   node->element = type();
   if (accept(TokenKind::kComma)) {
     const bool rank = at(TokenKind::kInt) && state_.stream.integers[token().value].value >= 1 &&
@@ -189,7 +234,14 @@ std::vector<ast::TypeParameter> TypeParser::type_parameters() {
     if (at(TokenKind::kGreater)) break;
     ast::TypeParameter parameter;
     parameter.name = expect_name("the name of a type parameter");
-    if (accept(TokenKind::kColon)) parameter.bound = type();
+    if (at(TokenKind::kIdentifier) && kind(1) == TokenKind::kIdentifier) {  // `T extends Shape`
+      slip(range(), "the bound of a type parameter stands behind a colon")
+          .help("write `{}: {}`", parameter.name.text, text(1));
+      advance();
+      parameter.bound = type();
+    } else if (accept(TokenKind::kColon)) {
+      parameter.bound = type();
+    }
     if (!in_panic() && at(TokenKind::kPlus)) {
       error(range(), "a type parameter has at most one bound")
           .help("declare an interface with the methods of both");

@@ -25,6 +25,7 @@ class TypeParser : public GrammarPart {
   ast::Type* tuple_type(ast::Type* first, SourceRange open);
   ast::Type* named_type(TypePlace place);
   ast::Type* bracket_type();
+  ast::Type* foreign_brackets(const ast::Type& named);
   ast::Type* function_type();
 };
 

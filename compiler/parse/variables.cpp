@@ -23,22 +23,14 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
   ast::Stmt* node = make(kind_of_variable, begin);
   node->type = known_type;
   const std::string_view word = kind_of_variable == StmtKind::kLet ? "let" : "var";
-  if (at(TokenKind::kLeftBracket)) {
-    error(range(), "a `{}` declares one variable, or those of a tuple", word)
-        .help("write `{} (a, b) = pair;`, or take elements one by one: `{} a = xs[0];`", word, word);
-    return error_stmt();
-  }
-  if (at(TokenKind::kLeftParen)) {
+  const bool takes_apart = foreign_pattern(word, *node);
+  if (takes_apart) {
+    node->name.range = node->patterns[0].range;
+  } else if (at(TokenKind::kLeftParen)) {
     node->patterns.push_back(parts_.matches.tuple_pattern());
     node->name.range = node->patterns[0].range;
   } else {
     node->name = expect_name("the name of a variable");
-  }
-  if (at(TokenKind::kLeftParen) && node->patterns.empty() && !in_panic()) {
-    error(node->name.range, "a `{}` takes only tuples apart", word)
-        .help("write `{} x = ...;` and use `x.field`; `if {} {}(...) = x` tests for a case of an enum", word,
-              word, node->name.text);
-    return error_stmt();
   }
   if (at(TokenKind::kComma) && !in_panic()) {
     error(range(), "a `{}` declares one variable", word)
@@ -79,7 +71,46 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
       node->value == nullptr && (kind_of_variable == StmtKind::kLet || node->type == nullptr);
   if (lacks_value || (in_panic() && node->value == nullptr)) node->value = error_expr();
   expect_semicolon("the declaration");
+  // `let p = P { x: 1 };`: the value is not the name.
+  if ((in_panic() && at(TokenKind::kLeftBrace)) || takes_apart) node->value = error_expr();
   return finish(node);
+}
+
+// `let [a, b] = pair;`, `let {x, y} = p;`, `let State(cost, node) = s;`: false for all others. The names are declared,
+// so that nothing is said about their uses.
+bool VariableParser::foreign_pattern(std::string_view word, ast::Stmt& node) {
+  const bool of_struct = at(TokenKind::kIdentifier) && kind(1) == TokenKind::kLeftParen;
+  const std::uint32_t close = state_.layout.partner(cursor_.position() + (of_struct ? 1 : 0));
+  if ((!of_struct && !at(TokenKind::kLeftBracket) && !at(TokenKind::kLeftBrace)) || close == 0) return false;
+  if (of_struct) {
+    slip(range(), "a `{}` takes only tuples apart", word)
+        .help("write `{} x = ...;` and use `x.field`; `if {} {}(...) = x` tests for a case of an enum", word,
+              word, text());
+    advance();
+  } else {
+    Diagnostic& problem = slip(range(), "a `{}` declares one variable, or those of a tuple", word);
+    if (at(TokenKind::kLeftBrace)) {
+      problem.help("write `{} p = ...;`, and use its fields, `p.x`", word);
+    } else {
+      problem.help("write `{} (a, b) = pair;`, or take elements one by one: `{} a = xs[0];`", word, word);
+    }
+  }
+  ast::Pattern names;
+  names.kind = ast::PatternKind::kTuple;
+  names.range = range();
+  for (; cursor_.position() < close; advance()) {
+    if (!at(TokenKind::kIdentifier)) continue;
+    ast::Pattern name;
+    name.kind = ast::PatternKind::kName;
+    name.range = range();
+    name.part = true;
+    name.type = make(ast::TypeKind::kNamed, range());
+    name.type->name = {text(), range()};
+    names.parts.push_back(std::move(name));
+  }
+  advance();
+  node.patterns.push_back(std::move(names));
+  return true;
 }
 
 ast::Stmt* VariableParser::use() {

@@ -13,6 +13,9 @@ class VariableParser : public GrammarPart {
   ast::Stmt* let();
   ast::Stmt* variable(ast::StmtKind kind, SourceRange begin, ast::Type* known_type = nullptr);
   ast::Stmt* use();
+
+ private:
+  bool foreign_pattern(std::string_view word, ast::Stmt& node);
 };
 
 }  // namespace dhpvm::compiler

@@ -2,48 +2,111 @@
 #include "compiler/text/habits.h"
 
 #include <algorithm>
-#include <iterator>
+
+#include "compiler/text/word_table.h"
 
 namespace dhpvm::compiler {
 namespace {
 
-struct Translation {
-  std::string_view foreign;
-  std::string_view here;
-};
-
 constexpr Translation kTypes[] = {
-    {"int", "i64"},        {"Int", "i64"},      {"integer", "i64"},  {"long", "i64"},   {"Long", "i64"},
-    {"short", "i16"},      {"byte", "u8"},      {"Byte", "u8"},      {"char", "u8"},    {"unsigned", "u32"},
-    {"uint", "u32"},       {"size_t", "i64"},   {"usize", "i64"},    {"isize", "i64"},  {"int8_t", "i8"},
-    {"int16_t", "i16"},    {"int32_t", "i32"},  {"int64_t", "i64"},  {"uint8_t", "u8"}, {"uint16_t", "u16"},
-    {"uint32_t", "u32"},   {"uint64_t", "u64"}, {"int8", "i8"},      {"int16", "i16"},  {"int32", "i32"},
-    {"int64", "i64"},      {"uint8", "u8"},     {"uint16", "u16"},   {"uint32", "u32"}, {"uint64", "u64"},
-    {"float", "f32"},      {"Float", "f32"},    {"double", "f64"},   {"Option", "T?"},  {"Optional", "T?"},
-    {"Double", "f64"},     {"float32", "f32"},  {"float64", "f64"},  {"string", "str"}, {"String", "str"},
-    {"boolean", "bool"},   {"Bool", "bool"},    {"Boolean", "bool"}, {"Vec", "List"},   {"vector", "List"},
-    {"ArrayList", "List"}, {"HashMap", "Map"},  {"dict", "Map"},     {"Dict", "Map"},   {"list", "List"},
+    {"int", "i64"},
+    {"Int", "i64"},
+    {"integer", "i64"},
+    {"long", "i64"},
+    {"Long", "i64"},
+    {"short", "i16"},
+    {"byte", "u8"},
+    {"Byte", "u8"},
+    {"char", "u8"},
+    {"unsigned", "u32"},
+    {"uint", "u32"},
+    {"size_t", "i64"},
+    {"usize", "i64"},
+    {"isize", "i64"},
+    {"int8_t", "i8"},
+    {"int16_t", "i16"},
+    {"int32_t", "i32"},
+    {"int64_t", "i64"},
+    {"uint8_t", "u8"},
+    {"uint16_t", "u16"},
+    {"uint32_t", "u32"},
+    {"uint64_t", "u64"},
+    {"int8", "i8"},
+    {"int16", "i16"},
+    {"int32", "i32"},
+    {"int64", "i64"},
+    {"uint8", "u8"},
+    {"uint16", "u16"},
+    {"uint32", "u32"},
+    {"uint64", "u64"},
+    {"float", "f32"},
+    {"Float", "f32"},
+    {"double", "f64"},
+    {"Option", "T?"},
+    {"Optional", "T?"},
+    {"Double", "f64"},
+    {"float32", "f32"},
+    {"float64", "f64"},
+    {"string", "str"},
+    {"String", "str"},
+    {"boolean", "bool"},
+    {"Bool", "bool"},
+    {"Boolean", "bool"},
+    {"Vec", "List"},
+    {"vector", "List"},
+    {"ArrayList", "List"},
+    {"HashMap", "Map"},
+    {"dict", "Map"},
+    {"Dict", "Map"},
+    {"list", "List"},
     {"map", "Map"},
+    {"HashSet", "Set"},
+    {"set", "Set"},
+    {"number", "f64"},
+    {"rune", "u8"},
+    {"array", "[T]"},
+    {"Array", "[T]"},
+    {"Int64", "i64"},
+    {"Int32", "i32"},
+    {"Float64", "f64"},
+    {"Float32", "f32"},
+    {"Vector", "[T]"},
+    {"Matrix", "[T, 2]"},
+    {"ndarray", "[T]"},
+    {"object", "T?"},
+    {"BTreeMap", "SortedMap"},
+    {"TreeMap", "SortedMap"},
+    {"VecDeque", "Deque"},
+    {"deque", "Deque"},
+    {"BinaryHeap", "Heap"},
+    {"PriorityQueue", "Heap"},
+    {"StringBuilder", "Builder"},
 };
 
 constexpr Translation kValues[] = {
-    {"nullptr", "null"}, {"NULL", "null"},   {"None", "null"},  {"nil", "null"},      {"undefined", "null"},
-    {"True", "true"},    {"False", "false"}, {"self", "this"},  {"println", "print"}, {"printf", "print"},
-    {"echo", "print"},   {"puts", "print"},  {"panic", "trap"}, {"abort", "trap"},    {"throw", "trap"},
-    {"raise", "trap"},   {"not", "!"},
+    {"nullptr", "null"}, {"NULL", "null"},   {"None", "null"},    {"nil", "null"},      {"undefined", "null"},
+    {"True", "true"},    {"False", "false"}, {"self", "this"},    {"println", "print"}, {"printf", "print"},
+    {"echo", "print"},   {"puts", "print"},  {"panic", "trap"},   {"abort", "trap"},    {"throw", "trap"},
+    {"raise", "trap"},   {"not", "!"},       {"nothing", "null"}, {"missing", "null"},
 };
 
 constexpr std::string_view kList = "write `let xs: List<i64> = [1, 2];` or `List<T>()`";
 constexpr std::string_view kMap = "write `[\"a\": 1]` or `Map<K, V>()`";
 constexpr std::string_view kClosure = "a closure is written `fn(x) => x + 1`";
 constexpr std::string_view kPrint = "write `print(x, y)`";
-constexpr std::string_view kThreads = "there are no threads: `parallel for` runs a loop on all cores";
 constexpr std::string_view kReadText = "write `io.read_text(path)!`";
 constexpr std::string_view kParseJson = "write `json.parse(text)!`";
 constexpr std::string_view kFormatJson = "write `json.format(value)!`";
 constexpr std::string_view kRandom = "write `let r = Random(seed);` and `r.uniform()`";
 constexpr std::string_view kRegex = "write `regex.compile(expression)!.find(text)`";
 constexpr std::string_view kFormat = "write a formatted string: `f\"{x:.3f}\"`";
+constexpr std::string_view kPrintFormat =
+    "write `print(x, y)`, or with values in the text `print(f\"x = {x}\")`";
+constexpr std::string_view kCast = "write `x as T` for a number, `o as C` or `o as? C` for an object";
+constexpr std::string_view kZeros = "write `[f64](n)`, whose elements are 0, or `[f64](n, fill: 1.0)`";
+constexpr std::string_view kMatrices =
+    "arrays have methods, `a.sum()`; `[f64](n)` makes one; products of matrices are in module `linalg`";
+constexpr std::string_view kFilter = "write `xs.filter(fn(x) => x > 0)` and `xs.map(fn(x) => x + 1)`";
 
 constexpr Translation kAdvice[] = {
     {"range", "write `for i in 0..n`, with `step 2` behind it where needed"},
@@ -89,6 +152,32 @@ constexpr Translation kAdvice[] = {
     {"cout", kPrint},
     {"sprintf", kFormat},
     {"format", kFormat},
+    {"str.format", kFormat},
+    {"printf", kPrintFormat},
+    {"println", kPrintFormat},
+    {"np", kMatrices},
+    {"numpy", kMatrices},
+    {"torch", kMatrices},
+    {"static_cast", kCast},
+    {"dynamic_cast", kCast},
+    {"reinterpret_cast", kCast},
+    {"zeros", kZeros},
+    {"ones", kZeros},
+    {"empty", kZeros},
+    {"linspace", "fill an array in a loop: `for i in 0..n { a[i] = low + i as f64 * step; }`"},
+    {"arange", "write `array.range(low, high)`"},
+    {"filter", kFilter},
+    {"map", kFilter},
+    {"reduce", "write `xs.fold(first, fn(sum, x) => sum + x)`"},
+    {"any", "write `xs.any(fn(x) => x > 0)`"},
+    {"all", "write `xs.all(fn(x) => x > 0)`"},
+    {"type", "types are known when compiling; `x is C` asks for the class of an object"},
+    {"typeof", "types are known when compiling; `x is C` asks for the class of an object"},
+    {"array.enumerate", "write `for i, x in xs`"},
+    {"swap", "write `(a, b) = (b, a);`"},
+    {"divmod", "write `(a / b, a % b)`"},
+    {"setattr", "fields are declared in their type: `o.name = value;`"},
+    {"getattr", "fields are declared in their type: `o.name`"},
     {"pass", "leave the block empty: `{ }`"},
     {"assert_eq", "write `assert(a == b)`"},
     {"Ok", "a value is a `T!` as it is: leave out `Ok`"},
@@ -149,23 +238,6 @@ constexpr Translation kAdvice[] = {
     {"os.path", "write `import path;` at the top, and `path.join(base, name)`"},
     {"time.time", "write `time.now()`"},
     {"time.perf_counter", "write `time.monotonic()`"},
-};
-
-constexpr Translation kStatements[] = {
-    {"del", "`m.remove(key)` removes from a map; a variable ends with its block"},
-    {"delete", "objects are freed by themselves; `a.close()` frees a large array at once"},
-    {"defer", "`use f = e;` calls `f.close()` at the end of the block"},
-    {"go", kThreads},
-    {"with", "`use f = try io.open(path);` closes the file at the end of the block"},
-    {"using", "`use f = try io.open(path);` closes the file at the end of the block"},
-    {"await", "there are no asynchronous calls: call the function"},
-    {"yield", "collect the values in a `List`, or call a closure with each"},
-    {"global", "there are no global variables: pass them to the functions that need them"},
-    {"assert", "write `assert(condition);`"},
-    {"unsigned", "write `var x: u32 = ...;`"},
-    {"goto", "use loops, `break` and functions"},
-    {"except", "an error is handled behind its `try` block: `catch err { ... }`"},
-    {"rescue", "an error is handled behind its `try` block: `catch err { ... }`"},
 };
 
 constexpr Translation kTextFunctions[] = {
@@ -238,18 +310,34 @@ constexpr Translation kMembers[] = {
 };
 
 constexpr Translation kLibrary[] = {
-    {"array", "array"},  {"atomic", "atomic"}, {"csv", "csv"},       {"image", "image"},
-    {"io", "io"},        {"list", "list"},     {"map", "map"},       {"math", "math"},
-    {"os", "os"},        {"random", "random"}, {"time", "time"},     {"List", "list"},
-    {"Map", "map"},      {"Set", "map"},       {"Deque", "queue"},   {"Heap", "queue"},
-    {"Builder", "str"},  {"Random", "random"}, {"Table", "csv"},     {"Image", "image"},
-    {"File", "io"},      {"sqrt", "math"},     {"sin", "math"},      {"cos", "math"},
-    {"tan", "math"},     {"atan2", "math"},    {"exp", "math"},      {"log", "math"},
-    {"pow", "math"},     {"abs", "math"},      {"min", "math"},      {"max", "math"},
-    {"clamp", "math"},   {"floor", "math"},    {"ceil", "math"},     {"round", "math"},
-    {"pi", "math"},      {"sort", "array"},    {"reverse", "array"}, {"sum", "array"},
-    {"read_line", "io"}, {"exit", "os"},       {"sleep", "time"},    {"exists", "io"},
-    {"read_text", "io"}, {"write_text", "io"}, {"env", "os"},
+    {"array", "array"},       {"atomic", "atomic"},  {"csv", "csv"},
+    {"image", "image"},       {"io", "io"},          {"list", "list"},
+    {"map", "map"},           {"math", "math"},      {"os", "os"},
+    {"random", "random"},     {"time", "time"},      {"List", "list"},
+    {"Map", "map"},           {"Set", "map"},        {"Deque", "queue"},
+    {"Heap", "queue"},        {"Builder", "str"},    {"Random", "random"},
+    {"Table", "csv"},         {"Image", "image"},    {"File", "io"},
+    {"sqrt", "math"},         {"sin", "math"},       {"cos", "math"},
+    {"tan", "math"},          {"atan2", "math"},     {"exp", "math"},
+    {"log", "math"},          {"pow", "math"},       {"abs", "math"},
+    {"min", "math"},          {"max", "math"},       {"clamp", "math"},
+    {"floor", "math"},        {"ceil", "math"},      {"round", "math"},
+    {"pi", "math"},           {"sort", "array"},     {"reverse", "array"},
+    {"sum", "array"},         {"read_line", "io"},   {"exit", "os"},
+    {"sleep", "time"},        {"exists", "io"},      {"read_text", "io"},
+    {"write_text", "io"},     {"env", "os"},         {"SortedMap", "sorted"},
+    {"BitSet", "bits"},       {"Json", "json"},      {"JsonObject", "json"},
+    {"Regex", "regex"},       {"Arguments", "args"}, {"Logger", "log"},
+    {"Running", "stats"},     {"Date", "datetime"},  {"DateTime", "datetime"},
+    {"Duration", "datetime"}, {"Tests", "test"},     {"Check", "test"},
+    {"Npz", "npy"},
+};
+
+constexpr std::string_view kLibraryModules[] = {
+    "args", "array", "atomic", "bits",  "columns", "compress", "csv",    "datetime", "errors",
+    "fft",  "hash",  "image",  "io",    "json",    "lazy",     "linalg", "list",     "log",
+    "map",  "math",  "npy",    "os",    "path",    "process",  "queue",  "random",   "regex",
+    "scan", "sort",  "sorted", "stats", "str",     "test",     "time",   "unicode",
 };
 
 constexpr std::string_view kListMethods[] = {"first", "for_each", "last", "zip"};
@@ -263,24 +351,6 @@ constexpr Translation kVariableWords[] = {
     {"mut", "var"},  {"my", "let"},  {"local", "let"}, {"dim", "let"},
 };
 
-constexpr std::string_view kModifiers[] = {
-    "pub",      "public",  "private", "protected", "internal", "export", "static", "abstract", "open",
-    "override", "virtual", "final",   "inline",    "async",    "unsafe", "data",   "sealed",   "constexpr",
-};
-
-template <std::size_t N>
-std::string_view translate(const Translation (&table)[N], std::string_view word) {
-  for (const Translation& row : table) {
-    if (row.foreign == word) return row.here;
-  }
-  return {};
-}
-
-template <std::size_t N>
-bool holds(const std::string_view (&table)[N], std::string_view word) {
-  return std::find(std::begin(table), std::end(table), word) != std::end(table);
-}
-
 }  // namespace
 
 std::string_view type_for_foreign(std::string_view name) { return translate(kTypes, name); }
@@ -293,13 +363,12 @@ std::string_view member_for_foreign(std::string_view name, std::span<const std::
   return {};
 }
 std::string_view advice_for_foreign(std::string_view name) { return translate(kAdvice, name); }
-std::string_view statement_for_foreign(std::string_view name) { return translate(kStatements, name); }
 std::string_view text_function_for(std::string_view name) { return translate(kTextFunctions, name); }
 bool is_method_of_lists(std::string_view name) { return holds(kListMethods, name); }
 std::string_view library_module_of(std::string_view name) { return translate(kLibrary, name); }
 bool is_primitive_type_name(std::string_view name) { return holds(kPrimitives, name); }
 bool is_function_word(std::string_view name) { return holds(kFunctionWords, name); }
 std::string_view variable_word(std::string_view name) { return translate(kVariableWords, name); }
-bool is_modifier_word(std::string_view name) { return holds(kModifiers, name); }
+bool is_library_module(std::string_view name) { return holds(kLibraryModules, name); }
 
 }  // namespace dhpvm::compiler

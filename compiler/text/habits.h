@@ -16,11 +16,32 @@ std::string_view type_for_foreign(std::string_view name);
 std::string_view value_for_foreign(std::string_view name);
 
 // The advice for a value or function of another language that has no counterpart of one word: "range" ->
-// "write `for i in 0..n`". Empty when unknown.
+// "write `for i in 0..n`". Functions of modules and methods of types have theirs in front: "json.loads", "str.format".
+// Empty when unknown.
 std::string_view advice_for_foreign(std::string_view name);
 
-// The same for a word that begins a statement elsewhere: "defer", "del".
+// The same for words that stand elsewhere
+// * at the beginning of a statement, or before a value: "defer", "await",
 std::string_view statement_for_foreign(std::string_view name);
+// * at the beginning of a declaration of a file: "trait",
+std::string_view declaration_for_foreign(std::string_view name);
+// * at the beginning of a member of a type: "property",
+std::string_view member_word_for_foreign(std::string_view name);
+// * behind the head of a function or type: "where",
+std::string_view clause_for_foreign(std::string_view name);
+// * behind an `@` before a declaration: "property",
+std::string_view attribute_for_foreign(std::string_view name);
+// * before a declaration, which says who may use it, or how it is stored: "static".
+std::string_view modifier_for_foreign(std::string_view name);
+
+// The operator here that is a word, or another sign, elsewhere: "and" -> "&&", "<>" -> "!=". Empty when unknown.
+std::string_view operator_for_foreign(std::string_view name);
+
+// The module here of what a module of another language is for: "re" -> "regex", "Math" -> "math". Empty when unknown.
+std::string_view module_for_foreign(std::string_view name);
+
+// A word by which other languages make an object of a type: "new", "create".
+bool is_constructor_word(std::string_view name);
 
 // The function of module `str` that a method of text is elsewhere: "toUpperCase" -> "upper". Empty when unknown.
 std::string_view text_function_for(std::string_view name);
@@ -36,6 +57,12 @@ bool is_method_of_lists(std::string_view name);
 // "sqrt" -> "math", "math" -> "math". Functions count that are built in elsewhere. Empty when unknown.
 std::string_view library_module_of(std::string_view name);
 
+// The method here of one that another language calls by itself: "__str__" -> "to_str". Empty when unknown.
+std::string_view method_for_foreign(std::string_view name);
+
+// Whether the standard library has a module of this name.
+bool is_library_module(std::string_view name);
+
 // The names that can never be shadowed by a type declaration: i8 .. f64, bool, str.
 bool is_primitive_type_name(std::string_view name);
 
@@ -45,8 +72,5 @@ bool is_function_word(std::string_view name);
 // A word that introduces a variable elsewhere, and what it is here: "auto" -> "let", "mut" -> "var".
 // Empty when unknown.
 std::string_view variable_word(std::string_view name);
-
-// A word that elsewhere says who may use a declaration, or how it is stored: pub, static, override.
-bool is_modifier_word(std::string_view name);
 
 }  // namespace dhpvm::compiler
