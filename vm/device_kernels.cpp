@@ -10,6 +10,7 @@
 #include "bytecode/extract.h"
 #include "bytecode/writer.h"
 #include "offload/devices/kernel_compiler.h"
+#include "offload/devices/small_indices.h"
 
 namespace dhpvm::vm {
 
@@ -130,7 +131,8 @@ Result<LoadedKernel> DeviceKernels::make(const KernelWish& wish) {
     DHPVM_ASSIGN(image, compile_kernel(*generator, request, device.info(), std::move(image)));
   }
   LoadedKernel loaded;
-  DHPVM_ASSIGN(loaded.kernel, device.load(image));
+  auto* const loader = wish.has_small_indices ? dynamic_cast<offload::SmallIndexLoader*>(&device) : nullptr;
+  DHPVM_ASSIGN(loaded.kernel, loader == nullptr ? device.load(image) : loader->load_small(image));
   if (const auto compilation = loaded.kernel->compilation()) {
     device_.trace_compilation(fmt::format("compile {}", wish.position), compilation->begin, compilation->end);
   }

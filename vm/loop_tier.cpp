@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/devices/small_indices.h"
 #include "vm/captured_arrays.h"
 #include "vm/device_loops.h"
 #include "vm/isolate.h"
@@ -39,17 +40,6 @@ std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) 
   const std::uint32_t pc = first == lines.end() ? 0 : first->pc;
   std::string position = position_text(linked, linked.code_of(*kernel.function) + pc);
   return position.empty() ? std::string(linked.module().name_of(*kernel.function->source)) : position;
-}
-
-// As codegen::KernelRequest has it.
-bool has_small_indices(const offload::Loop& loop) {
-  const auto is_small = [](std::int64_t value) { return value >= 0 && value < codegen::kSmallIndices; };
-  for (unsigned d = 0; d < loop.space.dimensions; ++d) {
-    if (!is_small(loop.space.low[d]) || !is_small(loop.space.high[d])) return false;
-  }
-  return std::ranges::all_of(loop.arrays, [&](const codegen::KernelArray& array) {
-    return is_small(array.shape.length) && std::ranges::all_of(array.shape.dims, is_small);
-  });
 }
 
 // One loop of the program with such reductions is two: over the blocks, and over the elements.
@@ -275,7 +265,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
                     code.proven_accesses(execution.variant),
                     code.dimensions(execution.variant),
                     static_cast<std::uint32_t>(execution.variant),
-                    has_small_indices(loop),
+                    offload::has_small_indices(loop),
                     loop.position,
                     loop.footprint};
   request.loop = loop;

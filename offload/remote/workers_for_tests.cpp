@@ -36,7 +36,8 @@ class Network {
       DHPVM_ASSIGN(worker.identity, fabric.load_identity(client.credentials));
     }
     if (kind == "earlier") client.version = kVersionWithoutElements;
-    if (kind == "last") client.version = kVersionWithoutBatches;
+    if (kind == "former") client.version = kVersionWithoutBatches;
+    if (kind == "last") client.version = kVersionWithoutSmallIndices;
     if (kind == "loopback") {
       made->here_ = made->loopback_.create_transport();
       made->there_ = made->loopback_.create_transport();

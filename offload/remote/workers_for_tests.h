@@ -11,8 +11,8 @@
 namespace dhpvm::offload {
 
 // Opens "remote/NETWORK/DEVICE", where the network is loopback (inside the process), tcp, sealed (tcp with a key), or
-// earlier or last (tcp with versions 3 or 4 of the protocol), and the device "host" or "sim". `generator` compiles for
-// the workers.
+// earlier, former or last (tcp with versions 3, 4 or 5 of the protocol), and the device "host" or "sim". `generator`
+// compiles for the workers.
 std::unique_ptr<DeviceFactory> test_worker_factory(
     std::function<Result<codegen::CodeGenerator*>()> generator);
 

@@ -36,8 +36,8 @@ std::vector<std::string> Conformance::devices() {
     names = conformance_drivers();
     for (const char* const name :
          {"null", "host?inline", "host", "sim", "sim?engines=0&rate=1e9/s&mem=64MiB", "remote/loopback/host",
-          "remote/earlier/host", "remote/last/host", "remote/tcp/host", "remote/tcp/sim",
-          "remote/sealed/host", "remote/sealed/sim"}) {
+          "remote/earlier/host", "remote/former/host", "remote/last/host", "remote/tcp/host",
+          "remote/tcp/sim", "remote/sealed/host", "remote/sealed/sim"}) {
       names.emplace_back(name);
     }
     return names;

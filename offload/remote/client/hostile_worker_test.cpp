@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A worker that takes operations and answers when it likes: the client never has more small results on their way than
-// a worker may have to keep for it.
+// a worker may have to keep for it, and asks it for nothing that its release does not know.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,6 +50,19 @@ class LazyWorker final : public Noted,
       transport.post_at(Transport::Clock::now() + std::chrono::milliseconds(10),
                         [this, reason] { frames_->close(reason); });
     });
+  }
+
+  // What it lends, and how many kernels it was asked for in which way.
+  struct Kernels {
+    std::uint64_t any = 0;
+    std::uint64_t small = 0;
+    bool operator==(const Kernels&) const = default;
+  };
+  void lend_gpu() { is_gpu_ = true; }
+  Kernels kernels() {
+    Kernels loaded;
+    note([&] { loaded = kernels_; });
+    return loaded;
   }
 
   // Whether so many bytes of downloads are asked for without an answer.
@@ -128,11 +141,20 @@ class LazyWorker final : public Noted,
     wire::Device& device = welcome.devices.emplace_back();
     device.name = "host";
     device.memory_bytes = device.largest_allocation = 1 << 30;
+    device.is_gpu = is_gpu_;
     send(welcome);
   }
   void take(const wire::Ping& record) { send(wire::Pong{record.number, 0}); }
   void take(const wire::Allocate& record) { send(wire::Reply{record.request, {}, {}, 0, 0}); }
   void take(const wire::CreateQueue& record) { send(wire::Reply{record.request, {}, {}, 0, 0}); }
+  void take(const wire::LoadKernel& record) {
+    note([&] { ++kernels_.any; });
+    send(wire::Reply{record.request, {}, {}, 0, 0});
+  }
+  void take(const wire::LoadSmall& record) {
+    note([&] { ++kernels_.small; });
+    send(wire::Reply{record.request, {}, {}, 0, 0});
+  }
   void take(const wire::Download& record) { ask({record.order.queue, operations_, {record.from.bytes}}); }
   void take(const wire::Batch& record) {
     Asked asked{record.order.queue, operations_, {}};
@@ -149,11 +171,13 @@ class LazyWorker final : public Noted,
   std::shared_ptr<BulkLane> bulk_;
   std::uint64_t operations_ = 0;
   std::vector<std::uint64_t> kept_;  // of the last batch
+  bool is_gpu_ = false;
   // Noted.
   bool is_answering_ = false;
   std::vector<Asked> waiting_;
   std::uint64_t asked_ = 0;
   std::uint64_t most_asked_ = 0;
+  Kernels kernels_;
 };
 
 class HostileWorker : public ::testing::Test {
@@ -242,6 +266,38 @@ TEST_F(HostileWorker, IsNotAskedForMoreBatchesThanItMayKeepResultsOf) {
   worker_->answer_all();
   expect_results();
   EXPECT_LE(worker_->most_asked(), kLimit);
+}
+
+// A kernel for small indices, as the last release and this one are asked for it.
+TEST(LentGpu, IsToldOfSmallIndicesWhereItsReleaseKnowsThem) {
+  struct Case {
+    std::uint16_t version;
+    bool is_gpu;
+    LazyWorker::Kernels asked;
+  };
+  for (const Case& each : {Case{kProtocolVersion, true, {1, 1}}, Case{kProtocolVersion, false, {2, 0}},
+                           Case{kVersionWithoutSmallIndices, true, {2, 0}}}) {
+    LoopbackNetwork network;
+    const std::unique_ptr<Fabric> fabric = *load_fabric(DHPVM_FABRIC_FOLDER);
+    const std::unique_ptr<Transport> there = network.create_transport();
+    const std::unique_ptr<Transport> here = network.create_transport();
+    const auto worker = std::make_shared<LazyWorker>();
+    if (each.is_gpu) worker->lend_gpu();
+    RemoteWorkersOptions options;
+    options.version = each.version;
+    options.workers = {worker->listen(*there)};
+    {
+      const std::shared_ptr<RemoteWorkers> workers = *RemoteWorkers::create(*fabric, *here, options);
+      RemoteDevice device(workers, *workers->link(options.workers[0]), 0);
+      KernelImage image;
+      image.format = KernelFormat::kBytecode;
+      image.bytecode = std::make_shared<const std::vector<std::byte>>(100);
+      EXPECT_TRUE(device.load(image).ok());
+      EXPECT_TRUE(device.load_small(image).ok());
+    }
+    EXPECT_EQ(worker->kernels(), each.asked) << "version " << each.version;
+    worker->end();
+  }
 }
 
 // As one does whose bulk data were changed on their way.

@@ -68,7 +68,7 @@ Result<std::shared_ptr<DeviceMemory>> RemoteDevice::import_host(std::span<std::b
       std::make_shared<OwnedMemory>(*this, OwnedMemory::Kind::kImported, memory.size(), memory.data()));
 }
 
-Result<std::shared_ptr<Kernel>> RemoteDevice::load(const KernelImage& image) {
+Result<std::shared_ptr<Kernel>> RemoteDevice::load(const KernelImage& image, Indices indices) {
   if (image.format != KernelFormat::kBytecode || image.bytecode == nullptr) {
     return error(
         ErrorCode::kUnsupported,
@@ -88,7 +88,9 @@ Result<std::shared_ptr<Kernel>> RemoteDevice::load(const KernelImage& image) {
   load.number = image.kernel;
   load.proven.assign(image.proven.begin(), image.proven.end());
   load.name = image.name;
-  DHPVM_ASSIGN(const wire::Reply reply, link_->ask(load, load.request, *image.bytecode));
+  const wire::FromClient record =
+      indices == Indices::kSmall ? wire::FromClient(wire::LoadSmall{load}) : wire::FromClient(load);
+  DHPVM_ASSIGN(const wire::Reply reply, link_->ask(record, load.request, {load.digest, *image.bytecode}));
   KernelImage known = image;
   known.bytecode = nullptr;
   known.sites.clear();

@@ -10,12 +10,13 @@
 
 #include "offload/devices/checked_queue.h"
 #include "offload/devices/device_base.h"
+#include "offload/devices/small_indices.h"
 #include "offload/remote/client/remote_link.h"
 #include "offload/remote/client/remote_objects.h"
 
 namespace dhpvm::offload {
 
-class RemoteDevice final : public DeviceBase {
+class RemoteDevice final : public DeviceBase, public SmallIndexLoader {
  public:
   // Device `number` of a worker that is ready. `owner` keeps the fabric and transport below the link alive.
   RemoteDevice(std::shared_ptr<const void> owner, std::shared_ptr<RemoteLink> link, std::uint64_t number);
@@ -27,7 +28,13 @@ class RemoteDevice final : public DeviceBase {
   Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
   // Needs no registration: the network copies from and into any memory.
   Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override;
-  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override;
+  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override {
+    return load(image, Indices::kAny);
+  }
+  // Workers of earlier releases, and devices other than GPUs, take it as any other.
+  Result<std::shared_ptr<Kernel>> load_small(const KernelImage& image) override {
+    return load(image, info().is_gpu && link_->takes_small_indices() ? Indices::kSmall : Indices::kAny);
+  }
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
 
@@ -39,6 +46,9 @@ class RemoteDevice final : public DeviceBase {
   std::chrono::nanoseconds local_time(std::int64_t worker_ns) const;
 
  private:
+  enum class Indices : std::uint8_t { kAny, kSmall };
+  Result<std::shared_ptr<Kernel>> load(const KernelImage& image, Indices indices);
+
   const std::shared_ptr<const void> owner_;  // goes last
   const std::shared_ptr<RemoteLink> link_;
   const std::uint64_t number_;

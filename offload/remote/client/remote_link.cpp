@@ -372,10 +372,8 @@ void RemoteLink::on_progress_thread_after(std::chrono::milliseconds delay, std::
                      });
 }
 
-Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id, ConstBytes code) {
-  Request request;
-  request.code = code;
-  if (!code.empty()) request.digest = std::get<wire::LoadKernel>(record).digest;
+Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id, Code code) {
+  Request request{code, {}};
   {
     const std::lock_guard lock(mutex_);
     requests_[id] = &request;
@@ -420,10 +418,10 @@ Status RemoteLink::handle(wire::Reply& record) {
 Status RemoteLink::handle(wire::NeedModule& record) {
   const std::lock_guard lock(mutex_);
   const auto request = std::ranges::find_if(requests_, [&](const auto& entry) {
-    return !entry.second->code.empty() && entry.second->digest == record.digest;
+    return !entry.second->code.bytes.empty() && entry.second->code.digest == record.digest;
   });
   if (request == requests_.end()) return broken("it wants code that was not announced");
-  for (ConstBytes rest = request->second->code; !rest.empty();) {
+  for (ConstBytes rest = request->second->code.bytes; !rest.empty();) {
     const ConstBytes part = rest.first(std::min(rest.size(), wire::kMaxModulePart));
     std::vector<std::byte> frame;
     wire::write(frame, wire::ModulePart{record.digest, {part.begin(), part.end()}});
@@ -487,6 +485,11 @@ std::uint64_t RemoteLink::batch_bytes() {
   const bool takes_them = frames_ != nullptr && frames_->channel().version() > kVersionWithoutBatches &&
                           welcome_.max_operations >= wire::kMaxSteps;
   return takes_them ? FrameLane::kLargestFrame - kOrder : 0;
+}
+
+bool RemoteLink::takes_small_indices() {
+  const std::lock_guard lock(mutex_);
+  return frames_ != nullptr && frames_->channel().version() > kVersionWithoutSmallIndices;
 }
 
 std::chrono::nanoseconds RemoteLink::clock_shift() {

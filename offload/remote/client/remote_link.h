@@ -80,8 +80,13 @@ class RemoteLink final : public FrameHandler,
   // Sends a record with the next frame that leaves.
   void post(const wire::FromClient& record) { post(record, 0, 0); }
   void flush();
+  // A module that a request names.
+  struct Code {
+    wire::Digest digest;
+    ConstBytes bytes;
+  };
   // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
-  Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, ConstBytes code = {});
+  Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, Code code = {});
 
   // For RemoteOperations. A record of `count` operations whose results in frames have `answer_bytes` waits while the
   // worker has as many operations as it takes, or as many bytes of results are on their way as may be.
@@ -113,6 +118,7 @@ class RemoteLink final : public FrameHandler,
   std::uint64_t write_bytes();
   // The largest batch that it takes, as batch_bytes_of() counts; 0: it takes none.
   std::uint64_t batch_bytes();
+  bool takes_small_indices();
   // The work done over the link so far.
   struct Traffic {
     std::uint64_t jobs = 0;        // kernels launched
@@ -134,8 +140,7 @@ class RemoteLink final : public FrameHandler,
  private:
   using Clock = std::chrono::steady_clock;
   struct Request {
-    wire::Digest digest{};
-    ConstBytes code;
+    Code code;
     std::optional<wire::Reply> reply;
   };
 

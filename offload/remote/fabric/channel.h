@@ -21,7 +21,7 @@
 namespace dhpvm::offload {
 
 // Each side tells the range of versions that it speaks, and both take the highest that they have in common.
-inline constexpr std::uint16_t kProtocolVersion = 5;
+inline constexpr std::uint16_t kProtocolVersion = 6;
 inline constexpr std::uint16_t kOldestVersion = 2;
 // The last version whose sides tell no range. One that is dialled refuses later ones, and is dialled again with this.
 inline constexpr std::uint16_t kVersionWithoutRange = 2;
@@ -29,6 +29,8 @@ inline constexpr std::uint16_t kVersionWithoutRange = 2;
 inline constexpr std::uint16_t kVersionWithoutElements = 3;
 // The last version that has no batches: each operation has a record of its own.
 inline constexpr std::uint16_t kVersionWithoutBatches = 4;
+// The last version whose kernels are loaded for sizes of any kind.
+inline constexpr std::uint16_t kVersionWithoutSmallIndices = 5;
 
 // On the wire; the numbers are fixed.
 enum class LaneKind : std::uint8_t { kFrames = 0, kBulk = 1, kOperator = 2 };

@@ -468,7 +468,8 @@ TEST(Channel, StrangersAreSentAway) {
 TEST(Channel, ClientsOfOtherReleasesGetTheHighestCommonVersion) {
   const struct {
     std::uint16_t highest, oldest, agreed, told;
-  } cases[] = {{2, 0, 2, 0}, {3, 2, 3, 2}, {4, 2, 4, 2}, {5, 2, 5, 2}, {6, 4, 5, 2}, {99, 1, 5, 2}};
+  } cases[] = {{2, 0, 2, 0}, {3, 2, 3, 2}, {4, 2, 4, 2}, {5, 2, 5, 2},
+               {6, 2, 6, 2}, {7, 5, 6, 2}, {99, 1, 6, 2}};
   for (const auto& [highest, oldest, agreed, told] : cases) {
     Pair pair;
     pair.start();
@@ -549,7 +550,7 @@ TEST(Channel, NobodyOnTheWayLowersTheVersion) {
     ASSERT_TRUE(pair.worker_->wait_end());
     EXPECT_FALSE(pair.worker_->open_);
     EXPECT_THAT(pair.worker_->end(),
-                HasSubstr("speaks version 5 of the protocol, and its first message says 2"));
+                HasSubstr("speaks version 6 of the protocol, and its first message says 2"));
     ASSERT_TRUE(pair.client_->wait_end());
   }
 }

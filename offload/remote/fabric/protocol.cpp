@@ -239,6 +239,14 @@ void visit(Codec& codec, Is<Replay> auto& value) {
   });
   codec.list(value.elements, kMaxSteps, 1, [&](auto& bytes) { codec.bytes(bytes, kMaxElements); });
 }
+template <typename Codec>
+void visit(Codec& codec, Is<LoadSmall> auto& value) {
+  if constexpr (Codec::kReads) {
+    visit(codec, static_cast<LoadKernel&>(value));
+  } else {
+    visit(codec, static_cast<const LoadKernel&>(value));
+  }
+}
 
 template <typename Codec>
 void visit(Codec& codec, Is<Welcome> auto& value) {

@@ -239,10 +239,14 @@ struct Replay {
   std::vector<std::vector<std::byte>> elements;  // of all writes
 };
 
+// From version 6 on: a kernel whose launches all have small indices, as codegen::KernelRequest::has_small_indices says.
+// The worker makes sure of that for each launch.
+struct LoadSmall : LoadKernel {};
+
 using FromClient =
     std::variant<Hello, Ping, Allocate, Free, CreateQueue, DestroyQueue, CreateSemaphore, DestroySemaphore,
                  Signal, FailSemaphore, LoadKernel, ModulePart, UnloadKernel, Upload, Download, Copy, Fill,
-                 Launch, HostCall, HostCallDone, StopLaunches, Write, Batch, Replay>;
+                 Launch, HostCall, HostCallDone, StopLaunches, Write, Batch, Replay, LoadSmall>;
 
 // ---- From the worker ------------------------------------------------------------------------------------------------
 

@@ -50,7 +50,8 @@ inline std::vector<FromClient> client_examples() {
       Write{order, 1, 100, std::vector<std::byte>(100, std::byte{7})},
       Batch{order, 3, {Elements{1, 100, std::vector<std::byte>(100, std::byte{7})}, launch, Span{1, 0, 8}}},
       Batch{order, {}, {launch}},
-      Replay{order, 3, {{1, 5}}, {std::vector<std::byte>(100, std::byte{8})}}};
+      Replay{order, 3, {{1, 5}}, {std::vector<std::byte>(100, std::byte{8})}},
+      LoadSmall{{8, 0, 9, digest, 5000, 1, {0, 3}, "blur.dhp:12"}}};
 }
 
 inline std::vector<FromWorker> worker_examples() {

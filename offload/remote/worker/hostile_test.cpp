@@ -413,7 +413,7 @@ TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
       {{wire::FailSemaphore{99, {}}}, "a semaphore that does not exist"},
       {{wire::UnloadKernel{99}}, "a kernel that does not exist"},
       {{wire::LoadKernel{9, kHost, 9, digest, 100, 0, {}, ""},
-        wire::LoadKernel{10, kHost, 9, digest, 100, 0, {}, ""}},
+        wire::LoadSmall{{10, kHost, 9, digest, 100, 0, {}, ""}}},
        "a kernel is loaded twice"},
       {{wire::LoadKernel{9, kHost, 9, digest, 100, 0, {}, ""}, wire::ModulePart{digest, Bytes(101)}},
        "more code than it has announced"},
@@ -720,13 +720,26 @@ TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
   EXPECT_TRUE(neighbour->is_served());
 }
 
-TEST(Hostile, LaunchesOutsideTheirMemory) {
-  Site site;
-  const auto neighbour = Client::open(site);
-  const auto image = site.image("saxpy");
-  if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
-  const Bytes& code = *(*image)->bytecode;
-  const wire::Digest digest = site.fabric_->sha256(code);
+// The fate of a launch of a kernel that is loaded so; empty if it is done.
+std::string fate_of(const wire::Launch& launch, const wire::FromClient& load, const Bytes& code, Site& site) {
+  const auto client = Client::open(site);
+  Records records{load};
+  for (std::size_t at = 0; at < code.size(); at += wire::kMaxModulePart) {
+    const std::size_t size = std::min(code.size() - at, wire::kMaxModulePart);
+    records.emplace_back(wire::ModulePart{site.fabric_->sha256(code),
+                                          {code.begin() + static_cast<std::ptrdiff_t>(at),
+                                           code.begin() + static_cast<std::ptrdiff_t>(at + size)}});
+  }
+  for (const wire::FromClient& record : records) client->say({record});
+  EXPECT_EQ(client->answer(9), "");
+  client->say({launch});
+  std::string failure = client->fares(1, 1);
+  client->leave();  // a worker has 16 sessions at most
+  return failure;
+}
+
+// A launch of kernel 9, which is saxpy, over 100 elements.
+wire::Launch good_launch() {
   wire::Launch good;
   good.order = on_queue(1);
   good.kernel = 9;
@@ -736,24 +749,22 @@ TEST(Hostile, LaunchesOutsideTheirMemory) {
   const wire::ArrayAt y{wire::Span{2, 400, 400}, 0, {100, 100, 100, {100, 1, 1}}};
   good.arrays = {x, y};
   good.report = wire::Span{2, 2048, sizeof(codegen::KernelReport)};
-  // The fate of the launch that `change` makes of a good one; empty if it is done.
+  return good;
+}
+
+TEST(Hostile, LaunchesOutsideTheirMemory) {
+  Site site;
+  const auto neighbour = Client::open(site);
+  const auto image = site.image("saxpy");
+  if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
+  const Bytes& code = *(*image)->bytecode;
+  const wire::LoadKernel load{9,  kHost,  9, site.fabric_->sha256(code), code.size(), (*image)->kernel,
+                              {}, "saxpy"};
+  // The fate of the launch that `change` makes of a good one.
   const auto fares = [&](const std::function<void(wire::Launch&)>& change) {
-    const auto client = Client::open(site);
-    Records records{wire::LoadKernel{9, kHost, 9, digest, code.size(), (*image)->kernel, {}, "saxpy"}};
-    for (std::size_t at = 0; at < code.size(); at += wire::kMaxModulePart) {
-      const std::size_t size = std::min(code.size() - at, wire::kMaxModulePart);
-      records.emplace_back(wire::ModulePart{digest,
-                                            {code.begin() + static_cast<std::ptrdiff_t>(at),
-                                             code.begin() + static_cast<std::ptrdiff_t>(at + size)}});
-    }
-    for (const wire::FromClient& record : records) client->say({record});
-    EXPECT_EQ(client->answer(9), "");
-    wire::Launch launch = good;
+    wire::Launch launch = good_launch();
     change(launch);
-    client->say({launch});
-    std::string failure = client->fares(1, 1);
-    client->leave();  // a worker has 16 sessions at most
-    return failure;
+    return fate_of(launch, load, code, site);
   };
   EXPECT_EQ(fares([](wire::Launch&) {}), "");
   const std::vector<std::function<void(wire::Launch&)>> changes = {
@@ -783,6 +794,36 @@ TEST(Hostile, LaunchesOutsideTheirMemory) {
     EXPECT_TRUE(site.wait_log("queue 'a queue' failed")) << site.log_;
     EXPECT_TRUE(neighbour->is_served()) << n;
   }
+}
+
+// A kernel for small indices would compute others in 32 bits.
+TEST(Hostile, LaunchesWithLargerIndicesThanPromised) {
+  Site site;
+  const auto image = site.image("saxpy");
+  if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
+  const Bytes& code = *(*image)->bytecode;
+  const wire::LoadKernel any{9,  kHost,  9, site.fabric_->sha256(code), code.size(), (*image)->kernel,
+                             {}, "saxpy"};
+  const wire::LoadSmall small{any};
+  EXPECT_EQ(fate_of(good_launch(), small, code, site), "");
+  const std::int64_t least = codegen::kSmallIndices;
+  const std::vector<std::function<void(wire::Launch&)>> changes = {
+      [&](wire::Launch& l) { l.arrays[0].shape = {100, 0, least, {least, 1, 1}}; },
+      [&](wire::Launch& l) { l.arrays[1].shape = {100, 100, least + 5, {least + 5, 1, 1}}; },
+      // The iterations trap: the kernel that was loaded for any index finds that out, one by one.
+      [&](wire::Launch& l) { l.space = {{least - 100, least}}; },
+      [&](wire::Launch& l) { l.space = {{-1, 100}}; },
+  };
+  for (const auto& change : changes) {
+    wire::Launch launch = good_launch();
+    change(launch);
+    EXPECT_EQ(fate_of(launch, any, code, site), "");
+    EXPECT_THAT(fate_of(launch, small, code, site), HasSubstr("its kernel was loaded for others"));
+  }
+  // The last that are small.
+  wire::Launch launch = good_launch();
+  launch.arrays[0].shape = {100, 0, least - 1, {least - 1, 1, 1}};
+  EXPECT_EQ(fate_of(launch, small, code, site), "");
 }
 
 // ---- Bulk data ------------------------------------------------------------------------------------------------------

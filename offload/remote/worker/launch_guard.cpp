@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "offload/devices/kernel_compiler.h"
+#include "offload/devices/small_indices.h"
 #include "offload/loops/range.h"
 
 namespace dhpvm::offload {
@@ -29,8 +30,8 @@ void include(const Elements& touched, std::int64_t size, std::int64_t& begin, st
 
 Result<std::unique_ptr<LaunchGuard>> LaunchGuard::create(std::shared_ptr<const bytecode::Module> module,
                                                          std::uint32_t kernel,
-                                                         std::vector<std::uint32_t> proven) {
-  std::unique_ptr<LaunchGuard> guard(new LaunchGuard(std::move(module), kernel, std::move(proven)));
+                                                         std::vector<std::uint32_t> proven, Indices indices) {
+  std::unique_ptr<LaunchGuard> guard(new LaunchGuard(std::move(module), kernel, std::move(proven), indices));
   for (const std::uint32_t access : guard->proven_) {
     if (access >= guard->footprint_.accesses.size() || !guard->footprint_.accesses[access].may_be_proven()) {
       return error(
@@ -43,10 +44,11 @@ Result<std::unique_ptr<LaunchGuard>> LaunchGuard::create(std::shared_ptr<const b
 }
 
 LaunchGuard::LaunchGuard(std::shared_ptr<const bytecode::Module> module, std::uint32_t kernel,
-                         std::vector<std::uint32_t> proven)
+                         std::vector<std::uint32_t> proven, Indices indices)
     : module_(std::move(module)),
       kernel_(kernel),
       proven_(std::move(proven)),
+      indices_(indices),
       footprint_(analyse(*module_, module_->kernels[kernel])) {
   const bytecode::Function& function = module_->functions[module_->kernels[kernel].function];
   for (const bytecode::ValueType& parameter : function.signature.parameters) {
@@ -85,6 +87,12 @@ Status LaunchGuard::check(const Launch& launch) const {
     arrays[n].shape = argument.shape;
   }
   const LoopChunk chunk{launch.space, launch.scalars, arrays};
+  if (indices_ == Indices::kSmall && !has_small_indices(chunk)) {
+    return error(
+        ErrorCode::kInvalidArgument,
+        "the launch has a bound or a size below 0 or from {} on, and its kernel was loaded for others",
+        codegen::kSmallIndices);
+  }
   const std::lock_guard lock(mutex_);
   const bool is_kept = arrays.size() <= kMostKeptArrays && launch.scalars.size() <= kMostKeptScalars;
   const std::vector<Extent>* extents = is_kept ? extents_.find(footprint_, chunk) : nullptr;

@@ -24,10 +24,14 @@ namespace dhpvm::offload {
 // The guard of one kernel. Thread-safe.
 class LaunchGuard {
  public:
+  // Those that the kernel was compiled for.
+  enum class Indices : std::uint8_t { kAny, kSmall };
+
   // `module` is verified. `proven` are the accesses, by index, whose checks the kernel leaves out: kInvalidArgument if
   // these cannot be proven at all.
   static Result<std::unique_ptr<LaunchGuard>> create(std::shared_ptr<const bytecode::Module> module,
-                                                     std::uint32_t kernel, std::vector<std::uint32_t> proven);
+                                                     std::uint32_t kernel, std::vector<std::uint32_t> proven,
+                                                     Indices indices);
 
   const bytecode::Module& module() const { return *module_; }
   // For codegen::KernelRequest.
@@ -45,7 +49,7 @@ class LaunchGuard {
   };
 
   LaunchGuard(std::shared_ptr<const bytecode::Module> module, std::uint32_t kernel,
-              std::vector<std::uint32_t> proven);
+              std::vector<std::uint32_t> proven, Indices indices);
   // Elements [begin, end) of an array that a launch can access, once it is known that nothing unchecked fails.
   struct Extent {
     std::int64_t begin = 0;
@@ -59,6 +63,7 @@ class LaunchGuard {
   const std::shared_ptr<const bytecode::Module> module_;
   const std::uint32_t kernel_;
   const std::vector<std::uint32_t> proven_;
+  const Indices indices_;
   const Footprint footprint_;
   std::vector<Element> elements_;  // by array
   mutable std::mutex mutex_;

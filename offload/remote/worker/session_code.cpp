@@ -23,7 +23,7 @@ wire::Site describe(const codegen::KernelSite& site) {
 
 }  // namespace
 
-Status SessionCode::handle(wire::LoadKernel& record) {
+Status SessionCode::load(Wanted record) {
   DHPVM_TRY(port_.device(record.device));
   DHPVM_TRY(port_.begin_request());
   if (kernels_.contains(record.kernel)) return protocol_violation("a kernel is loaded twice");
@@ -126,7 +126,7 @@ void SessionCode::check_module(const wire::Digest& digest) {
 void SessionCode::finish_check(const wire::Digest& digest,
                                const Result<std::shared_ptr<const bytecode::Module>>& checked) {
   ReceivedModule& module = modules_[digest];
-  const std::vector<wire::LoadKernel> waiting = std::exchange(module.waiting, {});
+  const std::vector<Wanted> waiting = std::exchange(module.waiting, {});
   if (checked.ok()) {
     module.module = *checked;
     module.arriving = {};
@@ -136,7 +136,7 @@ void SessionCode::finish_check(const wire::Digest& digest,
     module_bytes_ -= module.expected;
     modules_.erase(digest);
   }
-  for (const wire::LoadKernel& record : waiting) {
+  for (const Wanted& record : waiting) {
     if (checked.ok()) {
       compile(record, *checked);
     } else {
@@ -146,8 +146,7 @@ void SessionCode::finish_check(const wire::Digest& digest,
   }
 }
 
-void SessionCode::compile(const wire::LoadKernel& record,
-                          const std::shared_ptr<const bytecode::Module>& module) {
+void SessionCode::compile(const Wanted& record, const std::shared_ptr<const bytecode::Module>& module) {
   port_.post_task([this, record, module] {
     const auto begin = std::chrono::steady_clock::now();
     auto made = compile_now(record, module);
@@ -175,7 +174,7 @@ void SessionCode::compile(const wire::LoadKernel& record,
 }
 
 Result<SessionCode::Compiled> SessionCode::compile_now(
-    const wire::LoadKernel& record, const std::shared_ptr<const bytecode::Module>& module) {
+    const Wanted& record, const std::shared_ptr<const bytecode::Module>& module) {
   if (record.number >= module->kernels.size()) {
     return error(ErrorCode::kInvalidArgument, "the module has no kernel {}", record.number);
   }
@@ -187,12 +186,13 @@ Result<SessionCode::Compiled> SessionCode::compile_now(
   Compiled compiled;
   compiled.kernel.device = record.device;
   compiled.kernel.name = record.name;
-  DHPVM_ASSIGN(compiled.kernel.guard, LaunchGuard::create(module, number, std::move(proven)));
+  DHPVM_ASSIGN(compiled.kernel.guard, LaunchGuard::create(module, number, std::move(proven), record.indices));
   DHPVM_ASSIGN(codegen::CodeGenerator* const generator, port_.host().options().generator());
   codegen::KernelRequest request;
   request.module = module.get();
   request.kernel = number;
   request.proven = compiled.kernel.guard->proven_paths();
+  request.has_small_indices = record.indices == LaunchGuard::Indices::kSmall;
   Device& device = *port_.opened(record.device);
   DHPVM_ASSIGN(const KernelImage image, compile_kernel(*generator, request, device.info(),
                                                        describe_kernel(*module, number, record.name)));

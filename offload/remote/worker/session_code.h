@@ -17,7 +17,8 @@ class SessionCode {
  public:
   explicit SessionCode(SessionPort& port) : port_(port) {}
 
-  Status handle(wire::LoadKernel& record);
+  Status handle(wire::LoadKernel& record) { return load({std::move(record), LaunchGuard::Indices::kAny}); }
+  Status handle(wire::LoadSmall& record) { return load({std::move(record), LaunchGuard::Indices::kSmall}); }
   Status handle(wire::ModulePart& record);
   Status handle(wire::UnloadKernel& record);
 
@@ -29,23 +30,27 @@ class SessionCode {
   void clear();
 
  private:
+  // A kernel that is wanted, and what holds for its launches.
+  struct Wanted : wire::LoadKernel {
+    LaunchGuard::Indices indices = LaunchGuard::Indices::kAny;
+  };
   struct ReceivedModule {
     std::shared_ptr<const bytecode::Module> module;  // null until it has been verified
     std::uint64_t expected = 0;
     std::vector<std::byte> arriving;
-    std::vector<wire::LoadKernel> waiting;
+    std::vector<Wanted> waiting;
   };
   struct Compiled {
     session::LoadedKernel kernel;
     std::vector<codegen::KernelSite> sites;
   };
 
+  Status load(Wanted record);
   void check_module(const wire::Digest& digest);
   void finish_check(const wire::Digest& digest,
                     const Result<std::shared_ptr<const bytecode::Module>>& checked);
-  void compile(const wire::LoadKernel& record, const std::shared_ptr<const bytecode::Module>& module);
-  Result<Compiled> compile_now(const wire::LoadKernel& record,
-                               const std::shared_ptr<const bytecode::Module>& module);
+  void compile(const Wanted& record, const std::shared_ptr<const bytecode::Module>& module);
+  Result<Compiled> compile_now(const Wanted& record, const std::shared_ptr<const bytecode::Module>& module);
   void log_launches(const session::LoadedKernel& kernel) const;
 
   SessionPort& port_;
