@@ -20,6 +20,7 @@
 #include "offload/remote/fabric/noted.h"
 #include "offload/remote/worker/local_sessions.h"
 #include "offload/remote/worker/session_host.h"
+#include "offload/remote/worker/staging.h"
 #include "offload/remote/worker/worker.h"
 #include "offload/remote/worker/worker_session.h"
 
@@ -318,6 +319,11 @@ class Client final : public Noted,
     EXPECT_TRUE(wait([&] { return runs_received_ > runs || end_; }) && !end_);
     return received_;
   }
+  // So many results that came in answers, in their order.
+  std::vector<Bytes> downloads(std::size_t count) {
+    EXPECT_TRUE(wait([&] { return downloads_.size() >= count || end_; }) && !end_);
+    return downloads_;
+  }
   void on_bulk_closed(const Error& reason) override {
     note([&] { bulk_end_ = reason; });
   }
@@ -347,6 +353,7 @@ class Client final : public Noted,
   void take(const wire::Queued& record) { place_ = record.place; }
   void take(const wire::Downloaded& record) {
     received_ = record.bytes;
+    downloads_.push_back(record.bytes);
     ++runs_received_;
   }
 
@@ -359,6 +366,7 @@ class Client final : public Noted,
   std::uint64_t place_ = 0;  // in the queue
   std::uint64_t done_ = 0;
   Bytes received_;
+  std::vector<Bytes> downloads_;
   std::uint64_t runs_received_ = 0;
 };
 
@@ -607,6 +615,55 @@ TEST_F(EarlyFrames, WorkerStops) {
   EXPECT_FALSE(site_.worker_->drain(std::chrono::steady_clock::now() + 50ms));
   EXPECT_FALSE(client_->ready_);
   client_->leave();
+}
+
+// On a device whose memory the host does not see: a place has memory of its own, for all but large batches.
+TEST(Hostile, BatchesWhoseElementsAreStaged) {
+  Site site;
+  const auto client = Client::open(site);
+  constexpr std::uint64_t kLarge = 1 << 20;
+  client->say({wire::CreateQueue{3, 7, kSim, false, "another"}, wire::Allocate{4, kSim, 8, 4096},
+               wire::Allocate{5, kSim, 9, kLarge}});
+  for (const wire::Id request : {3, 4, 5}) ASSERT_EQ(client->answer(request), "");
+  client->say({wire::Fill{on_queue(7), {9, 0, kLarge}, 5}});
+  constexpr std::size_t kBytes = 601;
+  const wire::Span all{8, 0, kBytes};
+  Records records{
+      wire::Batch{on_queue(7), 3, {wire::Elements{8, 0, Bytes(kBytes)}, all, wire::Span{8, 300, 9}}}};
+  std::vector<Bytes> expected{Bytes(kBytes), Bytes(9)};
+  for (unsigned n = 1; n < 20; ++n) {
+    const auto value = static_cast<std::byte>(n);
+    records.emplace_back(wire::Replay{on_queue(7), 3, {}, {Bytes(kBytes, value)}});
+    expected.emplace_back(kBytes, value);
+    expected.emplace_back(9, value);
+  }
+  client->say(records);
+  EXPECT_EQ(client->downloads(expected.size()), expected);
+  // More than the memory of a place.
+  const std::vector<wire::Step> many(6, wire::Span{9, 0, wire::kMaxElements});
+  client->say({wire::Batch{on_queue(7), 4, many}});
+  EXPECT_EQ(client->downloads(expected.size() + many.size()).back(), Bytes(wire::kMaxElements, std::byte{5}));
+}
+
+// One for each of two executions that are under way; a third one waits.
+TEST(Staging, APlaceHasBlocksOfItsOwn) {
+  const std::unique_ptr<Device> device = *sim_factory(std::make_shared<ThreadPool>(1))->open("sim");
+  unsigned freed = 0;
+  {
+    const std::shared_ptr<StagingPool> pool =
+        *StagingPool::create(*device, {.blocks = 8, .block_bytes = 4096}, [&] { ++freed; });
+    const auto first = pool->take(2, 2);
+    auto second = pool->take(2, 2);
+    ASSERT_TRUE(first != nullptr && second != nullptr);
+    EXPECT_EQ(second->bytes(1).data() - first->bytes(1).data(), 4096);
+    EXPECT_EQ(first->span(100).offset, 2 * 4096U);
+    EXPECT_EQ(pool->take(2, 2), nullptr);
+    EXPECT_NE(pool->take(4, 2), nullptr);
+    second = nullptr;
+    EXPECT_EQ(freed, 2U);
+    EXPECT_NE(pool->take(2, 2), nullptr);
+  }
+  EXPECT_EQ(freed, 4U);
 }
 
 // ---- Limits ---------------------------------------------------------------------------------------------------------

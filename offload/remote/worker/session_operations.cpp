@@ -137,17 +137,18 @@ Status SessionOperations::handle(wire::HostCall& record) {
 
 Status SessionOperations::handle(wire::Batch& record) {
   if (record.steps.empty()) return protocol_violation("a batch of nothing");
-  DHPVM_TRY(run(record.order, record.steps));
+  DHPVM_TRY(run(record.order, record.steps, record.place));
   if (record.place) kept_.keep(*record.place, std::move(record.steps));
   return {};
 }
 
 Status SessionOperations::handle(wire::Replay& record) {
   DHPVM_ASSIGN(const std::vector<wire::Step>* const steps, kept_.change(record));
-  return run(record.order, *steps);
+  return run(record.order, *steps, record.place);
 }
 
-Status SessionOperations::run(const wire::Order& order, const std::vector<wire::Step>& steps) {
+Status SessionOperations::run(const wire::Order& order, const std::vector<wire::Step>& steps,
+                              std::optional<std::uint64_t> place) {
   DHPVM_ASSIGN(Arrival arrival, accept(order, steps.size()));
   // Nothing of it will be done: the few bytes of a replay must not make the worker read all of its steps.
   if (arrival.stream->failure) {
@@ -161,8 +162,11 @@ Status SessionOperations::run(const wire::Order& order, const std::vector<wire::
     DHPVM_ASSIGN(Pending pending, read_step(step, *arrival.stream));
     read.push_back(std::move(pending));
   }
-  if (is_given_as_one(*arrival.stream, read)) {
-    arrival.pending->what = as_one(*arrival.stream, std::move(read), number);
+  const Elements elements = elements_of(*arrival.stream, read, place.has_value());
+  if (elements != Elements::kOneByOne) {
+    session::BatchState batch = as_one(*arrival.stream, std::move(read), number, elements);
+    if (elements == Elements::kStaged) batch.place = place;
+    arrival.pending->what = std::move(batch);
     enqueue(std::move(arrival));
     return {};
   }
@@ -196,16 +200,23 @@ Result<Pending> SessionOperations::read_step(const wire::Step& step, const Strea
   return pending;
 }
 
-bool SessionOperations::is_given_as_one(const Stream& stream, const std::vector<Pending>& steps) const {
-  return std::ranges::all_of(steps, [&](const Pending& step) {
-    if (std::holds_alternative<LaunchState>(step.what)) return true;
-    const bool is_write = std::holds_alternative<session::WriteState>(step.what);
-    return transfers_.is_shared(stream, is_write ? step.to : step.from);
-  });
+SessionOperations::Elements SessionOperations::elements_of(const Stream& stream,
+                                                           const std::vector<Pending>& steps,
+                                                           bool has_place) const {
+  bool is_shared = true;
+  std::size_t bytes = 0;
+  for (const Pending& step : steps) {
+    if (std::holds_alternative<LaunchState>(step.what)) continue;
+    const MemorySpan& span = std::holds_alternative<session::WriteState>(step.what) ? step.to : step.from;
+    is_shared = is_shared && transfers_.is_shared(stream, span);
+    bytes += SessionTransfers::staged_bytes(span);
+  }
+  if (is_shared) return Elements::kShared;
+  return has_place && bytes <= SessionTransfers::kBatchBytes ? Elements::kStaged : Elements::kOneByOne;
 }
 
 session::BatchState SessionOperations::as_one(const Stream& stream, std::vector<Pending> steps,
-                                              std::uint64_t number) {
+                                              std::uint64_t number, Elements elements) {
   session::BatchState batch;
   batch.steps.resize(steps.size());
   batch.guards.resize(steps.size());
@@ -224,8 +235,15 @@ session::BatchState SessionOperations::as_one(const Stream& stream, std::vector<
       batch.guards[n] = std::move(launch->guard);
       continue;
     }
-    made.record.kind = OperationRecord::Kind::kHostCall;
     auto* const write = std::get_if<session::WriteState>(&steps[n].what);
+    if (elements == Elements::kStaged) {
+      made.record.kind = write != nullptr ? OperationRecord::Kind::kUpload : OperationRecord::Kind::kDownload;
+      made.to = steps[n].to;
+      made.from = steps[n].from;
+      if (write != nullptr) made.contents = std::move(write->bytes);
+      continue;
+    }
+    made.record.kind = OperationRecord::Kind::kHostCall;
     made.function = write != nullptr ? transfers_.writing(steps[n].to, std::move(write->bytes))
                                      : transfers_.answering(stream, number + n, steps[n].from);
   }

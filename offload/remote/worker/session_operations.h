@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "offload/remote/worker/kept_batches.h"
 #include "offload/remote/worker/session_code.h"
@@ -45,11 +47,15 @@ class SessionOperations {
   // So many operations, of which the first waits and the last one signals.
   Result<Arrival> accept(const wire::Order& order, std::uint64_t count = 1);
   Result<session::LaunchState> read_launch(const wire::Work& record, const session::Stream& stream);
-  Status run(const wire::Order& order, const std::vector<wire::Step>& steps);
+  Status run(const wire::Order& order, const std::vector<wire::Step>& steps,
+             std::optional<std::uint64_t> place);
   Result<session::Pending> read_step(const wire::Step& step, const session::Stream& stream);
-  bool is_given_as_one(const session::Stream& stream, const std::vector<session::Pending>& steps) const;
+  // The way to the elements that come with a batch, or go back.
+  enum class Elements : std::uint8_t { kShared, kStaged, kOneByOne };
+  Elements elements_of(const session::Stream& stream, const std::vector<session::Pending>& steps,
+                       bool has_place) const;
   session::BatchState as_one(const session::Stream& stream, std::vector<session::Pending> steps,
-                             std::uint64_t number);
+                             std::uint64_t number, Elements elements);
   void enqueue(Arrival arrival) { queues_.enqueue(arrival.stream, std::move(arrival.pending)); }
 
   SessionPort& port_;

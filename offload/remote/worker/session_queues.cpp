@@ -243,7 +243,7 @@ Result<bool> SessionQueues::submit(const std::shared_ptr<Stream>& stream,
     DHPVM_TRY(state->guard->check(launch));
     DHPVM_TRY(queue.launch(launch, order.all(), pending->number));
   } else if (auto* const batch = std::get_if<session::BatchState>(&pending->what)) {
-    DHPVM_TRY(submit_batch(*stream, *batch, order));
+    return submit_batch(*stream, *batch, order);
   } else {
     DHPVM_TRY(block(*stream, order, [frames = port_.frames(), id = stream->id] {
       SessionPort::send(*frames, wire::CallHost{id});
@@ -253,14 +253,17 @@ Result<bool> SessionQueues::submit(const std::shared_ptr<Stream>& stream,
   return true;
 }
 
-Status SessionQueues::submit_batch(Stream& stream, session::BatchState& batch, const LocalOrder& order) {
+Result<bool> SessionQueues::submit_batch(Stream& stream, session::BatchState& batch,
+                                         const LocalOrder& order) {
   for (std::size_t n = 0; n < batch.steps.size(); ++n) {
     const Operation& step = batch.steps[n];
     if (batch.guards[n] == nullptr) continue;
     DHPVM_TRY(batch.guards[n]->check(
         {step.kernel, step.space, step.scalars, step.arrays, step.partials, step.report, step.stop}));
   }
-  return stream.queue->batch(std::move(batch.steps), order.all());
+  if (batch.place) return transfers_.submit_batch(stream, batch, order);
+  DHPVM_TRY(stream.queue->batch(std::move(batch.steps), order.all()));
+  return true;
 }
 
 Status SessionQueues::block(Stream& stream, const LocalOrder& order, std::function<void()> reached) {

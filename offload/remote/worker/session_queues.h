@@ -66,8 +66,8 @@ class SessionQueues {
   bool advance(const std::shared_ptr<session::Stream>& stream);
   Result<bool> submit(const std::shared_ptr<session::Stream>& stream,
                       const std::shared_ptr<session::Pending>& pending);
-  static Status submit_batch(session::Stream& stream, session::BatchState& batch,
-                             const session::LocalOrder& order);
+  Result<bool> submit_batch(session::Stream& stream, session::BatchState& batch,
+                            const session::LocalOrder& order);
   static void given(session::Stream& stream, session::Pending& pending);
   static void stop_launches(session::Stream& stream);
   static void keep(const session::Promise& promise);

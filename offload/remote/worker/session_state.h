@@ -83,6 +83,8 @@ struct CopyState {};
 struct BatchState {
   std::vector<Operation> steps;
   std::vector<std::shared_ptr<const LaunchGuard>> guards;  // by step; null: it is no launch
+  // Where the client's elements are staged, its copies lack their other end: memory of this place.
+  std::optional<std::uint64_t> place = {};
 };
 struct HostCallState {};
 

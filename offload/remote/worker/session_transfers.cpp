@@ -21,6 +21,8 @@ MemorySpan part_of(const MemorySpan& span, std::uint64_t offset, std::uint64_t b
   return {span.memory, span.offset + offset, bytes};
 }
 
+std::byte* host_of(const MemorySpan& span) { return span.memory->host() + span.offset; }
+
 // The order of a part: the first one waits, the last one signals.
 Order order_of_part(const Pending& pending, const LocalOrder& order, bool last) {
   return {pending.begun ? std::span<const SemaphoreValue>() : order.waits,
@@ -46,9 +48,11 @@ Result<SessionTransfers::Staging> SessionTransfers::make_staging(Device& device)
     });
   };
   Staging staging;
-  DHPVM_ASSIGN(staging.up, StagingPool::create(device, kUpBlocks, freed));
-  DHPVM_ASSIGN(staging.down, StagingPool::create(device, kDownBlocks, freed));
-  DHPVM_ASSIGN(staging.writes, StagingPool::create(device, kWriteBlocks, freed));
+  DHPVM_ASSIGN(staging.up, StagingPool::create(device, {kUpBlocks}, freed));
+  DHPVM_ASSIGN(staging.down, StagingPool::create(device, {kDownBlocks}, freed));
+  DHPVM_ASSIGN(staging.writes, StagingPool::create(device, {kWriteBlocks}, freed));
+  constexpr StagingPool::Size kBatches{kBlocksOfPlace * wire::kMaxKept, kBatchBytes};
+  DHPVM_ASSIGN(staging.batches, StagingPool::create(device, kBatches, freed));
   return staging;
 }
 
@@ -225,6 +229,40 @@ Result<bool> SessionTransfers::submit_write(Stream& stream, Pending& pending, co
   std::ranges::copy(bytes, block->bytes(bytes.size()).begin());
   DHPVM_TRY(queue.copy(pending.to, block->span(bytes.size()), order.all(), pending.number));
   DHPVM_TRY(queue.host_call([block] {}, {}));
+  return true;
+}
+
+// ---- Data of batches ------------------------------------------------------------------------------------------------
+
+Result<bool> SessionTransfers::submit_batch(Stream& stream, session::BatchState& batch,
+                                            const LocalOrder& order) {
+  const auto first = static_cast<std::uint32_t>(*batch.place * kBlocksOfPlace);
+  const std::shared_ptr<StagingBlock> block = staging_.at(stream.device).batches->take(first, kBlocksOfPlace);
+  if (block == nullptr) return false;
+  std::vector<std::pair<std::uint64_t, MemorySpan>> answers;  // by operation
+  std::size_t used = 0;
+  for (Operation& step : batch.steps) {
+    if (step.record.kind == OperationRecord::Kind::kUpload) {
+      port_.figures().bytes_in += step.to.bytes;
+      step.from = part_of(block->span(kBatchBytes), used, step.to.bytes);
+      std::ranges::copy(step.contents, host_of(step.from));
+      step.contents.clear();
+      used += staged_bytes(step.from);
+    } else if (step.record.kind == OperationRecord::Kind::kDownload) {
+      step.to = part_of(block->span(kBatchBytes), used, step.from.bytes);
+      answers.emplace_back(step.record.label, step.to);
+      used += staged_bytes(step.to);
+    }
+  }
+  DHPVM_TRY(stream.queue->batch(std::move(batch.steps), order.all()));
+  // The block is free when the device has come past the batch.
+  DHPVM_TRY(stream.queue->host_call(
+      [this, weak = port_.alive(), to = stream.answers, answers = std::move(answers), block] {
+        const auto alive = weak.lock();
+        if (alive == nullptr) return;
+        for (const auto& [operation, from] : answers) answer(*to, operation, {host_of(from), from.bytes});
+      },
+      {}));
   return true;
 }
 

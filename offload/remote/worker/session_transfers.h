@@ -33,6 +33,7 @@ class SessionTransfers {
     std::shared_ptr<StagingPool> up;
     std::shared_ptr<StagingPool> down;
     std::shared_ptr<StagingPool> writes;
+    std::shared_ptr<StagingPool> batches;
   };
   // True for one caller for each device, which then makes its staging memory on a thread that may block.
   bool claim_staging(std::uint64_t device) { return staging_.try_emplace(device).second; }
@@ -67,12 +68,23 @@ class SessionTransfers {
                                const std::shared_ptr<session::Pending>& pending,
                                const session::LocalOrder& order);
 
+  // Batches of at most kBatchBytes of elements are given to the device as one even where these are staged. A place has
+  // memory of its own, so that a device that records batches finds the copies as they were; twice, so that one can be
+  // prepared while the last is under way.
+  static constexpr std::size_t kBatchBytes = 64 << 10;
+  // The bytes that a span of a batch takes there.
+  static std::size_t staged_bytes(const MemorySpan& span) { return (span.bytes + 15) & ~std::size_t{15}; }
+  // Like submit_write().
+  Result<bool> submit_batch(session::Stream& stream, session::BatchState& batch,
+                            const session::LocalOrder& order);
+
  private:
   // Incoming data must never wait for memory that outgoing data holds, nor the other way round; and data that
   // came with its operation must not wait for memory of runs, whose operations may wait for it.
   static constexpr std::uint32_t kUpBlocks = 8;
   static constexpr std::uint32_t kDownBlocks = 4;
   static constexpr std::uint32_t kWriteBlocks = 8;
+  static constexpr std::uint32_t kBlocksOfPlace = 2;
 
   struct ExpectedUpload {
     std::shared_ptr<session::Stream> stream;

@@ -14,20 +14,17 @@ namespace dhpvm::offload {
 StagingBlock::~StagingBlock() { pool_->give_back(index_); }
 
 MutableBytes StagingBlock::bytes(std::size_t count) const {
-  return {pool_->memory_ + index_ * StagingPool::kBlockBytes, count};
+  return {pool_->memory_ + index_ * pool_->size_.block_bytes, count};
 }
 
 MemorySpan StagingBlock::span(std::size_t count) const {
-  return {pool_->imported_, index_ * StagingPool::kBlockBytes, count};
+  return {pool_->imported_, index_ * pool_->size_.block_bytes, count};
 }
 
-StagingPool::StagingPool(std::uint32_t blocks, std::function<void()> freed)
-    : blocks_(blocks), freed_(std::move(freed)) {}
-
-Result<std::shared_ptr<StagingPool>> StagingPool::create(Device& device, std::uint32_t blocks,
+Result<std::shared_ptr<StagingPool>> StagingPool::create(Device& device, Size size,
                                                          std::function<void()> freed) {
-  const std::shared_ptr<StagingPool> pool(new StagingPool(blocks, std::move(freed)));
-  const std::size_t bytes = blocks * kBlockBytes;
+  const std::shared_ptr<StagingPool> pool(new StagingPool(size, std::move(freed)));
+  const std::size_t bytes = pool->bytes();
   // Pages that are never used are never there.
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
@@ -36,13 +33,13 @@ Result<std::shared_ptr<StagingPool>> StagingPool::create(Device& device, std::ui
   }
   pool->memory_ = static_cast<std::byte*>(memory);
   DHPVM_ASSIGN(pool->imported_, device.import_host({pool->memory_, bytes}, HostMemory::kPinned));
-  for (std::uint32_t index = blocks; index-- > 0;) pool->free_.push_back(index);
+  for (std::uint32_t index = size.blocks; index-- > 0;) pool->free_.push_back(index);
   return pool;
 }
 
 StagingPool::~StagingPool() {
   imported_.reset();
-  if (memory_ != nullptr) munmap(memory_, blocks_ * kBlockBytes);
+  if (memory_ != nullptr) munmap(memory_, bytes());
 }
 
 std::shared_ptr<StagingBlock> StagingPool::take() {
@@ -51,6 +48,14 @@ std::shared_ptr<StagingBlock> StagingPool::take() {
   const std::uint32_t index = free_.back();
   free_.pop_back();
   return std::make_shared<StagingBlock>(shared_from_this(), index);
+}
+
+std::shared_ptr<StagingBlock> StagingPool::take(std::uint32_t first, std::uint32_t count) {
+  const std::lock_guard lock(mutex_);
+  for (std::uint32_t index = first; index - first < count; ++index) {
+    if (std::erase(free_, index) != 0) return std::make_shared<StagingBlock>(shared_from_this(), index);
+  }
+  return nullptr;
 }
 
 void StagingPool::give_back(std::uint32_t index) {

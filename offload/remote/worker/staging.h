@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "offload/devices/device.h"
@@ -38,21 +39,27 @@ class StagingBlock {
 class StagingPool : public std::enable_shared_from_this<StagingPool> {
  public:
   static constexpr std::size_t kBlockBytes = 1 << 20;
+  struct Size {
+    std::uint32_t blocks = 1;
+    std::size_t block_bytes = kBlockBytes;
+  };
 
   // May block while memory is registered. `freed` is called when a block is free again, on any thread.
-  static Result<std::shared_ptr<StagingPool>> create(Device& device, std::uint32_t blocks,
-                                                     std::function<void()> freed);
+  static Result<std::shared_ptr<StagingPool>> create(Device& device, Size size, std::function<void()> freed);
   ~StagingPool();
 
   // Null when all are in use.
   std::shared_ptr<StagingBlock> take();
+  // The first free one of these; null when there is none.
+  std::shared_ptr<StagingBlock> take(std::uint32_t first, std::uint32_t count);
 
  private:
   friend class StagingBlock;
-  StagingPool(std::uint32_t blocks, std::function<void()> freed);
+  StagingPool(Size size, std::function<void()> freed) : size_(size), freed_(std::move(freed)) {}
+  std::size_t bytes() const { return size_.blocks * size_.block_bytes; }
   void give_back(std::uint32_t index);
 
-  const std::uint32_t blocks_;
+  const Size size_;
   const std::function<void()> freed_;
   std::byte* memory_ = nullptr;
   std::shared_ptr<DeviceMemory> imported_;
