@@ -130,6 +130,7 @@ WIDE_SCRIPTS = {
     "tests/ptx_check.py",
     "tests/random_blocks.py",
     "tests/random_nests.py",
+    "tests/random_places.py",
     "tests/random_records.py",
     "tests/regex_against_python.py",
     "tests/run_samples.py",

@@ -4,10 +4,11 @@
 of their results with the interpreter's.
 
 A program would take longer to start than its kernels to run. So the random programs of random_nests.py,
-random_blocks.py and random_records.py, brief ones, are modules of a program that calls one after the other (--pack):
-it prints what each prints, and how it traps. A module that goes wrong, or that a pack has died of, is run by itself, so
-that what is reported is one small program. An executor runs its packs in one process (run_many). At the end there is a
-line for each executor: kernels that ran, programs that went wrong, and kernels for each second of processor time.
+random_blocks.py, random_records.py and random_places.py, brief ones, are modules of a program that calls one after the
+other (--pack): it prints what each prints, and how it traps. A module that goes wrong, or that a pack has died of, is
+run by itself, so that what is reported is one small program. An executor runs its packs in one process (run_many). At
+the end there is a line for each executor: kernels that ran, programs that went wrong, and kernels for each second of
+processor time.
 
 Seed N gives one program, whatever else is run. --every NAME=N gives an executor every Nth pack. opencl has every 50th
 unless it is set: PoCL links a library for each kernel and size of groups, which takes it half a second.
@@ -26,6 +27,7 @@ from pathlib import Path
 import random_blocks
 import random_everywhere
 import random_nests
+import random_places
 import random_records
 import run_programs
 from random_everywhere import EXIT_TRAP, INTERPRETER, ManyRunner
@@ -38,7 +40,9 @@ EXECUTORS = {
 }
 REFERENCE = "interpreter"
 MARK = "#"
-KINDS = (random_nests.Program,) * 3 + (random_blocks.Program, random_records.Program)
+KINDS = (
+    (random_nests.Program,) * 3 + (random_places.Program,) * 2 + (random_blocks.Program, random_records.Program)
+)
 
 
 def program_of(seed):

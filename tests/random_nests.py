@@ -7,7 +7,8 @@ times: with other sizes, other operands, operands in one array with the results,
 Sizes lie around those of vectors, tiles of rows, bands of rows that share what is packed for them, and blocks of the
 inner loop. Some iterations and turns are left out, and some programs end with a trap in the middle of a nest. The
 output, bit by bit, and the trap have to be the interpreter's. One program in five has loops over structs
-(random_records.py) instead, and one in ten loops by blocks, with caught traps (random_blocks.py).
+(random_records.py) instead, one in ten loops by blocks, with caught traps (random_blocks.py), and one in ten loops
+about places and borders of indices (random_places.py).
 
 usage: random_nests.py --bin BIN_DIR [--runs N] [--seed N] [--jobs N] [--options OPTION...] [--check-races] [--keep DIR]
 
@@ -25,6 +26,7 @@ import tempfile
 from pathlib import Path
 
 import random_blocks
+import random_places
 import random_records
 from finished_run import Run
 
@@ -420,7 +422,7 @@ def judge(done, expected):
 
 def check(options, seed):
     """Runs a program; returns the problem, if there is one, and what the compiled run says about its loops."""
-    kinds = {3: random_blocks.Program, 4: random_records.Program, 9: random_records.Program}
+    kinds = {3: random_blocks.Program, 4: random_records.Program, 7: random_places.Program, 9: random_records.Program}
     program = kinds.get(seed % 10, Program)(seed).source()
     path = Path(options.keep) / f"nest-{seed}.dhp"
     path.write_text(program, encoding="utf-8")
