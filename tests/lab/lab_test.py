@@ -7,6 +7,7 @@ usage: lab_test.py --lab PROGRAM [unittest arguments]
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -208,9 +209,11 @@ class Lab(unittest.TestCase):
         self.assertEqual(os.sched_getaffinity(process.process.pid), os.sched_getaffinity(0))
 
     def test_random_scenarios_share_programs(self):
-        seeds = [Generator(seed, 3).text().splitlines()[0] for seed in (1, 3, 4, 9)]
-        self.assertEqual(seeds, ["seed 1", "seed 3", "seed 1", "seed 3"])
-        rest = [Generator(4, programs).text().partition("\n")[2] for programs in (3, None)]
+        words = [sys.executable, LAB, "--bin", self.folder, "--print", "--random=5", "--seed=7", "--programs=3"]
+        printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        seeds = re.findall(r"^seed \d+$", printed, re.MULTILINE)
+        self.assertEqual(seeds, ["seed 7", "seed 8", "seed 9", "seed 7", "seed 8"])
+        rest = [Generator(4, program).text().partition("\n")[2] for program in (3, None)]
         self.assertEqual(rest[0], rest[1], "the events are those of the seed all the same")
 
     def test_random_scenarios_repeat(self):

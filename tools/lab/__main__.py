@@ -110,7 +110,8 @@ def scenarios_of(options):
                 scenario.program = str((file.parent / scenario.program).resolve(strict=True))
             found.append(scenario)
     for seed in range(options.seed, options.seed + options.random):
-        found.append(parse(f"random-{seed}", Generator(seed, options.programs).text()))
+        program = options.seed + (seed - options.seed) % (options.programs or options.random)
+        found.append(parse(f"random-{seed}", Generator(seed, program).text()))
     return found
 
 

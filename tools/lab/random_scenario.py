@@ -10,11 +10,11 @@ SHAKE = (
 
 
 class Generator:
-    """The statements of one scenario. `programs`: so many random programs there are for all; None: each has its own."""
+    """The statements of one scenario. `program`: the seed of its program; None: that of the scenario."""
 
-    def __init__(self, seed, programs=None):
+    def __init__(self, seed, program=None):
         self.random = random.Random(f"scenario {seed}")
-        self.lines = [f"seed {(seed - 1) % programs + 1 if programs else seed}", "program random", "within 150s"]
+        self.lines = [f"seed {seed if program is None else program}", "program random", "within 150s"]
         self.has_key = self.chance(0.5)
         self.workers = ["abc"[number] for number in range(self.random.choice((1, 1, 2, 2, 3)))]
         self.links = {}  # worker to whether it is a proxy
