@@ -2,12 +2,11 @@
 #include "vm/native.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
+#include "vm/signature_words.h"
 
 namespace dhpvm::vm {
 namespace {
@@ -17,21 +16,18 @@ namespace {
 constexpr unsigned kMaximumDepth = 8;
 constexpr std::size_t kLongestName = 80;
 
-constexpr std::array<std::string_view, 11> kKindNames = {"bool", "i8",  "u8",  "i16", "u16", "i32",
-                                                         "u32",  "i64", "u64", "f32", "f64"};
-
 // Reads a signature and writes it back in normal form.
 class SignatureParser {
  public:
-  explicit SignatureParser(std::string_view text) : rest_(text) {}
+  explicit SignatureParser(std::string_view text) : words_(text) {}
 
   std::optional<NativeRegistry::Entry> parse() {
     NativeRegistry::Entry entry;
     entry_ = &entry;
     if (!parse_list(true)) return std::nullopt;
-    if (accept("->")) {
+    if (words_.accept("->")) {
       text_ += " -> ";
-      if (peek('(') ? !parse_list(false) : !parse_type(0, false)) return std::nullopt;
+      if (words_.peek('(') ? !parse_list(false) : !parse_type(0, false)) return std::nullopt;
       // One result is written without parentheses, none without an arrow.
       if (entry.results.empty()) text_.resize(text_.rfind(" -> "));
       if (entry.results.size() == 1 && text_.back() == ')') {
@@ -39,61 +35,58 @@ class SignatureParser {
         text_.erase(text_.rfind('('), 1);
       }
     }
-    skip_blanks();
-    if (!rest_.empty()) return std::nullopt;
+    if (!words_.at_end()) return std::nullopt;
     entry.signature = std::move(text_);
     return entry;
   }
 
  private:
   bool parse_list(bool parameters) {
-    if (!accept("(")) return false;
+    if (!words_.accept("(")) return false;
     text_ += '(';
-    for (bool first = true; !peek(')'); first = false) {
+    for (bool first = true; !words_.peek(')'); first = false) {
       if (!first) {
-        if (!accept(",")) return false;
+        if (!words_.accept(",")) return false;
         text_ += ", ";
       }
       if (!parse_type(0, parameters)) return false;
     }
     text_ += ')';
-    return accept(")");
+    return words_.accept(")");
   }
 
   bool parse_type(unsigned depth, bool parameter) {
     const std::size_t begin = text_.size();
     bool reference = true;
     bool any = false;
-    if (accept("[")) {
+    if (words_.accept("[")) {
       if (depth == kMaximumDepth) return false;
       text_ += '[';
-      if (!(peek('(') ? parse_numbers() : parse_type(depth + 1, false))) return false;
-      if (accept(",")) {
-        if (accept("2")) {
+      if (!(words_.peek('(') ? parse_numbers() : parse_type(depth + 1, false))) return false;
+      if (words_.accept(",")) {
+        if (words_.accept("2")) {
           text_ += ", 2";
-        } else if (accept("3")) {
+        } else if (words_.accept("3")) {
           text_ += ", 3";
-        } else if (!accept("1")) {
+        } else if (!words_.accept("1")) {
           return false;
         }
       }
-      if (!accept("]")) return false;
+      if (!words_.accept("]")) return false;
       text_ += ']';
     } else {
-      const std::string_view word = take_word();
+      const std::string_view word = words_.take_word();
       if (word == "str" || word == "resource" || (word == kAnyReference && depth == 0)) {
         any = word == kAnyReference;
         text_ += word;
       } else {
         reference = false;
-        bool known = false;
-        for (const std::string_view name : kKindNames) known = known || word == name;
-        if (!known) return false;
+        if (std::ranges::find(kNumberNames, word) == kNumberNames.end()) return false;
         text_ += word;
       }
     }
     // Nullability is for the caller of the native; signatures are compared without it.
-    const bool nullable = reference && (accept("?") || any);
+    const bool nullable = reference && (words_.accept("?") || any);
     if (parameter && reference) entry_->nullable.push_back(nullable);
     if (depth == 0) (parameter ? entry_->parameters : entry_->results).push_back(text_.substr(begin));
     return true;
@@ -102,40 +95,18 @@ class SignatureParser {
   // The fields of a struct: "(f64, f64)".
   bool parse_numbers() {
     std::string_view first;
-    for (bool is_first = true; accept(is_first ? "(" : ","); is_first = false) {
-      const std::string_view word = take_word();
+    for (bool is_first = true; words_.accept(is_first ? "(" : ","); is_first = false) {
+      const std::string_view word = words_.take_word();
       if (is_first) first = word;
-      if (word != first || std::ranges::find(kKindNames, word) == kKindNames.end()) return false;
+      if (word != first || std::ranges::find(kNumberNames, word) == kNumberNames.end()) return false;
       text_ += is_first ? "(" : ", ";
       text_ += word;
     }
     text_ += ')';
-    return accept(")");
+    return words_.accept(")");
   }
 
-  void skip_blanks() {
-    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
-  }
-  bool peek(char c) {
-    skip_blanks();
-    return !rest_.empty() && rest_.front() == c;
-  }
-  bool accept(std::string_view token) {
-    skip_blanks();
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-  std::string_view take_word() {
-    skip_blanks();
-    std::size_t length = 0;
-    while (length < rest_.size() && std::isalnum(static_cast<unsigned char>(rest_[length])) != 0) ++length;
-    const std::string_view word = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return word;
-  }
-
-  std::string_view rest_;
+  SignatureWords words_;
   std::string text_;
   NativeRegistry::Entry* entry_ = nullptr;
 };
@@ -143,7 +114,7 @@ class SignatureParser {
 void append_type(std::string& text, const bytecode::Module& module, bytecode::ValueType type,
                  unsigned depth) {
   if (!type.is_ref()) {
-    text += kKindNames[static_cast<unsigned>(type.kind)];
+    text += kNumberNames[static_cast<unsigned>(type.kind)];
     return;
   }
   if (type.type == bytecode::kStringType) {
@@ -198,7 +169,7 @@ std::string number_array_text(const bytecode::Module& module, const bytecode::Va
   std::string text;
   for (const bytecode::Field& field : fields) {
     if (field.type.is_ref() || field.type.kind != fields.front().type.kind) return {};
-    text += (text.empty() ? "" : ", ") + std::string(kKindNames[static_cast<unsigned>(field.type.kind)]);
+    text += (text.empty() ? "" : ", ") + std::string(kNumberNames[static_cast<unsigned>(field.type.kind)]);
   }
   if (fields.empty()) return {};
   return "[(" + text + ")" + (array.rank > 1 ? ", " + std::to_string(array.rank) : "") + "]";

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of the host in C, called by programs.
-#include <cctype>
+#include <algorithm>
 #include <optional>
 
 #include "vm/api/c/objects.h"
 #include "vm/api/c/resource.h"
 #include "vm/api/c/values.h"
 #include "vm/api/host_definitions.h"
+#include "vm/signature_words.h"
 
 namespace dhpvm::c {
 namespace {
@@ -16,39 +17,38 @@ using detail::HostType;
 // Reads signatures of host functions: "(str, [const f64, 2]) -> (i64, str)".
 class HostSignatureParser {
  public:
-  explicit HostSignatureParser(std::string_view text) : rest_(text) {}
+  explicit HostSignatureParser(std::string_view text) : words_(text) {}
 
   bool parse(std::vector<HostType>& parameters, std::vector<HostType>& results) {
     if (!parse_list(parameters)) return false;
-    if (accept("->") && !(peek('(') ? parse_list(results) : parse_type(results))) return false;
-    skip_blanks();
-    return rest_.empty();
+    if (words_.accept("->") && !(words_.peek('(') ? parse_list(results) : parse_type(results))) return false;
+    return words_.at_end();
   }
 
  private:
   bool parse_list(std::vector<HostType>& types) {
-    if (!accept("(")) return false;
-    while (!peek(')')) {
-      if (!types.empty() && !accept(",")) return false;
+    if (!words_.accept("(")) return false;
+    while (!words_.peek(')')) {
+      if (!types.empty() && !words_.accept(",")) return false;
       if (!parse_type(types)) return false;
     }
-    return accept(")");
+    return words_.accept(")");
   }
 
   bool parse_type(std::vector<HostType>& types) {
     HostType type;
-    if (accept("[")) {
+    if (words_.accept("[")) {
       type.shape = HostType::Shape::kArray;
-      const std::string_view word = take_word();
+      const std::string_view word = words_.take_word();
       type.read_only = word == "const";
-      if (!parse_number(type.read_only ? take_word() : word, type)) return false;
-      if (accept(",")) {
-        if (!peek('2') && !peek('3')) return false;
-        type.rank = take_word() == "2" ? 2 : 3;
+      if (!parse_number(type.read_only ? words_.take_word() : word, type)) return false;
+      if (words_.accept(",")) {
+        if (!words_.peek('2') && !words_.peek('3')) return false;
+        type.rank = words_.take_word() == "2" ? 2 : 3;
       }
-      if (!accept("]")) return false;
+      if (!words_.accept("]")) return false;
     } else {
-      const std::string_view word = take_word();
+      const std::string_view word = words_.take_word();
       if (word == "str") {
         type = {HostType::Shape::kString, detail::Kind::kRef};
       } else if (word == "resource") {
@@ -59,7 +59,7 @@ class HostSignatureParser {
         return false;
       }
     }
-    const bool is_nullable = accept("?");
+    const bool is_nullable = words_.accept("?");
     // A number that may be null is two values.
     if (is_nullable && !type.is_reference())
       types.push_back({HostType::Shape::kPrimitive, detail::Kind::kBool});
@@ -69,37 +69,13 @@ class HostSignatureParser {
   }
 
   static bool parse_number(std::string_view word, HostType& type) {
-    static constexpr std::string_view kNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
-                                                  "u32",  "i64", "u64", "f32", "f64"};
-    const auto* const found = std::find(std::begin(kNames), std::end(kNames), word);
-    if (found == std::end(kNames)) return false;
-    type.kind = static_cast<detail::Kind>(found - std::begin(kNames));
+    const auto* const found = std::ranges::find(vm::kNumberNames, word);
+    if (found == vm::kNumberNames.end()) return false;
+    type.kind = static_cast<detail::Kind>(found - vm::kNumberNames.begin());
     return true;
   }
 
-  void skip_blanks() {
-    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
-  }
-  bool peek(char c) {
-    skip_blanks();
-    return !rest_.empty() && rest_.front() == c;
-  }
-  bool accept(std::string_view token) {
-    skip_blanks();
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-  std::string_view take_word() {
-    skip_blanks();
-    std::size_t length = 0;
-    while (length < rest_.size() && std::isalnum(static_cast<unsigned char>(rest_[length])) != 0) ++length;
-    const std::string_view word = rest_.substr(0, length);
-    rest_.remove_prefix(length);
-    return word;
-  }
-
-  std::string_view rest_;
+  vm::SignatureWords words_;
 };
 
 // A function of the host with its signature.
