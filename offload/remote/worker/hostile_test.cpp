@@ -19,10 +19,8 @@
 #include "offload/remote/fabric/loopback.h"
 #include "offload/remote/fabric/noted.h"
 #include "offload/remote/worker/local_sessions.h"
-#include "offload/remote/worker/session_host.h"
 #include "offload/remote/worker/staging.h"
 #include "offload/remote/worker/worker.h"
-#include "offload/remote/worker/worker_session.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -60,78 +58,6 @@ class Gate : public Noted {
   std::vector<std::uint64_t> asked_for_;
 };
 
-// A session in the worker's process whose devices are behind a gate.
-class GatedSession final : public SessionHandle, private SessionHost {
- public:
-  struct Surroundings {
-    Fabric& fabric;
-    Transport& transport;
-    std::vector<std::shared_ptr<Device>> devices;
-    std::vector<wire::Device> facts;
-    WorkerOptions options;
-    std::shared_ptr<Gate> gate;
-  };
-  GatedSession(const Surroundings& surroundings, SessionStart start)
-      : surroundings_(surroundings),
-        start_(std::move(start)),
-        session_(std::make_shared<WorkerSession>(static_cast<SessionHost&>(*this), start_.token, start_.place,
-                                                 start_.dial_bulk)) {}
-
-  Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) override {
-    return std::shared_ptr<Lane>(session_->attach(channel));
-  }
-  Result<std::shared_ptr<BulkHandler>> take_bulk(const std::shared_ptr<BulkLane>& lane) override {
-    DHPVM_TRY(session_->attach_bulk(lane));
-    session_->on_bulk_open();
-    return std::shared_ptr<BulkHandler>(session_);
-  }
-  Result<std::shared_ptr<Lane>> take_dialled_bulk(const std::shared_ptr<Channel>&) override {
-    return Error(ErrorCode::kProtocol, "clients dial here");
-  }
-  void move_to(const SessionPlace& place) override { session_->move_to(place); }
-  void announce_end() override { session_->announce_end(); }
-  void close(EndCause cause, const Error& reason) override { session_->close(cause, reason); }
-  const SessionFigures& figures() const override { return *figures_; }
-
- private:
-  const WorkerOptions& options() const override { return surroundings_.options; }
-  const std::vector<wire::Device>& facts() const override { return surroundings_.facts; }
-  void prepare() override {}
-  Result<std::shared_ptr<Device>> open_device(std::uint64_t number) override {
-    DHPVM_TRY(surroundings_.gate->pass(number));
-    return surroundings_.devices[number];
-  }
-  const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
-  Fabric& fabric() override { return surroundings_.fabric; }
-  Transport& transport() override { return surroundings_.transport; }
-  void log(LogLevel, std::string_view) override {}
-  void on_client_gone(const ClientGone& gone) override { gone_ = gone; }
-  void on_session_ended(const Error&) override {
-    const auto ended = std::move(start_.ended);
-    ended(ClientGone(gone_));  // this is destroyed here
-  }
-
-  const Surroundings& surroundings_;
-  SessionStart start_;
-  ClientGone gone_{EndCause::kLost, Error(ErrorCode::kDeviceLost, ""), {}};
-  const std::shared_ptr<SessionFigures> figures_ = std::make_shared<SessionFigures>();
-  const std::shared_ptr<WorkerSession> session_;
-};
-
-class GatedSessions final : public SessionRunner {
- public:
-  explicit GatedSessions(GatedSession::Surroundings surroundings) : surroundings_(std::move(surroundings)) {
-    for (const auto& device : surroundings_.devices) surroundings_.facts.push_back(facts_of(device->info()));
-  }
-  const std::vector<wire::Device>& devices() const override { return surroundings_.facts; }
-  Result<std::shared_ptr<SessionHandle>> begin(SessionStart start) override {
-    return std::shared_ptr<SessionHandle>(std::make_shared<GatedSession>(surroundings_, std::move(start)));
-  }
-
- private:
-  GatedSession::Surroundings surroundings_;
-};
-
 // A worker on a network of its own, with its log.
 class Site : public Noted {
  public:
@@ -153,13 +79,9 @@ class Site : public Noted {
     for (const auto& factory : {host_factory(pool), sim_factory(pool)}) {
       devices.push_back(*factory->open(factory->prefix()));
     }
-    std::unique_ptr<SessionRunner> runner;
-    if (gate == nullptr) {
-      runner = make_local_sessions(*fabric_, *there_, std::move(devices), options);
-    } else {
-      runner = std::make_unique<GatedSessions>(
-          GatedSession::Surroundings{*fabric_, *there_, std::move(devices), {}, options, gate});
-    }
+    DeviceGate pass;
+    if (gate != nullptr) pass = [gate](std::uint64_t device) { return gate->pass(device); };
+    auto runner = make_local_sessions(*fabric_, *there_, std::move(devices), options, std::move(pass));
     worker_ = std::make_unique<Worker>(*there_, std::move(runner), std::move(options));
     address_ = *worker_->listen({"127.0.0.1", 0});
   }

@@ -16,6 +16,7 @@ struct Surroundings {
   Transport& transport;
   const std::vector<std::shared_ptr<Device>> devices;
   const WorkerOptions options;
+  const DeviceGate gate;
   std::vector<wire::Device> facts = {};  // of the devices
 };
 
@@ -50,6 +51,7 @@ class LocalSession final : public SessionHandle, private SessionHost {
   const std::vector<wire::Device>& facts() const override { return surroundings_.facts; }
   void prepare() override {}
   Result<std::shared_ptr<Device>> open_device(std::uint64_t number) override {
+    if (surroundings_.gate) DHPVM_TRY(surroundings_.gate(number));
     return surroundings_.devices[number];
   }
   const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
@@ -93,9 +95,9 @@ class LocalSessions final : public SessionRunner {
 
 std::unique_ptr<SessionRunner> make_local_sessions(Fabric& fabric, Transport& transport,
                                                    std::vector<std::shared_ptr<Device>> devices,
-                                                   WorkerOptions options) {
+                                                   WorkerOptions options, DeviceGate gate) {
   return std::make_unique<LocalSessions>(
-      Surroundings{fabric, transport, std::move(devices), std::move(options)});
+      Surroundings{fabric, transport, std::move(devices), std::move(options), std::move(gate)});
 }
 
 }  // namespace dhpvm::offload

@@ -3,6 +3,8 @@
 // to another process. A crash in one of them ends all.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,9 +15,12 @@
 
 namespace dhpvm::offload {
 
+// Called before a session opens a device, by its number; an error is that of opening it. Tests hold devices back by it.
+using DeviceGate = std::function<Status(std::uint64_t device)>;
+
 // Fabric and transport must outlive it.
 std::unique_ptr<SessionRunner> make_local_sessions(Fabric& fabric, Transport& transport,
                                                    std::vector<std::shared_ptr<Device>> devices,
-                                                   WorkerOptions options);
+                                                   WorkerOptions options, DeviceGate gate = {});
 
 }  // namespace dhpvm::offload
