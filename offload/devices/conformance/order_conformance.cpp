@@ -132,6 +132,20 @@ TEST_P(Conformance, HostCallsHaveTheirPlaceInTheQueue) {
   EXPECT_EQ(seen, (std::vector{std::byte{3}, std::byte{4}}));
 }
 
+TEST_P(Conformance, AWaitEndsAtItsDeadline) {
+  if (device->info().name == "null")
+    GTEST_SKIP() << "the null device has done a call before anybody can wait";
+  const auto queue = new_queue("held up");
+  const auto done = new_semaphore();
+  std::atomic<bool> is_open = false;
+  EXPECT_TRUE(ok(queue->host_call([&is_open] { is_open.wait(false); }, Ordered{{}, {{done, 1}}})));
+  EXPECT_TRUE(ok(queue->flush()));
+  EXPECT_FALSE(done->wait(1, Semaphore::Clock::now() + milliseconds(5)).value_or(true));
+  is_open = true;
+  is_open.notify_all();
+  EXPECT_TRUE(reached(*done, 1));
+}
+
 TEST_P(Conformance, EveryOperationIsRecorded) {
   using Kind = OperationRecord::Kind;
   std::mutex mutex;

@@ -234,22 +234,6 @@ TEST_P(OpenCl, KeepsManyOperationsInFlight) {
   ASSERT_TRUE(reached.ok()) << reached.error().to_string();
 }
 
-TEST_P(OpenCl, WaitsUntilADeadline) {
-  std::atomic<bool> open = false;
-  const auto work = queue();
-  const auto done = semaphore();
-  const SemaphoreValue signals[] = {{done, 1}};
-  ASSERT_TRUE(work->host_call([&open] { open.wait(false); }, {{}, signals}).ok());
-  const Result<bool> early = done->wait(1, Clock::now() + std::chrono::milliseconds(5));
-  ASSERT_TRUE(early.ok());
-  EXPECT_FALSE(*early);
-  open = true;
-  open.notify_all();
-  const Result<bool> late = done->wait(1, Clock::now() + std::chrono::minutes(1));
-  ASSERT_TRUE(late.ok());
-  EXPECT_TRUE(*late);
-}
-
 TEST_P(OpenCl, HearsWhenAnEventHasEnded) {
   auto& device = static_cast<OpenClDevice&>(*device_);
   EventCallbacks callbacks(device.api());
