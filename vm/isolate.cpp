@@ -49,6 +49,46 @@ decltype(DeviceOptions::observer) telling(std::shared_ptr<DeviceTimes> times,
   };
 }
 
+// Sets address space aside for the four stacks, and puts the outermost frame on them.
+Status set_up_stacks(Context& context, const IsolateOptions& options) {
+  if (options.limits.stack_bytes == Limits::kUnlimitedBytes)
+    return Error(ErrorCode::kInvalidArgument,
+                 "the stack needs a limit, because address space is set aside for it: give it a size");
+  // Each of the four stacks could take the whole limit. Pages that are not touched cost nothing.
+  const std::size_t stack_bytes = gc::round_up(options.limits.stack_bytes, kPage);
+  const std::size_t each = stack_bytes + kPage;
+  if (options.limits.stack_bytes <= std::numeric_limits<std::size_t>::max() / 8)
+    context.stacks = take_reservation(options.address_space.get(), 4 * each, kPage);
+  if (context.stacks.data() == nullptr) {
+    return error(ErrorCode::kOutOfMemory,
+                 "the system grants no address space for a stack of {} bytes: {}; or lower the stack limit",
+                 stack_bytes, memory_shortage());
+  }
+  context.reference_stack = context.stacks.data() + each;
+  context.p = reinterpret_cast<std::uint64_t*>(context.stacks.data());
+  context.r = reinterpret_cast<gc::Ref*>(context.reference_stack);
+  context.frame = reinterpret_cast<Frame*>(context.stacks.data() + 2 * each);
+  *context.frame = Frame{};
+  context.frame->function = &context.outermost;
+  context.frame->stack_left = static_cast<std::int64_t>(stack_bytes);
+  context.local_end = context.stacks.data() + 3 * each + stack_bytes;
+  return {};
+}
+
+gc::HeapOptions heap_options_of(const IsolateOptions& options) {
+  gc::HeapOptions result;
+  result.limit_bytes = room_of(options.limits.heap_bytes);
+  result.nursery_bytes = options.nursery_bytes;
+  result.stress = options.gc_stress;
+  result.verify = options.gc_verify;
+  result.tracer = options.tracer;
+  result.external_budget_bytes = room_of(options.limits.off_heap_bytes);
+  result.memory_bytes = usable(options.limits.memory);
+  result.address_space = options.address_space.get();
+  result.thread_pool = options.thread_pool.get();
+  return result;
+}
+
 }  // namespace
 
 Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options)
@@ -80,42 +120,13 @@ Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const LinkedMod
 
 Status Isolate::start() {
   Context& context = *context_;
-  if (options_.limits.stack_bytes == Limits::kUnlimitedBytes)
-    return Error(ErrorCode::kInvalidArgument,
-                 "the stack needs a limit, because address space is set aside for it: give it a size");
-  // Each of the four stacks could take the whole limit. Pages that are not touched cost nothing.
-  const std::size_t stack_bytes = gc::round_up(options_.limits.stack_bytes, kPage);
-  const std::size_t each = stack_bytes + kPage;
-  if (options_.limits.stack_bytes <= std::numeric_limits<std::size_t>::max() / 8)
-    context.stacks = take_reservation(options_.address_space.get(), 4 * each, kPage);
-  if (context.stacks.data() == nullptr) {
-    return error(ErrorCode::kOutOfMemory,
-                 "the system grants no address space for a stack of {} bytes: {}; or lower the stack limit",
-                 stack_bytes, memory_shortage());
-  }
-  context.reference_stack = context.stacks.data() + each;
-  context.p = reinterpret_cast<std::uint64_t*>(context.stacks.data());
-  context.r = reinterpret_cast<gc::Ref*>(context.reference_stack);
-  context.frame = reinterpret_cast<Frame*>(context.stacks.data() + 2 * each);
-  *context.frame = Frame{};
-  context.frame->function = &context.outermost;
-  context.frame->stack_left = static_cast<std::int64_t>(stack_bytes);
-  context.local_end = context.stacks.data() + 3 * each + stack_bytes;
+  DHPVM_TRY(set_up_stacks(context, options_));
   context.string_constants.resize(linked_->module().strings.size());
 
   pool_ = std::make_unique<offload::BufferPool>(
       offload::BufferPoolOptions{.budget_bytes = room_of(options_.limits.off_heap_bytes),
                                  .cache_bytes = std::min(kMostCached, usable(options_.limits.memory) / 16)});
-  gc::HeapOptions heap_options;
-  heap_options.limit_bytes = room_of(options_.limits.heap_bytes);
-  heap_options.nursery_bytes = options_.nursery_bytes;
-  heap_options.stress = options_.gc_stress;
-  heap_options.verify = options_.gc_verify;
-  heap_options.tracer = options_.tracer;
-  heap_options.external_budget_bytes = room_of(options_.limits.off_heap_bytes);
-  heap_options.memory_bytes = usable(options_.limits.memory);
-  heap_options.address_space = options_.address_space.get();
-  heap_options.thread_pool = options_.thread_pool.get();
+  gc::HeapOptions heap_options = heap_options_of(options_);
   heap_options.release_memory = [this] { pool_->release_idle(); };
   DHPVM_ASSIGN(heap_, gc::Heap::create(heap_options, linked_->types(), *this));
 
