@@ -17,17 +17,17 @@ std::optional<DeferredChain::Way> DeferredChain::way_of(offload::Part& part, con
   // Loops whose arrays fit are many, and short.
   std::uint64_t bytes = 0;
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) bytes += loop.array(n).bytes();
-  const bool is_large = bytes > part.device->budget() / 2;
+  const bool is_large = bytes > part.device->blocks().budget() / 2;
   const bool joins_others = rows == 0 && part.device->joins(loop);
   if (!is_large && !joins_others) return std::nullopt;
-  if (joins_others && !part.plan && offload::may_surely_wait(*part.device, loop)) return Way::kAsWholes;
+  if (joins_others && !part.plan && offload::can_wait_unplanned(*part.device, loop)) return Way::kAsWholes;
   if (!part.plan) {
     auto plan = plan_run(*part.device, {&loop, 1});
     if (!plan.ok()) return std::nullopt;
     part.plan = std::move(plan).value();
   }
-  if (is_large && offload::may_be_deferred(*part.plan)) return Way::kInSlices;
-  if (joins_others && offload::may_be_told_with_others(*part.plan)) return Way::kAsWholes;
+  if (is_large && offload::can_wait_in_slices(*part.plan)) return Way::kInSlices;
+  if (joins_others && offload::can_wait_as_whole(*part.plan)) return Way::kAsWholes;
   return std::nullopt;
 }
 
@@ -83,7 +83,7 @@ bool DeferredChain::takes_last(offload::Part& part, const offload::Loop& loop) c
     if (!plan.ok()) return false;
     part.plan = std::move(plan).value();
   }
-  return offload::may_come_last(*part.plan);
+  return offload::can_end_chain(*part.plan);
 }
 
 Result<offload::LoopChain::LastResult> DeferredChain::run_with(const OffloadRequest& request,

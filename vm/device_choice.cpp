@@ -62,7 +62,7 @@ std::optional<std::string> DeviceChoice::unusable(const OpenDevice& opened) {
   return about(opened, reason);
 }
 
-DeviceChosen DeviceChoice::choose(const OffloadRequest& request) {
+DeviceSelection DeviceChoice::choose(const OffloadRequest& request) {
   const std::string& wish = wish_for(*request.kernel.kernel->record);
   std::vector<std::string> names = split_names(wish);
   const bool is_one_wish = names.size() == 1 && wish != "auto";
@@ -170,7 +170,7 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
       std::move(plan).value()};
 }
 
-DeviceChosen DeviceChoice::choose_among(const OffloadRequest& request, std::vector<Candidate> candidates) {
+DeviceSelection DeviceChoice::choose_among(const OffloadRequest& request, std::vector<Candidate> candidates) {
   std::string expected;
   std::vector<offload::Place> places;
   for (const Candidate& candidate : candidates) {
@@ -185,7 +185,7 @@ DeviceChosen DeviceChoice::choose_among(const OffloadRequest& request, std::vect
     history_.stayed(request.number(), choice.reason);
     return {};
   }
-  DeviceChosen chosen;
+  DeviceSelection chosen;
   for (const std::size_t n : choice.places) {
     Candidate& candidate = candidates[n];
     OpenDevice& opened = candidate.opened == nullptr ? devices_.open("host") : *candidate.opened;

@@ -21,7 +21,7 @@ struct ChosenDevice {
   std::optional<offload::RunPlan> plan;  // of the loop there, if the choice has made one
 };
 
-struct DeviceChosen {
+struct DeviceSelection {
   std::vector<ChosenDevice> devices;  // none: the host's cores alone
   bool is_forced = false;  // one device was requested by name: tell the program's user if it is not used
 };
@@ -35,7 +35,7 @@ class DeviceChoice {
   // Whether the loop stays on the host at once: no device is open, and the loop, which is expected to take
   // `host_seconds` on the host (0: not known), is too short to open one.
   bool is_too_short(const bytecode::KernelRecord& record, double host_seconds) const;
-  DeviceChosen choose(const OffloadRequest& request);
+  DeviceSelection choose(const OffloadRequest& request);
   // Notes that the loop, or a part of it, stays on the host. With `is_forced`, the user is told, once.
   void stay(const OffloadRequest& request, const std::string& reason, bool is_forced);
   std::string policy() const { return policy_->name(); }
@@ -52,7 +52,7 @@ class DeviceChoice {
   static std::optional<std::string> unusable(const OpenDevice& opened);
   void await_links(const std::vector<std::string>& names);
   std::optional<Candidate> consider(const OffloadRequest& request, const std::string& name);
-  DeviceChosen choose_among(const OffloadRequest& request, std::vector<Candidate> candidates);
+  DeviceSelection choose_among(const OffloadRequest& request, std::vector<Candidate> candidates);
 
   const DeviceOptions& settings_;
   OpenDevices& devices_;

@@ -108,7 +108,8 @@ bool DeviceLoops::cannot_trap(const OffloadRequest& request, const LoadedKernel&
   return chunk.inspectable != 0 && loaded.cannot_trap(footprint, chunk);
 }
 
-void DeviceLoops::take_part(const OffloadRequest& request, DeviceChosen chosen, Participants& participants) {
+void DeviceLoops::take_part(const OffloadRequest& request, DeviceSelection chosen,
+                            Participants& participants) {
   participants.loop = request.loop;
   participants.loop.can_trap = false;
   participants.rows = rows_of_chunks(request);

@@ -60,7 +60,7 @@ class DeviceLoops {
  private:
   struct Participants;
 
-  void take_part(const OffloadRequest& request, DeviceChosen chosen, Participants& participants);
+  void take_part(const OffloadRequest& request, DeviceSelection chosen, Participants& participants);
   static bool cannot_trap(const OffloadRequest& request, const LoadedKernel& loaded);
   std::uint64_t rows_of_chunks(const OffloadRequest& request) const;
   OffloadOutcome try_devices(const OffloadRequest& request);

@@ -188,23 +188,23 @@ const codegen::CompiledKernel* LoopTier::find_short(const Context& context, cons
   const std::uint32_t number = number_of(kernel);
   KnownLoop& known = loops_[number];
   const codegen::CompiledKernel* const found =
-      known.brief.find(context, kernel, known.code, known.timing, p, r);
-  if (found == nullptr || devices_ == nullptr || !known.brief.is_new()) return found;
-  const double host_seconds = known.timing.measured() * static_cast<double>(known.brief.iterations());
+      known.short_loop.find(context, kernel, known.code, known.timing, p, r);
+  if (found == nullptr || devices_ == nullptr || !known.short_loop.is_new()) return found;
+  const double host_seconds = known.timing.measured() * static_cast<double>(known.short_loop.iterations());
   if (devices_->stays_on_host(*kernel.record, number, host_seconds / pool_->size())) return found;
-  known.brief.forget();
+  known.short_loop.forget();
   return nullptr;
 }
 
 bool LoopTier::run_short(Context& context, const LinkedKernel& kernel,
                          const codegen::CompiledKernel& compiled, std::uint64_t* p, const gc::Ref* r) {
   KnownLoop& known = loops_[number_of(kernel)];
-  const std::uint64_t iterations = known.brief.iterations();
+  const std::uint64_t iterations = known.short_loop.iterations();
   known.history.executed(LoopHistory::Fuel::kUnlimited);
   known.timing.add_iterations(iterations);
   ++context.parallel_loops;
   codegen::KernelTrap trap;
-  const KernelStatus status = known.brief.run(context, kernel, p, trap);
+  const KernelStatus status = known.short_loop.run(context, kernel, p, trap);
   if (status == KernelStatus::kDone) {
     context.parallel_iterations += iterations;
     context.fuel_batched += iterations;

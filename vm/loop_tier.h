@@ -71,7 +71,7 @@ class LoopTier {
     LoopCode code;
     LoopTiming timing;
     LoopHistory history;
-    ShortLoop brief;
+    ShortLoop short_loop;
   };
   // One execution of a loop. The window has the bounds of the space, the captured scalars, and the
   // accumulators: initial values, then results.

@@ -243,7 +243,7 @@ void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>&
     if (opened->device == nullptr) return is_remote(opened->name);
     if (!opened->device->departure()) return false;
     // If interrupted, drop it at the next call.
-    if (!opened->device->give_up_copies().ok()) return false;
+    if (!opened->device->blocks().give_up_copies().ok()) return false;
     add_totals(dropped_, *opened->device);
     opened->kernels.reset();
     opened->device.reset();
@@ -266,7 +266,7 @@ DeviceTotals OpenDevices::totals() const {
   for (const std::unique_ptr<OpenDevice>& opened : opened_) {
     if (opened->device == nullptr) continue;
     add_totals(totals, *opened->device);
-    totals.bytes_in_use += opened->device->allocated_bytes();
+    totals.bytes_in_use += opened->device->blocks().allocated_bytes();
   }
   const offload::RegistrationStats registrations = registrations_->stats();
   totals.registrations = registrations.made;
@@ -280,7 +280,7 @@ std::vector<DeviceUse> OpenDevices::uses() const {
     if (opened->device == nullptr) continue;
     const offload::DeviceInfo& info = opened->device->info();
     uses.push_back({info.name, info.description, info.is_simulated, info.shares_host_memory,
-                    info.copy_engines, opened->device->budget(), opened->device->device().now()});
+                    info.copy_engines, opened->device->blocks().budget(), opened->device->device().now()});
   }
   return uses;
 }

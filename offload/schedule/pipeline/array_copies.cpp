@@ -54,21 +54,21 @@ bool ArrayCopies::host_may_write() {
 
 DeviceCopy& ArrayCopies::on(PipelineDevice& device) {
   if (DeviceCopy* const copy = contents_.find(device)) return *copy;
-  device.add_copy(*this);
+  device.blocks().add_copy(*this);
   return contents_.add(device);
 }
 
 Status ArrayCopies::allocate(DeviceCopy& copy) {
-  copy.device->touch_copy(*this);
+  copy.device->blocks().touch_copy(*this);
   if (copy.block.memory != nullptr) return {};
-  DHPVM_ASSIGN(copy.block, copy.device->acquire(buffer_.size()));
+  DHPVM_ASSIGN(copy.block, copy.device->blocks().acquire(buffer_.size()));
   copy.use_until(copy.block.busy);
   return {};
 }
 
 void ArrayCopies::give_back(DeviceCopy& copy) {
   copy.block.busy.include(copy.busy);
-  copy.device->release(std::exchange(copy.block, {}));
+  copy.device->blocks().release(std::exchange(copy.block, {}));
   copy.valid.clear();
 }
 
@@ -82,7 +82,7 @@ void ArrayCopies::forget(PipelineDevice& device) {
   DeviceCopy* const copy = contents_.find(device);
   if (copy == nullptr) return;
   give_back(*copy);
-  device.remove_copy(*this);
+  device.blocks().remove_copy(*this);
   contents_.drop(*copy);
 }
 

@@ -13,7 +13,7 @@ namespace dhpvm::offload {
 namespace {
 
 // Longer ones have so many arrays in a chunk that hardly anything is gained any more.
-constexpr std::size_t kMostLoops = 16;
+constexpr std::size_t kLongestChainInSlices = 16;
 
 // Bytes for whose transfer a loop does not have to begin early.
 constexpr std::uint64_t kLittle = 256 << 10;
@@ -31,13 +31,13 @@ struct Movement {
 
 }  // namespace
 
-bool may_be_deferred(const RunPlan& plan) {
+bool can_wait_in_slices(const RunPlan& plan) {
   return plan.can_wait && plan.slice_budget != 0 && can_be_split(plan);
 }
 
-bool may_be_told_with_others(const RunPlan& plan) { return plan.can_wait && is_little(plan); }
+bool can_wait_as_whole(const RunPlan& plan) { return plan.can_wait && is_little(plan); }
 
-bool may_surely_wait(const PipelineDevice& device, const Loop& loop) {
+bool can_wait_unplanned(const PipelineDevice& device, const Loop& loop) {
   std::uint64_t bytes = 0;
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
     const LoopArray array = loop.array(n);
@@ -49,17 +49,18 @@ bool may_surely_wait(const PipelineDevice& device, const Loop& loop) {
     bytes += array.bytes();
   }
   // They go there and back at most, and as many such loops as run together fit the device.
-  return 2 * bytes <= kLittle && kMostToldTogether * kLittle <= device.budget();
+  return 2 * bytes <= kLittle && kLongestChainOfWholes * kLittle <= device.blocks().budget();
 }
 
-bool may_come_last(const RunPlan& plan) { return plan.arrays_can_wait && is_little(plan); }
+bool can_end_chain(const RunPlan& plan) { return plan.arrays_can_wait && is_little(plan); }
 
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {
-  if (loops.size() > kMostLoops) return fmt::format("{} loops run together at most", kMostLoops);
+  if (loops.size() > kLongestChainInSlices)
+    return fmt::format("{} loops run together at most", kLongestChainInSlices);
   const IterationSpace& space = loops[0].space;
   if (loops.back().space.low[0] != space.low[0] || loops.back().space.high[0] != space.high[0])
     return "its outermost dimension has other bounds";
-  if (!may_be_deferred(plan)) return "some arrays of the two cannot go through together in slices";
+  if (!can_wait_in_slices(plan)) return "some arrays of the two cannot go through together in slices";
   if (plan.slice_budget / (kSlots * plan.row_slice_bytes) < 2)
     return "not even two rows of all their arrays fit into the device's memory";
   if (plan.upload_bytes + plan.download_bytes >= bytes) return "they share no data";

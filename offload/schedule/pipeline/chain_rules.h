@@ -9,34 +9,31 @@
 
 namespace dhpvm::offload {
 
-// Whether a loop with this plan may run later than the program comes to it, together with others: it can only
-// end well, its arrays go through in slices, and each chunk writes a part of its own.
-bool may_be_deferred(const RunPlan& plan);
+// Whether a loop with this plan can be deferred, for a chain in slices (ChainWay): it neither traps nor reduces, its
+// arrays go through in slices, and each chunk writes a part of its own.
+bool can_wait_in_slices(const RunPlan& plan);
 
-// Whether a loop with this plan, on a device that joins loops, may wait for others: it can only end well, its arrays
-// are there as wholes, and what it has to move takes too little time to begin at once.
-bool may_be_told_with_others(const RunPlan& plan);
+// The same for a chain of wholes, on a device that joins loops: the loop neither traps nor reduces, its arrays are
+// there as wholes, and its transfers take too little time to begin at once.
+bool can_wait_as_whole(const RunPlan& plan);
 
-// Whether the same can be told without a plan, which costs as much as the rest of deferring the loop: all arrays are in
-// buffers of their own, and small whatever the loop does with them. `loop` neither traps nor has a result.
-bool may_surely_wait(const PipelineDevice& device, const Loop& loop);
+// Whether can_wait_as_whole() is true of any plan for the loop, so that none has to be made, which costs as much as the
+// rest of deferring the loop: all arrays are small, and in buffers of their own. `loop` neither traps nor has a result.
+bool can_wait_unplanned(const PipelineDevice& device, const Loop& loop);
 
-// Whether a loop with this plan may run with loops that wait for others, as their last, though the program waits for
-// its result: its arrays can stay where they are when the waiting is interrupted, and it moves too little to begin
-// before them.
-bool may_come_last(const RunPlan& plan);
+// Whether a loop with this plan, whose result the program waits for, can be the last of a chain of wholes: its arrays
+// can stay where they are when the waiting is interrupted, and it moves too little to begin before the others.
+bool can_end_chain(const RunPlan& plan);
 
-// The most loops that run as wholes together: their results come back when the last one has ended.
-inline constexpr std::size_t kMostToldTogether = 64;
+// Their results come back when the last one has ended.
+inline constexpr std::size_t kLongestChainOfWholes = 64;
 
-// Why the last of `loops` cannot run together with those before it, which can, for people: "...". Empty if it
-// can. `plan` is that of all together, `bytes` is what those before would move by themselves, and what the
-// last would.
+// Why the last of `loops` cannot join the chain in slices of those before it, for people; empty if it can. `plan` is
+// that of all loops together, `bytes` the sum of what the chain and the last loop would move apart.
 //
-// Together, a loop comes to a chunk before those ahead of it have come to the next one. That is correct if no
-// two loops access the same element in different chunks: all that they do with an array that
-// changes has to move together with the outermost index, with offsets that are less than a stride apart.
-// Arrays that are only read may be read anywhere.
+// In a chain, the last loop computes a chunk before the first loop computes the next one. That is correct if no two
+// loops access the same element in different chunks: their accesses to an array that changes have to move with the
+// outermost index, at offsets less than a stride apart. Arrays that are only read may be read anywhere.
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes);
 
 }  // namespace dhpvm::offload

@@ -33,11 +33,11 @@ Captures captures_of(Loops loops);
 
 // The bytes of an array that a chunk needs and changes.
 struct ArrayNeeds {
-  IntervalSet
-      needed;      // what must be there before: all that is read, or lies between elements that are written
-  Interval reads;  // of what was there before
+  // Bytes that the copy must have before: those that are read, or lie between elements that are written.
+  IntervalSet needed;
+  Interval reads;  // of contents from before the chunk
   Interval writes;
-  Interval touched;  // all of it
+  Interval touched;  // reads and writes
 };
 
 // Collects loop after loop. Bytes that a loop overwrites need not be there for the loops behind it.

@@ -22,10 +22,9 @@
 #include "base/error.h"
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
-#include "offload/devices/checked_queue.h"
-#include "offload/devices/host_code.h"
 #include "offload/loops/footprint.h"
 #include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/devices_for_tests.h"
 #include "offload/schedule/pipeline/pipeline.h"
 
 namespace dhpvm::offload {
@@ -34,24 +33,13 @@ namespace {
 constexpr std::size_t kElements = 2;
 using Values = std::array<std::int64_t, kElements>;
 
-std::int64_t next(std::int64_t value) { return value * 3 + 1; }
-
 class ScriptedQueue;
 
 // Does an operation when it is told to, or fails it with all that come later.
-class ScriptedDevice final : public DeviceBase {
+class ScriptedDevice final : public DeviceForTests {
  public:
-  explicit ScriptedDevice(DeviceInfo info) : DeviceBase(std::move(info)) {}
+  explicit ScriptedDevice(DeviceInfo info) : DeviceForTests(std::move(info)) {}
 
-  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override {
-    return allocate_on_host(*this, bytes);
-  }
-  Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override {
-    return import_from_host(*this, memory, kind);
-  }
-  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override {
-    return std::shared_ptr<Kernel>(std::make_shared<OwnedKernel>(*this, image));
-  }
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   std::optional<Error> gone() const override { return failure_; }
 
@@ -88,7 +76,7 @@ class ScriptedQueue final : public CheckedQueue {
   void perform(Operation operation) {
     Status status = await(operation);
     if (status.ok() && scripted_.failure_) status = *scripted_.failure_;
-    if (status.ok()) compute(operation);
+    if (status.ok()) perform_step(operation);
     finish(std::move(operation), std::move(status));
   }
 
@@ -100,28 +88,6 @@ class ScriptedQueue final : public CheckedQueue {
   }
 
  private:
-  static std::byte* address(const MemorySpan& span) { return span.memory->host() + span.offset; }
-  // The last array becomes what the first one was, a step further.
-  static void compute(const Operation& operation) {
-    if (operation.function) operation.function();
-    if (operation.kernel == nullptr) {
-      if (operation.to.bytes != 0)
-        std::memcpy(address(operation.to), address(operation.from), operation.to.bytes);
-      return;
-    }
-    const ArrayArgument& from = operation.arrays.front();
-    const ArrayArgument& to = operation.arrays.back();
-    for (std::int64_t i = operation.space.low[0]; i < operation.space.high[0]; ++i) {
-      const auto at = [i](const ArrayArgument& array) {
-        return address(array.memory) + array.first + i * static_cast<std::int64_t>(sizeof(std::int64_t));
-      };
-      std::int64_t value = 0;
-      std::memcpy(&value, at(from), sizeof(value));
-      value = next(value);
-      std::memcpy(at(to), &value, sizeof(value));
-    }
-  }
-
   ScriptedDevice& scripted_;
 };
 
@@ -374,7 +340,7 @@ class World {
     const HostPart host = [&]() -> std::optional<Part> { return part_of(host_); };
     auto done = run_on_devices(parts, loop, 1, {}, host);
     const Values before = arrays_[action.from].expected;
-    for (std::size_t i = 0; i < kElements; ++i) arrays_[action.to].expected[i] = next(before[i]);
+    for (std::size_t i = 0; i < kElements; ++i) arrays_[action.to].expected[i] = next_step(before[i]);
     arrays_[action.to].known_on_host = false;
     for (const unsigned n : {action.from, action.to}) withhold(n);
     if (auto* const failure = std::get_if<PipelineFailure>(&done)) {
@@ -401,7 +367,7 @@ class World {
       for (std::int64_t i = box.low[0]; i < box.high[0]; ++i) {
         if (value(action.from, i) != before[static_cast<std::size_t>(i)])
           complain("the host finds something else");
-        const std::int64_t made = next(value(action.from, i));
+        const std::int64_t made = next_step(value(action.from, i));
         std::memcpy(to.buffer->data() + i * sizeof(made), &made, sizeof(made));
       }
     }
@@ -430,9 +396,9 @@ class World {
   }
 
   void give_up_copies(Place& place) {
-    Status status = place.pipeline->give_up_copies();
+    Status status = place.pipeline->blocks().give_up_copies();
     if (!status.ok() && status.error().code() == ErrorCode::kInterrupted)
-      status = place.pipeline->give_up_copies();
+      status = place.pipeline->blocks().give_up_copies();
     if (!status.ok()) complain(status.error().to_string());
   }
 

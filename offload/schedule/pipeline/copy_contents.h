@@ -33,17 +33,15 @@ struct DeviceCopy {
   Positions busy;
   std::atomic<std::uint64_t>* uses = nullptr;  // of all copies of the array: calls of use_until()
 
-  // They are operations on it.
+  // Operations on the copy have been submitted, the last of them at these positions.
   void use_until(const Positions& positions) {
     busy.include(positions);
     uses->fetch_add(1, std::memory_order_relaxed);
   }
 
-  // The operations after which the host's memory is what it will be.
+  // The last operations on the copy that write the host's memory, that read it, and that do either.
   Positions writes_to_host() const;
-  // The operations after which the host's memory may be overwritten.
   Positions reads_of_host() const;
-  // Both.
   Positions uses_of_host() const;
 };
 
@@ -60,35 +58,35 @@ class CopyContents {
   // The entry of `device`; null: it has none.
   DeviceCopy* find(const PipelineDevice& device);
   DeviceCopy& add(PipelineDevice& device);
-  // Bytes that only this device had, or was sending, are nowhere.
+  // Removes the entry. Bytes that only this device had, or was sending, are lost.
   void drop(DeviceCopy& copy);
 
   // The copy has been sent these bytes.
   void uploaded(DeviceCopy& copy, const Interval& bytes);
-  // A kernel has been launched that writes there, in the copy: no other is current any more.
+  // A kernel has been launched that writes these bytes of the copy: they are current there, and nowhere else.
   void written(DeviceCopy& copy, const Interval& bytes);
-  // The same for results that are not kept in any copy.
+  // The same for results that are not kept in any copy: the bytes are current nowhere.
   void outdate(const Interval& bytes);
-  // As written(), by one of several devices that share a loop: the copies of others are left to outdate_between(), so
-  // that a chunk costs the same however many there are. None of them reads what another writes.
+  // As written(), by one of several devices that share a loop: outdate_between() does the copies of the others once for
+  // all chunks, so that a chunk costs the same however many there are. None of them reads what another writes.
   void written_among_others(DeviceCopy& copy, const Interval& bytes);
   // The same for results that are not kept in the copy.
   void outdate_among_others(DeviceCopy& copy, const Interval& bytes);
-  // Copies that have shared a loop, with all that each has written: elsewhere that is not current, and nowhere what two
-  // of them have written.
+  // Copies that have shared a loop, with all that each has written. What one of them has written is current in no other
+  // copy; what two of them have written is current in none.
   struct Written {
     const DeviceCopy* copy;
     const IntervalSet* bytes;
   };
   void outdate_between(std::span<const Written> written);
-  // This copy alone is not current there.
+  // The bytes are no longer current in this copy; other copies stay as they are.
   void outdate_in(DeviceCopy& copy, const Interval& bytes);
   // Operations have been submitted that bring the current contents to the host, where they are at `positions` of the
   // entry's device.
   void arriving_on_host(const DeviceCopy& copy, const Interval& bytes, const Positions& positions);
   // Notes that the host's memory has the current contents, even if operations were submitted since.
   void present_on_host(const Interval& bytes);
-  // All contents are nowhere, because of `reason`.
+  // All contents are lost, because of `reason`.
   void lose(const Error& reason);
 
   // Notes the outcome of operations since. By the isolate's thread.
@@ -102,7 +100,7 @@ class CopyContents {
 
   // The loop that writes the array, "blur.dhp:12": for messages.
   void set_writer(std::string_view position);
-  // Why bytes are nowhere.
+  // The error of an access to bytes that are lost.
   Error lost();
 
  private:

@@ -62,7 +62,7 @@ DeviceRun::~DeviceRun() {
     stop_->is_abandoned = true;
   const auto give_back = [&](DeviceBlock& block) {
     block.busy.include(last_);
-    device_.release(std::move(block));
+    device_.blocks().release(std::move(block));
   };
   const auto close = [&](Buffer* buffer) {
     if (buffer == nullptr) return;

@@ -23,12 +23,12 @@ namespace dhpvm::offload {
 // Used by one thread.
 class DeviceRun {
  public:
+  // How the run stops when the program is asked to: at once, by cutting kernels short where the device can do that, or
+  // between chunks, so that it may go on later.
+  enum class WhenStopped : std::uint8_t { kAtOnce, kBetweenChunks };
   // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the
   // partial results of the whole loop, and stays until the run is finished. Only the last of the loops has reductions,
   // or can trap. Nothing has been computed when this fails.
-  // The way in which the run stops when the program is asked to: kernels are cut short where the device can do that,
-  // or the run may go on later.
-  enum class WhenStopped : std::uint8_t { kAtOnce, kBetweenChunks };
   static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, Loops loops, RunPlan plan,
                                                   std::vector<std::shared_ptr<Kernel>> kernels,
                                                   Buffer* partials, WhenStopped when_stopped);

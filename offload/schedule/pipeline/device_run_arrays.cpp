@@ -62,7 +62,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
         DHPVM_TRY(array.copies->allocate(*array.copy));
         array.memory = {array.copy->block.memory, 0, array.host.bytes};
       } else {
-        DHPVM_ASSIGN(array.own, device_.acquire(array.host.bytes));
+        DHPVM_ASSIGN(array.own, device_.blocks().acquire(array.host.bytes));
         array.before = array.own.busy;
         array.memory = {array.own.memory, 0, array.host.bytes};
       }
@@ -104,7 +104,7 @@ Status DeviceRun::prepare_outputs() {
   if (partials_ != nullptr) {
     DHPVM_ASSIGN(partials_host_, device_.registrations().span_of(device_.device(), *partials_));
     if (!shared) {
-      DHPVM_ASSIGN(partials_block_, device_.acquire(partials_->size()));
+      DHPVM_ASSIGN(partials_block_, device_.blocks().acquire(partials_->size()));
     }
   }
   const auto needs_none = [](const Loop& loop) { return !loop.has_sites || loop.can_trap; };
@@ -118,7 +118,7 @@ Status DeviceRun::prepare_outputs() {
   report_host_.bytes = kBytes;
   std::memset(report_buffer_->data(), 0, kBytes);
   if (!shared) {
-    DHPVM_ASSIGN(report_block_, device_.acquire(kBytes));
+    DHPVM_ASSIGN(report_block_, device_.blocks().acquire(kBytes));
   }
   const MemorySpan report = shared ? report_host_ : MemorySpan{report_block_.memory, 0, kBytes};
   DHPVM_ASSIGN(const std::uint64_t position, device_.fill(report, std::byte{0}, report_block_.busy));
@@ -182,9 +182,9 @@ Status DeviceRun::upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positio
   if (ring.block.bytes < slice.size()) {
     if (ring.block.memory != nullptr) {
       ring.block.busy.include(ring.busy);
-      device_.release(std::exchange(ring.block, {}));
+      device_.blocks().release(std::exchange(ring.block, {}));
     }
-    DHPVM_ASSIGN(ring.block, device_.acquire(slice.size()));
+    DHPVM_ASSIGN(ring.block, device_.blocks().acquire(slice.size()));
     ring.busy.include(ring.block.busy);
   }
   array.memory = {ring.block.memory, 0, slice.size()};

@@ -14,7 +14,7 @@ constexpr std::uint64_t kLargeProbe = 65536;
 
 Result<Positions> copy_there_and_back(PipelineDevice& device, Buffer& buffer) {
   DHPVM_ASSIGN(MemorySpan here, device.registrations().span_of(device.device(), buffer));
-  DHPVM_ASSIGN(DeviceBlock block, device.acquire(kLargeProbe));
+  DHPVM_ASSIGN(DeviceBlock block, device.blocks().acquire(kLargeProbe));
   Positions after = block.busy;
   for (const std::uint64_t bytes : {kSmallProbe, kSmallProbe, kLargeProbe}) {
     here.bytes = bytes;
@@ -26,7 +26,7 @@ Result<Positions> copy_there_and_back(PipelineDevice& device, Buffer& buffer) {
     after.include(down);
   }
   block.busy = after;
-  device.release(std::move(block));
+  device.blocks().release(std::move(block));
   return after;
 }
 

@@ -90,8 +90,8 @@ std::vector<Loop> LoopChain::loops() const {
 std::string LoopChain::why_not_behind(const Loop& loop, const Part& part) {
   if (run_ != nullptr) return "the loops before it were interrupted";
   if (way_ == Way::kAsWholes) {
-    if (links_.size() < kMostToldTogether) return {};
-    return fmt::format("{} loops run together at most", kMostToldTogether);
+    if (links_.size() < kLongestChainOfWholes) return {};
+    return fmt::format("{} loops run together at most", kLongestChainOfWholes);
   }
   const RunPlan& alone = *part.plan;
   if (links_.empty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive loops, deferred until their results are needed, and then run together. Those over arrays that
-// do not fit the device: each chunk passes all of them between its one upload and its one download. Short ones: the
-// device gets all of them at once, a worker in one message, and does one after the other, as a whole.
+// Consecutive loops, deferred until their results are needed, and then run together. Loops over arrays that do not fit
+// the device run in slices: each chunk passes all of them between its one upload and its one download. Short loops run
+// as wholes, one after the other: the device is given all of them at once, a worker by one message.
 //
 // The arrays know their loops (array_copies.h): an access to one of them runs the loops first. Their buffers stay
 // until then, even if the program has let go of them; such arrays are not sent back.
@@ -58,7 +58,7 @@ class LoopChain final : public DeferredLoops {
   Way way() const { return way_; }
   std::size_t size() const { return links_.size(); }
 
-  // Appends a loop that may_be_deferred() or may_be_told_with_others(). If it cannot run together with those before it,
+  // Appends a loop that can_wait_in_slices() or can_wait_as_whole(). If it cannot run together with those before it,
   // returns the reason for people; empty otherwise. `part` has the loop's plan, if that was needed to know that it may
   // be deferred. `host` runs the loop if the device cannot; everything that `loop` refers to except its footprint is
   // copied.
@@ -71,9 +71,9 @@ class LoopChain final : public DeferredLoops {
 
   // Whether run_with() is possible now.
   bool takes_last() const {
-    return way_ == Way::kAsWholes && run_ == nullptr && links_.size() < kMostToldTogether;
+    return way_ == Way::kAsWholes && run_ == nullptr && links_.size() < kLongestChainOfWholes;
   }
-  // Runs the loops that the chain has, and `last` behind them, which may_come_last(), as one message. `accumulators`
+  // Runs the loops that the chain has, and `last` behind them, which can_end_chain(), as one message. `accumulators`
   // have the initial values of its reductions, and the results after a loop that has not trapped. The report is that
   // of `last`, by the kernel of `host` if that has run it. When it fails, arrays are lost, or the waiting was
   // interrupted: then the loops are in flight, and go on with the next settle().

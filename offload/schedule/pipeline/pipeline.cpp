@@ -89,7 +89,7 @@ class LoopExecution {
     if (runs.empty()) return {};
     const bool shared = runs.size() > 1;
     if (shared) prepare_sharing(runs);
-    for (PartRun& part_run : runs) part_run.device->keep_copies(shared);
+    for (PartRun& part_run : runs) part_run.device->blocks().keep_copies(shared);
     if (shared) {
       work_together(board_, loop_, runs, progress_);
     } else {
@@ -97,7 +97,7 @@ class LoopExecution {
     }
     std::vector<DeviceRun*> ended;
     for (PartRun& part_run : runs) {
-      part_run.device->keep_copies(false);
+      part_run.device->blocks().keep_copies(false);
       ended.push_back(part_run.run.get());
     }
     if (shared) DeviceRun::outdate_between(ended);

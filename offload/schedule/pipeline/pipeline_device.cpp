@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
-#include "offload/schedule/pipeline/array_copies.h"
 #include "offload/schedule/pipeline/link_probe.h"
 
 namespace dhpvm::offload {
@@ -73,9 +71,8 @@ PipelineDevice::PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool,
       registrations_(registrations),
       options_(options),
       model_(std::make_shared<DeviceModel>()),
-      pace_(std::make_shared<Pace>(at_once(device_->info()))) {
-  budget_ = std::min(device_->info().memory_bytes, options.budget_bytes);
-}
+      pace_(std::make_shared<Pace>(at_once(device_->info()))),
+      blocks_(*this, std::min(device_->info().memory_bytes, options.budget_bytes)) {}
 
 Status PipelineDevice::open_queues() {
   EventKinds kinds;
@@ -150,7 +147,7 @@ PipelineDevice::~PipelineDevice() {
   // The queues wait for their operations, after which nothing needs the buffers any more.
   for (std::unique_ptr<Queue>& queue : queues_) queue.reset();
   held_.clear();
-  while (!copies_.empty()) copies_.back()->forget(*this);
+  blocks_.forget_copies();
 }
 
 template <typename Submit>
@@ -238,7 +235,7 @@ Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value
 Result<MemorySpan> PipelineDevice::unread_report() {
   const auto span = [this] { return MemorySpan{unread_report_.memory, 0, sizeof(codegen::KernelReport)}; };
   if (unread_report_.memory != nullptr) return span();
-  DHPVM_ASSIGN(unread_report_, acquire(sizeof(codegen::KernelReport)));
+  DHPVM_ASSIGN(unread_report_, blocks_.acquire(sizeof(codegen::KernelReport)));
   // Kernels take a lock in it.
   DHPVM_TRY(fill(span(), std::byte{0}, unread_report_.busy));
   return span();
@@ -310,83 +307,5 @@ void PipelineDevice::hold(Buffer& buffer, const Positions& until) {
 void PipelineDevice::release_held() {
   while (!held_.empty() && fate_of(held_.front().until) != Fate::kUnderWay) held_.pop_front();
 }
-
-// Quarters of powers of two.
-std::uint64_t PipelineDevice::block_bytes(std::uint64_t bytes) {
-  const std::uint64_t step =
-      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
-  return (bytes + step - 1) / step * step;
-}
-
-Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
-  const std::uint64_t wanted = block_bytes(bytes);
-  for (;;) {
-    if (std::optional<DeviceBlock> kept = take_kept(wanted)) return std::move(*kept);
-    std::optional<Error> refused;
-    if (allocated_bytes_ + wanted <= budget_) {
-      auto memory = device_->allocate(wanted);
-      if (memory.ok()) {
-        allocated_bytes_ += wanted;
-        return DeviceBlock{std::move(memory).value(), wanted, {}};
-      }
-      if (memory.error().code() != ErrorCode::kDeviceExhausted) return fail(std::move(memory).error());
-      refused = std::move(memory).error();
-    }
-    DHPVM_ASSIGN(const bool freed, free_something());
-    if (freed) continue;
-    if (refused) return std::move(*refused);
-    return error(ErrorCode::kDeviceExhausted,
-                 "{} has {} bytes of memory for loops, of which {} are in use, and {} more are needed; raise "
-                 "`--device-memory=`, or use smaller batches",
-                 info().name, budget_, allocated_bytes_, wanted);
-  }
-}
-
-std::optional<DeviceBlock> PipelineDevice::take_kept(std::uint64_t bytes) {
-  // Only a block of exactly this size, and there are few sizes: plans need not reckon with larger blocks.
-  const auto found = std::ranges::find(kept_, bytes, &DeviceBlock::bytes);
-  if (found == kept_.end()) return std::nullopt;
-  DeviceBlock block = std::move(*found);
-  kept_.erase(found);
-  return block;
-}
-
-void PipelineDevice::release(DeviceBlock block) {
-  if (block.memory != nullptr) kept_.push_back(std::move(block));
-}
-
-// Gives memory back to the device: blocks that are kept for reuse first, then the copy that was used longest
-// ago. False if there is nothing.
-Result<bool> PipelineDevice::free_something() {
-  if (kept_.empty()) {
-    if (keeps_copies_) return false;
-    const auto victim =
-        std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->is_pinned(); });
-    if (victim == copies_.end()) return false;
-    DHPVM_TRY((*victim)->evict(*this));
-    if (kept_.empty()) return true;
-  }
-  // The largest goes: one is mostly enough.
-  const auto largest = std::ranges::max_element(kept_, {}, &DeviceBlock::bytes);
-  DHPVM_TRY(wait(largest->busy));
-  allocated_bytes_ -= largest->bytes;
-  kept_.erase(largest);
-  return true;
-}
-
-void PipelineDevice::add_copy(ArrayCopies& copies) { copies_.push_back(&copies); }
-
-Status PipelineDevice::give_up_copies() {
-  while (!copies_.empty()) DHPVM_TRY(copies_.back()->evict(*this));
-  return {};
-}
-
-void PipelineDevice::touch_copy(ArrayCopies& copies) {
-  if (!copies_.empty() && copies_.back() == &copies) return;
-  remove_copy(copies);
-  add_copy(copies);
-}
-
-void PipelineDevice::remove_copy(ArrayCopies& copies) { std::erase(copies_, &copies); }
 
 }  // namespace dhpvm::offload

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device as one isolate uses it: three queues that work concurrently, the memory kept for reuse, and the device's
-// measurements.
+// A device as one isolate uses it: three queues that work concurrently, its memory, and its measurements.
 //
 // Used by one thread at a time.
 #pragma once
@@ -23,6 +22,7 @@
 #include "offload/schedule/memory/buffer.h"
 #include "offload/schedule/memory/buffer_pool.h"
 #include "offload/schedule/memory/registrations.h"
+#include "offload/schedule/pipeline/device_blocks.h"
 #include "offload/schedule/pipeline/device_model.h"
 #include "offload/schedule/pipeline/pace.h"
 #include "offload/schedule/pipeline/plan_memo.h"
@@ -31,15 +31,6 @@
 namespace dhpvm::offload {
 
 class SemaphoreListener;
-
-class ArrayCopies;
-
-// Device memory that goes back to the device's cache when its last owner lets go of it.
-struct DeviceBlock {
-  std::shared_ptr<DeviceMemory> memory;
-  std::uint64_t bytes = 0;
-  Positions busy;  // the next user waits until then
-};
 
 struct PipelineDeviceOptions {
   // Device memory, at most what the device has.
@@ -74,7 +65,8 @@ class PipelineDevice final : public Timelines {
   Registrations& registrations() { return registrations_; }
   DeviceModel& model() { return *model_; }
   PlanMemo& plan_memo() { return plan_memo_; }
-  std::uint64_t budget() const { return budget_; }
+  DeviceBlocks& blocks() { return blocks_; }
+  const DeviceBlocks& blocks() const { return blocks_; }
   bool overlaps() const { return options_.overlap; }
   // Whether launches are kept short: those of accelerators here. The end of a program never waits for a worker's.
   bool is_paced() const {
@@ -83,21 +75,21 @@ class PipelineDevice final : public Timelines {
   StopToken* stop_token() const { return options_.stop; }
   // Raised when this object ends, so that the results of its launches can no longer be read.
   StopToken& end_token() { return end_; }
-  // Device memory in use, that which is kept for reuse included.
-  std::uint64_t allocated_bytes() const { return allocated_bytes_; }
 
   // Begins to measure the link to a device of another machine, with copies of two sizes, before anything depends on it.
   Status begin_to_measure_link();
   // Whether that has come to its end, or there was nothing to measure.
   bool is_link_measured() { return fate_of(link_measured_) != Fate::kUnderWay; }
 
-  // Whether copies of an array, or of anything else, of so many bytes belong into the queue of the launches, because a
-  // change of queues costs more than they do. Before such an upload the caller waits until the host has the bytes.
+  // Whether copies within an object of this size go through the queue of the launches, because changing queues would
+  // cost more than the copy. Before such an upload the caller waits until the host has the bytes.
   bool copies_with_launches(std::uint64_t bytes) const { return info().write_bytes != 0 && bytes <= kSmall; }
-  // Larger copies take as long there as in a queue of their own.
+  // A larger copy takes as long in the queue of the launches as in a queue of its own.
   static constexpr std::uint64_t kSmall = 32 << 10;
+  // As the size of an object: its copies never go through the queue of the launches.
   static constexpr std::uint64_t kLarge = std::numeric_limits<std::uint64_t>::max();
-  // Submit copies within an array or the like of `whole` bytes, when `after` has been reached; return their positions.
+  // Submit a copy that begins when `after` has been reached, and return its position. `whole` is the size of the object
+  // that it is a part of (copies_with_launches()).
   Result<Positions> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after,
                            std::uint64_t whole);
   Result<Positions> download(const MemorySpan& to, const MemorySpan& from, const Positions& after,
@@ -156,23 +148,6 @@ class PipelineDevice final : public Timelines {
   // Lets go of buffers whose operations are done.
   void release_held();
 
-  // Bytes that acquire(bytes) takes off the budget: few different sizes, so that a loop's blocks fit the next loop.
-  static std::uint64_t block_bytes(std::uint64_t bytes);
-  // Device memory for `bytes` bytes: kept from earlier, new, or freed by giving up copies of arrays that are current
-  // elsewhere. kDeviceExhausted when that does not suffice.
-  Result<DeviceBlock> acquire(std::uint64_t bytes);
-  void release(DeviceBlock block);
-  // While several devices work on a loop, each on a thread of its own, no copies are given up: that would
-  // concern others.
-  void keep_copies(bool keep) { keeps_copies_ = keep; }
-  // Fetches what only this device has, and drops its copies: what it can no longer give is lost, and its
-  // array reports that at each access. Fails, and may be called again, when the waiting is interrupted.
-  Status give_up_copies();
-  // Copies on this device, for eviction: the one used last is the last.
-  void add_copy(ArrayCopies& copies);
-  void touch_copy(ArrayCopies& copies);
-  void remove_copy(ArrayCopies& copies);
-
   // The first failure that the device does not recover from: nothing more is submitted to it. Each thread that submits,
   // waits or looks may find it, and notes it here.
   const std::optional<Error>& failure() const { return failure_; }
@@ -181,6 +156,7 @@ class PipelineDevice final : public Timelines {
   std::optional<Error> departure() const { return device_->gone(); }
 
  private:
+  friend class DeviceBlocks;  // notes failures of allocations
   Status poll();
   PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
                  const PipelineDeviceOptions& options);
@@ -193,8 +169,6 @@ class PipelineDevice final : public Timelines {
   Result<std::uint64_t> add_to_batch(Operation step, const Positions& after);
   Status submit_batch();
   Status submit_for(const Positions& positions);
-  std::optional<DeviceBlock> take_kept(std::uint64_t bytes);
-  Result<bool> free_something();
 
   const std::shared_ptr<Device> device_;
   BufferPool& pool_;
@@ -203,7 +177,6 @@ class PipelineDevice final : public Timelines {
   const std::shared_ptr<DeviceModel> model_;
   const std::shared_ptr<Pace> pace_;
   PlanMemo plan_memo_;
-  std::uint64_t budget_ = 0;
   bool was_interrupted_ = false;
   StopToken end_;  // stays until the queues have ended
   std::array<std::unique_ptr<Queue>, kStages> queues_;
@@ -229,10 +202,7 @@ class PipelineDevice final : public Timelines {
     Positions until;
   };
   std::deque<Held> held_;
-  std::vector<DeviceBlock> kept_;      // free blocks
-  std::uint64_t allocated_bytes_ = 0;  // kept and in use
-  std::vector<ArrayCopies*> copies_;
-  bool keeps_copies_ = false;
+  DeviceBlocks blocks_;
 };
 
 }  // namespace dhpvm::offload

@@ -18,7 +18,7 @@ struct Positions {
 
   std::uint64_t& operator[](Stage stage) { return at[static_cast<unsigned>(stage)]; }
   std::uint64_t operator[](Stage stage) const { return at[static_cast<unsigned>(stage)]; }
-  // Both.
+  // Reaching these positions now means that `other` has been reached, too.
   void include(const Positions& other) {
     for (unsigned stage = 0; stage < kStages; ++stage) at[stage] = std::max(at[stage], other.at[stage]);
   }

@@ -17,7 +17,7 @@ constexpr std::uint64_t kSlotShare = 8;  // 7 eighths
 
 // Device memory for all of it.
 std::uint64_t room_for(const LoopArray& array) {
-  return PipelineDevice::block_bytes(array.buffer != nullptr ? array.buffer->size() : array.bytes());
+  return DeviceBlocks::rounded(array.buffer != nullptr ? array.buffer->size() : array.bytes());
 }
 
 // Parts of one array under two names are more than can be kept apart.
@@ -99,13 +99,13 @@ Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t r
     array.send_back = !plan.needs[n].writes.empty() && !array.dead;
     resident -= room_for(array.array);
     plan.row_slice_bytes += plan.needs[n].touched.size() / rows + 1;
-    if (resident <= device.budget() / 2) break;
+    if (resident <= device.blocks().budget() / 2) break;
   }
-  if (resident > device.budget() / kSlotShare * (kSlotShare - 1) || plan.row_slice_bytes == 0) {
+  if (resident > device.blocks().budget() / kSlotShare * (kSlotShare - 1) || plan.row_slice_bytes == 0) {
     return error(ErrorCode::kDeviceExhausted, "its arrays do not fit into the {} bytes of {}{}",
-                 device.budget(), device.info().name, refused);
+                 device.blocks().budget(), device.info().name, refused);
   }
-  plan.slice_budget = device.budget() / kSlotShare * (kSlotShare - 1) - resident;
+  plan.slice_budget = device.blocks().budget() / kSlotShare * (kSlotShare - 1) - resident;
   return {};
 }
 
@@ -158,7 +158,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   // long as nothing else has happened.
   plan.synchronous = !plan.can_wait || may_be_lost;
   if (shared) return plan;
-  if (resident > device.budget()) DHPVM_TRY(slice(device, loops, plan, resident));
+  if (resident > device.blocks().budget()) DHPVM_TRY(slice(device, loops, plan, resident));
   for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
     const ArrayPlan& array = plan.arrays[n];
     if (array.placement == Placement::kUnused) continue;

@@ -21,10 +21,9 @@
 #include "base/error.h"
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
-#include "offload/devices/checked_queue.h"
-#include "offload/devices/host_code.h"
 #include "offload/loops/footprint.h"
 #include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/devices_for_tests.h"
 #include "offload/schedule/pipeline/pipeline.h"
 
 namespace dhpvm::offload {
@@ -32,8 +31,6 @@ namespace {
 
 constexpr unsigned kDevices = 12;
 constexpr std::int64_t kElements = 20'000;
-
-std::int64_t next(std::int64_t value) { return value * 3 + 1; }
 
 DeviceInfo far(unsigned number) {
   DeviceInfo info;
@@ -47,9 +44,9 @@ DeviceInfo far(unsigned number) {
 }
 
 // Does its operations in the order of submission, on a thread of its own.
-class FarDevice final : public DeviceBase {
+class FarDevice final : public DeviceForTests {
  public:
-  explicit FarDevice(unsigned number) : DeviceBase(far(number)), pause_(number * 20) {
+  explicit FarDevice(unsigned number) : DeviceForTests(far(number)), pause_(number * 20) {
     thread_ = std::thread([this] { work(); });
   }
   ~FarDevice() override {
@@ -61,15 +58,6 @@ class FarDevice final : public DeviceBase {
     thread_.join();
   }
 
-  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override {
-    return allocate_on_host(*this, bytes);
-  }
-  Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override {
-    return import_from_host(*this, memory, kind);
-  }
-  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override {
-    return std::shared_ptr<Kernel>(std::make_shared<OwnedKernel>(*this, image));
-  }
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
 
   // It is lost after so many operations more.
@@ -105,7 +93,7 @@ class FarQueue final : public CheckedQueue {
   void perform(Operation operation, bool is_lost) {
     Status status = await(operation);
     if (status.ok() && is_lost) status = error(ErrorCode::kDeviceLost, "its cable was pulled");
-    if (status.ok()) compute(operation);
+    if (status.ok()) perform_step(operation);
     finish(std::move(operation), std::move(status));
   }
 
@@ -119,25 +107,6 @@ class FarQueue final : public CheckedQueue {
   }
 
  private:
-  static std::byte* address(const MemorySpan& span) { return span.memory->host() + span.offset; }
-  static void compute(const Operation& operation) {
-    if (operation.function) operation.function();
-    if (operation.kernel == nullptr) {
-      if (operation.to.bytes != 0)
-        std::memcpy(address(operation.to), address(operation.from), operation.to.bytes);
-      return;
-    }
-    const auto at = [](const ArrayArgument& array, std::int64_t i) {
-      return address(array.memory) + array.first + i * 8;
-    };
-    for (std::int64_t i = operation.space.low[0]; i < operation.space.high[0]; ++i) {
-      std::int64_t value = 0;
-      std::memcpy(&value, at(operation.arrays[0], i), sizeof(value));
-      value = next(value);
-      std::memcpy(at(operation.arrays[1], i), &value, sizeof(value));
-    }
-  }
-
   FarDevice& far_;
 };
 
@@ -222,7 +191,7 @@ kernel copy dims 1
   // That the array has what `loops` loops have made of zeros.
   void expect(unsigned array, unsigned loops) {
     std::int64_t expected = 0;
-    for (unsigned n = 0; n < loops; ++n) expected = next(expected);
+    for (unsigned n = 0; n < loops; ++n) expected = next_step(expected);
     ASSERT_TRUE(arrays_[array]->copies()->to_host_for_reading().ok());
     for (std::int64_t i = 0; i < kElements; ++i) {
       std::int64_t value = 0;

@@ -10,7 +10,7 @@ namespace dhpvm::offload {
 
 class WriteBack {
  public:
-  // They should if the host has looked at what was sent before a device writes the array again.
+  // Whether to send results while a loop runs: the host has looked at those that were sent last.
   bool is_worthwhile() const { return is_worthwhile_ && !has_unread(); }
   // Something was sent that the host has not looked at yet.
   bool has_unread() const { return has_unread_.load(std::memory_order_relaxed); }
