@@ -74,13 +74,6 @@ endif()
 option(DHPVM_ONE_GO "Compile several files at a time: for builds from nothing" OFF)
 if(DHPVM_ONE_GO)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
-  execute_process(COMMAND "${Python3_EXECUTABLE}" "${CMAKE_CURRENT_LIST_DIR}/compiled_together.py" "${PROJECT_SOURCE_DIR}"
-                  OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
-  string(REPLACE "\n" ";" lines "${lines}")
-  foreach(line IN LISTS lines)
-    string(REGEX MATCH "^(.*)=(.*)$" line "${line}")
-    set("dhpvm_group_${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}")
-  endforeach()
   # A parameter of one file may have the name of a constant of another.
   target_compile_options(dhpvm_flags INTERFACE -Wno-shadow)
 endif()
@@ -131,20 +124,46 @@ function(dhpvm_common_headers target of)
   target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
 
-# dhpvm_one_go(TARGET ROOM|COLD|TESTS|THOROUGH|TOOL): the files of TARGET are compiled together, except those that cannot be.
-function(dhpvm_one_go target of)
+# dhpvm_one_go(TARGET [ROOM|COLD|TESTS|THOROUGH|TOOL]): the files of TARGET are compiled together, except those that
+# cannot be, and with the headers of its sort, if it has one.
+function(dhpvm_one_go target)
   if(NOT DHPVM_ONE_GO)
     return()
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  get_target_property(sources ${target} SOURCES)
-  foreach(source IN LISTS sources)
-    cmake_path(ABSOLUTE_PATH source NORMALIZE)
-    if(DEFINED "dhpvm_group_${source}")
-      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${dhpvm_group_${source}}")
-    endif()
+  set_property(GLOBAL APPEND PROPERTY DHPVM_ONE_GO_TARGETS ${target})
+  if(ARGN)
+    dhpvm_common_headers(${target} ${ARGN})
+  endif()
+endfunction()
+
+# dhpvm_group_sources(): says of all files that are compiled together, with which others. Once, because it reads all files.
+function(dhpvm_group_sources)
+  get_property(targets GLOBAL PROPERTY DHPVM_ONE_GO_TARGETS)
+  set(lines "")
+  foreach(target IN LISTS targets)
+    get_target_property(folder ${target} SOURCE_DIR)
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}" NORMALIZE)
+      cmake_path(IS_PREFIX CMAKE_BINARY_DIR "${source}" is_generated)
+      cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${source}" is_ours)
+      if(source MATCHES "\\.cpp$" AND is_ours AND NOT is_generated)
+        cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")
+        string(APPEND lines "${folder}=${target}=${source}\n")
+      endif()
+    endforeach()
   endforeach()
-  dhpvm_common_headers(${target} ${of})
+  set(list "${CMAKE_BINARY_DIR}/one_go.txt")
+  file(WRITE "${list}" "${lines}")
+  execute_process(COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/cmake/compiled_together.py" "${PROJECT_SOURCE_DIR}" "${list}"
+                  OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+  string(REPLACE "\n" ";" lines "${lines}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "^(.*)=(.*)=(.*)$" line "${line}")
+    set_source_files_properties("${PROJECT_SOURCE_DIR}/${CMAKE_MATCH_2}" DIRECTORY "${CMAKE_MATCH_1}"
+                                PROPERTIES UNITY_GROUP "${CMAKE_MATCH_3}")
+  endforeach()
 endfunction()
 
 # dhpvm_link(TARGET SCOPE DEP...): a DEP is the name of a room or of any other library.
@@ -274,11 +293,14 @@ function(dhpvm_fuzzer name)
   endif()
 endfunction()
 
-# dhpvm_benchmark_program(NAME): part of the target `benchmarks`. A build from nothing, which is for tests, makes no others
-# than those that are TESTED.
+# dhpvm_benchmark_program(NAME [TESTED]): part of the target `benchmarks`, and of `tested_benchmarks` if a test runs it. A
+# build from nothing, which is for tests, leaves them to those tests.
 function(dhpvm_benchmark_program name)
   set_property(GLOBAL APPEND PROPERTY DHPVM_BENCHMARKS ${name})
-  if(DHPVM_ONE_GO AND NOT "${ARGN}" STREQUAL TESTED)
+  if(ARGN)
+    set_property(GLOBAL APPEND PROPERTY DHPVM_TESTED_BENCHMARKS ${name})
+  endif()
+  if(DHPVM_ONE_GO)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
   endif()
 endfunction()
@@ -317,7 +339,7 @@ endfunction()
 
 # dhpvm_finish(): called once, after everything is declared. Writes the list of fuzzers, a line `PART NAME` each, for
 # `./dev fuzz` and adds the targets `unit_tests_PART` (with the fuzzers), `thread_tests_PART`, `programs` (what tests that are
-# scripts run), `benchmarks` and `generated_files`.
+# scripts run), `benchmarks`, `tested_benchmarks` and `generated_files`.
 function(dhpvm_finish)
   set(lines "")
   foreach(part front machine api codegen offload)
@@ -333,8 +355,14 @@ function(dhpvm_finish)
   file(WRITE "${CMAKE_BINARY_DIR}/fuzzers.txt" "${lines}")
   get_property(programs GLOBAL PROPERTY DHPVM_PROGRAMS)
   add_custom_target(programs DEPENDS ${programs})
-  get_property(benchmarks GLOBAL PROPERTY DHPVM_BENCHMARKS)
-  add_custom_target(benchmarks DEPENDS ${benchmarks})
+  foreach(sort benchmarks tested_benchmarks)
+    string(TOUPPER "DHPVM_${sort}" property)
+    get_property(names GLOBAL PROPERTY ${property})
+    add_custom_target(${sort} DEPENDS ${names})
+  endforeach()
   get_property(generated GLOBAL PROPERTY DHPVM_GENERATED)
   add_custom_target(generated_files DEPENDS ${generated})
+  if(DHPVM_ONE_GO)
+    dhpvm_group_sources()
+  endif()
 endfunction()

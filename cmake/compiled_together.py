@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Says which source files are compiled together in a build from nothing.
 
-usage: compiled_together.py ROOT
+usage: compiled_together.py ROOT LIST
 
-DHPVM_ONE_GO includes several files of a room into one that is compiled. Names in an unnamed namespace of one file, and
-those that it takes from another namespace, are then seen by the next file: two of them must not use a name for two
-things, nor one that a header of the other declares in their namespace or around it. Prints `PATH=GROUP`, one file a
-line: a file goes into the first group of its room that has room for it and no such name.
+DHPVM_ONE_GO includes several files of a target into one that is compiled. Names in an unnamed namespace of one file,
+and those that it takes from another namespace, are then seen by the next file: two of them must not use a name for two
+things, nor one that a header of the other declares in their namespace or around it. LIST has a line
+`FOLDER=TARGET=PATH` for each source file of each target, where FOLDER is that of the CMakeLists.txt. Prints
+`FOLDER=PATH=GROUP`, one file a line: files of the same targets share a group where no name keeps them apart.
 """
 
 import re
@@ -21,7 +22,7 @@ MOST_FILES = 16
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from check_house import room_of, sources  # noqa: E402
+from check_house import sources  # noqa: E402
 from type_names import declarations  # noqa: E402
 
 
@@ -71,32 +72,50 @@ def clashes(unit, other, declares):
     return False
 
 
-def compiled_together(root):
-    files = sources(root)
+def grouped(units, declares):
+    """The units in groups without a clash. Those that clash with most others choose first, which makes fewer groups."""
+    apart = {unit: set() for unit in units}
+    for at, unit in enumerate(units):
+        for other in units[:at]:
+            if clashes(unit, other, declares) or clashes(other, unit, declares):
+                apart[unit].add(other)
+                apart[other].add(unit)
+    groups = []
+    for unit in sorted(units, key=lambda unit: (-len(apart[unit]), unit.path)):
+        group = next((group for group in groups if len(group) < MOST_FILES and not apart[unit] & set(group)), None)
+        if group is None:
+            group = []
+            groups.append(group)
+        group.append(unit)
+    return groups
+
+
+def compiled_together(root, listed):
+    """The folder, path and group of each source file of `listed`, which names folder, target and path."""
+    targets = defaultdict(set)  # by folder and path
+    for folder, target, path in listed:
+        targets[folder, path].add(target)
     declares = defaultdict(set)  # by namespace and name: the headers that declare it
-    for path in files:
+    for path in sources(root):
         if path.suffix == ".h":
             for namespace, name, _, _ in declared(root / path):
                 declares[namespace, name].add(path)
     known = {}
-    groups = defaultdict(list)  # by room, and whether of its tests
-    for path in files:
-        if path.suffix != ".cpp":
-            continue
+    alike = defaultdict(list)  # by folder and targets
+    for (folder, path), names_of_targets in sorted(targets.items()):
         names = {(ns, name): origin for ns, name, origin, hidden in declared(root / path) if hidden}
         unit = Unit(path, names, headers_of(root, path, known))
-        room = groups[room_of(path.as_posix()), path.stem.endswith("_test")]
-        for number, group in enumerate(room):
-            apart = any(clashes(unit, other, declares) or clashes(other, unit, declares) for other in group)
-            if len(group) < MOST_FILES and not apart:
-                break
-        else:
-            number, group = len(room), []
-            room.append(group)
-        group.append(unit)
-        yield path, number
+        alike[folder, frozenset(names_of_targets)].append(unit)
+    numbers = defaultdict(int)  # of the groups of a folder
+    for (folder, _), units in alike.items():
+        for group in grouped(units, declares):
+            for unit in group:
+                yield folder, unit.path, numbers[folder]
+            numbers[folder] += 1
 
 
 if __name__ == "__main__":
-    for source, number in compiled_together(Path(sys.argv[1])):
-        print(f"{source.as_posix()}={number}")
+    lines = Path(sys.argv[2]).read_text(encoding="utf-8").splitlines()
+    listed_sources = [(folder, target, Path(path)) for folder, target, path in (line.split("=") for line in lines)]
+    for its_folder, source, number in compiled_together(Path(sys.argv[1]), listed_sources):
+        print(f"{its_folder}={source.as_posix()}={number}")

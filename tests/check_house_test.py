@@ -156,7 +156,8 @@ class HouseTest(unittest.TestCase):
     def assert_apart(self, first, second, apart):
         self.write("gc/a.cpp", LICENCE + "namespace dhpvm::gc {\n" + first + "\n}\n")
         self.write("gc/b.cpp", LICENCE + "namespace dhpvm::gc {\n" + second + "\n}\n")
-        groups = {path.as_posix(): group for path, group in compiled_together(self.root)}
+        listed = [("gc", "room", Path("gc/a.cpp")), ("gc", "room", Path("gc/b.cpp"))]
+        groups = {path.as_posix(): group for _, path, group in compiled_together(self.root, listed)}
         self.assertEqual(groups, {"gc/a.cpp": 0, "gc/b.cpp": 1 if apart else 0})
 
     def test_files_that_mean_two_things_by_one_name_are_compiled_apart(self):
@@ -167,9 +168,33 @@ class HouseTest(unittest.TestCase):
         self.assert_apart(count, "namespace { constexpr int kOther = 1; }", False)
         self.assert_apart("using ast::Kind;", "using hir::Kind;", True)
         self.assert_apart("using hir::Kind;", "using hir::Kind;", False)
+        self.assert_apart("using Kind = hir::Kind;", "using Kind = ast::Kind;", True)
+        self.assert_apart("using Kind = hir::Kind;", "using Kind = hir::Kind;", False)
         self.write("gc/c.h", LICENCE + "namespace dhpvm {\nstruct Kind {};\n}\n")
         self.assert_apart('#include "gc/c.h"', "namespace { struct Kind {}; }", True)
         self.assert_apart("", "namespace { struct Kind {}; }", False)
+        self.write("gc/c.h", LICENCE + "namespace dhpvm {\ntypedef void (*Handler)(int);\n}\n")
+        self.assert_apart('#include "gc/c.h"', "namespace { typedef void (*Other)(int); }", False)
+        self.assert_apart('#include "gc/c.h"', "namespace { typedef int (*Handler)(int); }", True)
+
+    def test_files_of_the_same_targets_are_compiled_together(self):
+        for name in "abc":
+            self.write(f"gc/{name}.cpp", LICENCE)
+        self.write("vm/d.cpp", LICENCE)
+        targets = [("gc", "one", "a"), ("gc", "one", "b"), ("gc", "one", "c"), ("gc", "two", "c")]
+        listed = [(folder, target, Path(f"gc/{name}.cpp")) for folder, target, name in targets]
+        groups = compiled_together(self.root, [*listed, ("vm", "other", Path("vm/d.cpp"))])
+        found = {(folder, path.stem): group for folder, path, group in groups}
+        self.assertEqual(found, {("gc", "a"): 0, ("gc", "b"): 0, ("gc", "c"): 1, ("vm", "d"): 0})
+
+    def test_what_clashes_with_most_is_placed_first(self):
+        names = {"a": "kOne", "b": "kTwo", "c": "kOne kTwo", "d": "kThree"}
+        for name, constants in names.items():
+            text = "".join(f"constexpr int {constant} = 1;" for constant in constants.split())
+            self.write(f"gc/{name}.cpp", LICENCE + f"namespace dhpvm::gc {{ namespace {{ {text} }} }}\n")
+        listed = [("gc", "room", Path(f"gc/{name}.cpp")) for name in names]
+        found = {path.stem: group for _, path, group in compiled_together(self.root, listed)}
+        self.assertEqual(found, {"c": 0, "d": 0, "a": 1, "b": 1})
 
     def test_lines_have_at_most_120_columns(self):
         words = "word " * 30

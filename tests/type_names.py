@@ -56,6 +56,9 @@ def declared_type(words):
 def declared_name(words):
     """The name of the type, function or variable that a declaration of these words is about, as far as this can tell;
     None for those that have none of their own, and for members of classes."""
+    if words[:1] == ["typedef"]:
+        # That of a pointer to a function ends the first brackets.
+        return words[words.index(")") - 1] if ")" in words else words[-1]
     if words[:1] == ["using"]:
         return words[1] if words[2:3] == ["="] else words[-1] if words[1:2] != ["namespace"] else None
     name = declared_type(words)
@@ -110,12 +113,12 @@ def types_of(text):
 
 def declarations(text):
     """The declarations of `text` outside functions and types: namespaces, name, and the origin in a using
-    declaration, None for a name of its own; whether it is static."""
+    declaration or an alias, None for a name of its own; whether it is static."""
     for scopes, words, _, _ in scan(text):
         name = declared_name(words)
         if name:
-            is_taken = words[0] == "using" and "=" not in words
-            yield scopes, name, "".join(words[1:]) if is_taken else None, "static" in words[:2]
+            is_taken = words[0] == "using"
+            yield scopes, name, "".join(words[3 if "=" in words else 1 :]) if is_taken else None, "static" in words[:2]
 
 
 def check_type_names(root, files):
