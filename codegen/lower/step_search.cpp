@@ -97,7 +97,7 @@ void StepSearch::find_moved_fields() {
   });
 }
 
-// Of an instruction that reads it.
+// The field that this instruction reads, if it moves on.
 const Induction* StepSearch::moved_field(const Instruction& i) const {
   const auto holder = loop_.written_fields.find(i.pc);
   if (holder == loop_.written_fields.end()) return nullptr;
@@ -307,7 +307,7 @@ std::optional<StepSearch::Sum> StepSearch::field_sum(std::uint32_t block, const 
   return result;
 }
 
-// What the instruction checks, as far as it can be told for many iterations.
+// The check of the instruction, as far as it can be told for many iterations.
 StepSearch::Found StepSearch::look_at(std::uint32_t block, const Instruction& i) {
   constexpr std::uint32_t kNoArray = kNoIndex;
   holders_.clear();
@@ -371,7 +371,7 @@ void StepSearch::run() {
     if (found.key) checked.insert(std::move(*found.key));
     add(block, i, *found.step);
   });
-  // What does not stand in every iteration, but checks what every iteration has checked, such as the stores of an
+  // Checks of some iterations that every iteration has made already, such as those of the stores of an
   // exchange behind the comparison of both elements.
   for_each_instruction([&](const Instruction& i, std::uint32_t block) {
     if (always_[block] || loop_.taken.contains(i.pc)) return;

@@ -25,7 +25,7 @@ class StepSearch {
   void run();
 
  private:
-  // What is added up to an index: a part, and its factor. Two indices of the same sum are equal in every iteration.
+  // A summand of an index: a part, and its factor. Two indices of the same sum are equal in every iteration.
   enum class Part : std::uint8_t { kConstant, kRegister, kField, kLength };
   using Summand = std::tuple<Part, std::uint32_t, std::uint32_t>;
   using Sum = std::map<Summand, std::uint64_t>;
@@ -40,7 +40,7 @@ class StepSearch {
   void for_each_instruction(Visit&& visit) const;
   void find_inductions();
   void find_moved_fields();
-  // What moves on: a register, or the field at an offset of an object.
+  // The place of a number that moves on: a register, or the field at an offset of an object.
   struct Place {
     std::optional<std::uint32_t> reg;
     std::uint32_t holder = 0;

@@ -79,7 +79,7 @@ const Type* wider(const Type* a, const Type* b) {
   return a->kind > b->kind ? a : b;
 }
 
-// Of a comparison of two types, of which `right` is that of `b`.
+// Says how to compare values of these two types; `right` is the type of `b`.
 void explain_mismatch(Diagnostic& diagnostic, const Type* left, const Type* right, const ast::Expr& b) {
   if (left->is_number() && right->is_number()) {
     const Type* target = wider(left, right);

@@ -13,8 +13,8 @@ namespace dhpvm::compiler::lsp {
 // For generic code it keeps the facts of the first instance. The types live as long as the checked program.
 class Facts final : public PartObserver {
  public:
-  // Of a whole file, or of one function in it. `bytes` is the size of what is looked at, from which that of the tables
-  // is guessed.
+  // The facts of a whole file, or of one function in it. `bytes` is the size of that text; from it the size of the
+  // tables is guessed.
   Facts(std::uint32_t file, std::size_t bytes, const ast::Function* only = nullptr);
 
   bool wants(const ast::Function& function) const override { return only_ == nullptr || only_ == &function; }

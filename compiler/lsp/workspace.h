@@ -90,7 +90,8 @@ class Workspace {
   State state_of(const std::string& path, std::string text, std::optional<std::uint32_t> place) const;
   void retire(std::shared_ptr<const Snapshot> snapshot);
   void keep_complete(Entry& entry, const std::shared_ptr<const Snapshot>& snapshot);  // if it is
-  // Of the complete state, which may be null, where the latest one is not and the position stands in both.
+  // A view of the complete state, which may be null, where the latest one is not complete and the position stands in
+  // both.
   static View view_of(const std::shared_ptr<const Snapshot>& now,
                       const std::shared_ptr<const Snapshot>& complete, const Json& params);
   ImportOptions imports_of(const std::string& path) const;

@@ -116,7 +116,7 @@ void TypeDeclarationParser::base_types(ast::TypeDecl& decl) {
   do {
     if (at_word("public")) advance();
     ast::Type* base = parts_.types.type();
-    // What is extended elsewhere need not be an interface, which need not be said as well.
+    // With `extends` the type need not be an interface, and a second message would not help.
     if (decl.kind == TypeDeclKind::kClass && !extends) decl.interfaces.push_back(base);
     if (!in_panic() && at_word("implements")) {
       slip(range(), "there is no `implements`").help("write `,`");

@@ -25,7 +25,7 @@ class TypeDeclarationParser : public GrammarPart {
   void field(ast::TypeDecl& decl, Mutability mutability);
   bool is_first(std::string_view habit, const ast::TypeDecl& decl);
 
-  // What was said last about a habit that may go through a whole type, and about which type.
+  // The last habit that a message was about, which may go through a whole type, and that type.
   std::string_view told_;
   const ast::TypeDecl* told_about_ = nullptr;
 };

@@ -52,7 +52,7 @@ std::vector<Part> members(Fields fields, const Part& whole) {
   return parts;
 }
 
-// What the leaves of a null hold, so that nulls are equal leaf by leaf.
+// The value of a leaf of a null: one value for each kind, so that nulls are equal leaf by leaf.
 Value zero_of(bytecode::Kind kind) {
   switch (kind) {
     case bytecode::Kind::kRef: return {};

@@ -212,7 +212,7 @@ TEST_F(Records, UniformStructsAreLent) {
   EXPECT_EQ(pixels[1].re, -3);
   const auto units = need(isolate_.function<std::vector<std::complex<double>>(std::int64_t)>("units"));
   EXPECT_EQ(need(units(2)), (std::vector<std::complex<double>>{{1, 0}, {1, 0}}));
-  // Of other kinds, or another number of them.
+  // Structs with numbers of another kind, or another number of them.
   EXPECT_EQ(isolate_.function<void(std::span<std::complex<float>>)>("turn").error().message(),
             "function 'turn' is ([class \"Complex\"]) in the program, and the host asks for ([(f32, f32)])");
   EXPECT_FALSE(isolate_.function<void(std::span<std::array<double, 3>>)>("turn").ok());

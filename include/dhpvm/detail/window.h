@@ -127,7 +127,7 @@ concept Enumeration = std::is_enum_v<E> && !std::is_convertible_v<E, std::underl
 template <Enumeration E>
 struct TypeOf<E> : TypeOf<std::underlying_type_t<E>> {};
 
-// What arrays hold: numbers, and structs of numbers of one kind, which lie one behind the other in the program, too.
+// Elements of arrays: numbers, and structs of numbers of one kind, which lie one behind the other in the program, too.
 template <typename T>
 struct ElementOf {
   static constexpr std::uint8_t kLanes = 0;

@@ -52,7 +52,7 @@ class LazyWorker final : public Noted,
     });
   }
 
-  // What it lends, and how many kernels it was asked for in which way.
+  // The number of kernels that it was asked for in each way.
   struct Kernels {
     std::uint64_t any = 0;
     std::uint64_t small = 0;

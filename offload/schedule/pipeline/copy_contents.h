@@ -72,8 +72,8 @@ class CopyContents {
   void written_among_others(DeviceCopy& copy, const Interval& bytes);
   // The same for results that are not kept in the copy.
   void outdate_among_others(DeviceCopy& copy, const Interval& bytes);
-  // Copies that have shared a loop, with all that each has written. What one of them has written is current in no other
-  // copy; what two of them have written is current in none.
+  // Copies that have shared a loop, with all that each has written. Bytes that one of them has written are current in
+  // no other copy; bytes that two of them have written are current in none.
   struct Written {
     const DeviceCopy* copy;
     const IntervalSet* bytes;

@@ -58,7 +58,7 @@ class Visit {
     return {};
   }
 
-  // What is in them stays where it is.
+  // Deques, so that the elements stay where they are.
   std::deque<std::vector<dhpvm_record_field>> fields_;
   std::deque<dhpvm_record> records_;
   std::vector<dhpvm_object*> inside_;
