@@ -41,8 +41,9 @@ def store(results):
 
 
 def notes():
-    """The text for each report: sections of performance_notes.md, named by the reports."""
-    sections = NOTES.read_text(encoding="utf-8").split("\n## ")[1:]
+    """The text for each report: sections of performance_notes.md, named by the reports, with the links of a page that
+    stands in docs/."""
+    sections = NOTES.read_text(encoding="utf-8").replace("](../docs/", "](").split("\n## ")[1:]
     return {name: text.strip() for name, _, text in (section.partition("\n") for section in sections)}
 
 

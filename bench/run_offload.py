@@ -126,9 +126,7 @@ def small_loop(vm, device):
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)  # fmt: skip
     counters = next(json.loads(line) for line in done.stderr.splitlines() if line.startswith("{"))
     story = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("{"))
-    stayed = sum(
-        int(n) for n in re.findall(r"stayed on the host (\d+) times?: the host is expected to be quicker", story)
-    )
+    stayed = sum(int(n) for n in re.findall(r"stayed on the host (\d+) times?", story))
     return (
         Figure.of(f"small saxpy, free to choose: executions on {device}", counters["device_loops"], "", 0, False),
         stayed,
@@ -214,7 +212,7 @@ def main(arguments):
             figure, stayed, story = small_loop(vm, device)
             report.figures += [
                 figure,
-                Figure.of("the same: stayed because the host is expected to be quicker", stayed, "", 1, True),
+                Figure.of("small saxpy, free to choose: executions that stayed on the host", stayed, "", 1, True),
             ]
             report.figures += [cost_of_tracing(vm, name) for name in ("sim", device)]
             progress("")

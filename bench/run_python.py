@@ -85,7 +85,7 @@ def figures(best, kernels):
         worst = min(ratios, key=ratios.get)
         made += [
             Figure.of("kernels beside Numba, geometric mean", geometric_mean(ratios.values()), "times", 2, True),
-            Figure.of(f"the worst of them, {worst}", ratios[worst], "times", 0.9, True),
+            Figure.of(f"the worst kernel beside Numba, {worst}", ratios[worst], "times", 0.9, True),
         ]
     return made
 
