@@ -156,7 +156,7 @@ class Flow {
   // The same where control does not go through rare blocks.
   std::optional<std::uint32_t> usually_before(std::uint32_t block) const;
   // The last instruction before `pc` of `block`, or of what usually comes before that block, that writes this
-  // primitive register, or nothing.
+  // primitive register, or clobbers it as a call does, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
   // The check that the instruction makes, if it is the last of `block`, which is in the loop, and makes one.

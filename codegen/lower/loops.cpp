@@ -15,6 +15,12 @@ using bytecode::Op;
 
 namespace {
 
+// Whether the primitive register may hold something else after the instruction. The window of a call begins at its
+// first register.
+bool may_write(const Instruction& i, std::uint32_t reg) {
+  return i.has(bytecode::kCall) ? i.a <= reg : i.row->writes != 0 && i.a == reg;
+}
+
 // More words of called code than this are too long for a stretch of iterations without a look at the stop flag, which
 // is kept below milliseconds.
 constexpr std::uint32_t kMaximumCalledWords = 256;
@@ -106,11 +112,7 @@ bool Flow::is_counted(InnerLoop& loop) const {
   loop.wide = branch.op == Op::kForI64;
   bool ok = loop.counter != loop.bound;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
-    // The window of a call begins at its first register.
-    const bool writes = i.has(bytecode::kCall)
-                            ? i.a <= std::max(loop.counter, loop.bound)
-                            : i.row->writes != 0 && (i.a == loop.counter || i.a == loop.bound);
-    ok = ok && (i.pc == branch.pc || !writes);
+    ok = ok && (i.pc == branch.pc || (!may_write(i, loop.counter) && !may_write(i, loop.bound)));
   });
   return ok;
 }
@@ -124,7 +126,7 @@ std::optional<std::uint64_t> Flow::only_constant(std::uint32_t reg) const {
     for (std::uint32_t pc = block.begin; pc < block.end && ok;) {
       const Instruction i = decode(module_, function_, pc);
       pc = i.next();
-      if (i.has(bytecode::kCall) ? i.a > reg : i.row->writes == 0 || i.a != reg) continue;
+      if (!may_write(i, reg)) continue;
       ok = !write && i.row->family == Family::kConstant;
       write = i;
     }
@@ -190,7 +192,7 @@ std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t p
   for (std::optional<std::uint32_t> here = block; here && !found; here = usually_before(*here)) {
     for (std::uint32_t at = blocks_[*here].begin; at < std::min(pc, blocks_[*here].end);) {
       const Instruction i = decode(module_, function_, at);
-      if (i.row->writes != 0 && i.a == reg) found = i;
+      if (may_write(i, reg)) found = i;
       at = i.next();
     }
   }
