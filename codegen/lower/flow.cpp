@@ -26,15 +26,18 @@ Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, L
   if (loops != LoopSearch::kNone) find_loops(loops);
 }
 
+// The header of a loop is reached in two ways in any case: the first block of a function has the second from outside.
 std::optional<std::uint32_t> Flow::straight_before(std::uint32_t block) const {
-  if (blocks_[block].predecessors.size() != 1) return std::nullopt;
+  if (blocks_[block].is_loop_header || blocks_[block].predecessors.size() != 1) return std::nullopt;
   const std::uint32_t before = blocks_[block].predecessors.front();
   const Block& candidate = blocks_[before];
   if (candidate.successors.size() != 1 || candidate.successors.front() != block) return std::nullopt;
   return before;
 }
 
+// Rare blocks that go back to a header have changed what stood in front of the loop.
 std::optional<std::uint32_t> Flow::usually_before(std::uint32_t block) const {
+  if (blocks_[block].is_loop_header) return std::nullopt;
   std::optional<std::uint32_t> before;
   for (const std::uint32_t predecessor : blocks_[block].predecessors) {
     if (rare_->contains(predecessor) || rare_->is_rare_edge(predecessor, block)) continue;
