@@ -8,9 +8,12 @@
 #include <map>
 #include <set>
 
+#include "base/error.h"
 #include "codegen/kernel_abi.h"
+#include "offload/devices/checked_queue.h"
 #include "offload/devices/conformance/test_kernels.h"
 #include "offload/devices/host/host_device.h"
+#include "offload/devices/host_code.h"
 #include "offload/devices/sim/sim_device.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/frame_lane.h"
@@ -33,6 +36,7 @@ using Records = std::vector<wire::FromClient>;
 // The devices of the site.
 constexpr std::uint64_t kHost = 0;
 constexpr std::uint64_t kSim = 1;
+constexpr std::uint64_t kLate = 2;
 
 // Devices that open when the test says so, or not at all.
 class Gate : public Noted {
@@ -58,6 +62,105 @@ class Gate : public Noted {
   std::vector<std::uint64_t> asked_for_;
 };
 
+class LateQueue;
+
+// A device with memory of its own, which does its operations on its own thread, in the order of submission, and none
+// while it is held.
+class LateDevice final : public DeviceBase, public Noted {
+ public:
+  LateDevice() : DeviceBase(describe()), thread_([this] { work(); }) {}
+  ~LateDevice() override {
+    note([&] { is_ending_ = true; });
+    thread_.join();
+  }
+
+  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override {
+    return allocate_on_host(*this, bytes);
+  }
+  Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override {
+    return import_from_host(*this, memory, kind);
+  }
+  Result<std::shared_ptr<Kernel>> load(const KernelImage&) override {
+    return error(ErrorCode::kUnsupported, "the late device has no kernels");
+  }
+  Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+
+  void hold(bool is_held) {
+    note([&] { is_held_ = is_held; });
+  }
+  // Operations of this kind that it has been given and has not done.
+  std::size_t waiting(OperationRecord::Kind kind) {
+    std::size_t count = 0;
+    note([&] {
+      count = static_cast<std::size_t>(std::ranges::count_if(
+          pending_, [&](const auto& entry) { return entry.second.record.kind == kind; }));
+    });
+    return count;
+  }
+
+ private:
+  friend class LateQueue;
+  static DeviceInfo describe() {
+    DeviceInfo info;
+    info.name = "late";
+    info.memory_bytes = info.largest_allocation = 1 << 30;
+    return info;
+  }
+  void work();
+
+  bool is_held_ = false;
+  bool is_ending_ = false;
+  std::deque<std::pair<LateQueue*, Operation>> pending_;  // the first may be being done
+  std::thread thread_;
+};
+
+class LateQueue final : public CheckedQueue {
+ public:
+  LateQueue(LateDevice& device, QueueOptions options)
+      : CheckedQueue(device, std::move(options)), late_(device) {}
+  ~LateQueue() override {
+    late_.hold(false);
+    late_.wait([&] { return late_.pending_.empty(); });
+  }
+  Status flush() override { return {}; }
+
+  void perform(Operation operation) {
+    Status status = await(operation);
+    if (status.ok()) status = do_on_host(pool_, operation);
+    finish(std::move(operation), std::move(status));
+  }
+
+ protected:
+  void submit(Operation operation) override {
+    late_.note([&] { late_.pending_.emplace_back(this, std::move(operation)); });
+  }
+
+ private:
+  LateDevice& late_;
+  ThreadPool pool_{1};
+};
+
+Result<std::unique_ptr<Queue>> LateDevice::create_queue(QueueOptions options) {
+  return std::unique_ptr<Queue>(std::make_unique<LateQueue>(*this, std::move(options)));
+}
+
+void LateDevice::work() {
+  for (;;) {
+    const bool is_ready = wait([&] { return is_ending_ || (!is_held_ && !pending_.empty()); });
+    if (!is_ready) continue;
+    LateQueue* queue = nullptr;
+    Operation operation;
+    note([&] {
+      if (pending_.empty()) return;
+      queue = pending_.front().first;
+      operation = std::move(pending_.front().second);
+    });
+    if (queue == nullptr) return;
+    queue->perform(std::move(operation));
+    note([&] { pending_.pop_front(); });
+  }
+}
+
 // A worker on a network of its own, with its log.
 class Site : public Noted {
  public:
@@ -79,6 +182,7 @@ class Site : public Noted {
     for (const auto& factory : {host_factory(pool), sim_factory(pool)}) {
       devices.push_back(*factory->open(factory->prefix()));
     }
+    devices.push_back(late_);
     DeviceGate pass;
     if (gate != nullptr) pass = [gate](std::uint64_t device) { return gate->pass(device); };
     auto runner = make_local_sessions(*fabric_, *there_, std::move(devices), options, std::move(pass));
@@ -110,6 +214,7 @@ class Site : public Noted {
   std::unique_ptr<Fabric> fabric_;
   std::shared_ptr<Identity> identity_;
   TestKernels kernels_;
+  const std::shared_ptr<LateDevice> late_ = std::make_shared<LateDevice>();
   std::unique_ptr<Transport> here_;
   std::unique_ptr<Transport> there_;
   std::unique_ptr<Worker> worker_;
@@ -565,6 +670,30 @@ TEST(Hostile, BatchesWhoseElementsAreStaged) {
   const std::vector<wire::Step> many(6, wire::Span{9, 0, wire::kMaxElements});
   client->say({wire::Batch{on_queue(7), 4, many}});
   EXPECT_EQ(client->downloads(expected.size() + many.size()).back(), Bytes(wire::kMaxElements, std::byte{5}));
+}
+
+// The memory of a place keeps the elements of one execution until the device has done it: two are given to the device,
+// and the others wait.
+TEST(Hostile, StagedElementsStayUntilTheDeviceIsThroughWithThem) {
+  Site site;
+  const auto client = Client::open(site);
+  client->say({wire::CreateQueue{3, 7, kLate, false, "a late one"}, wire::Allocate{4, kLate, 8, 4096}});
+  ASSERT_EQ(client->answer(3), "");
+  ASSERT_EQ(client->answer(4), "");
+  constexpr std::size_t kBytes = 600;
+  Records records{
+      wire::Batch{on_queue(7), 3, {wire::Elements{8, 0, Bytes(kBytes)}, wire::Span{8, 0, kBytes}}}};
+  std::vector<Bytes> expected{Bytes(kBytes)};
+  for (unsigned n = 1; n < 6; ++n) {
+    expected.emplace_back(kBytes, static_cast<std::byte>(n));
+    records.emplace_back(wire::Replay{on_queue(7), 3, {}, {expected.back()}});
+  }
+  site.late_->hold(true);
+  client->say(records);
+  EXPECT_TRUE(client->is_served());  // behind all of them
+  EXPECT_EQ(site.late_->waiting(OperationRecord::Kind::kUpload), 2U);
+  site.late_->hold(false);
+  EXPECT_EQ(client->downloads(expected.size()), expected);
 }
 
 // One for each of two executions that are under way; a third one waits.
