@@ -86,6 +86,31 @@ TEST(NativeCode, CountsFuelExactlyWhenItTraps) {
   }
 }
 
+// The block that is seldom run is the one for as many elements as the array has.
+TEST(NativeCode, BoundsOfLoopsMayComeFromRareBlocks) {
+  constexpr std::string_view kText = R"(
+type array A: i64
+function turns(i64) -> i64 registers 4 1 exported
+  imm p1, 7
+  new.array r0, p1, A
+  imm p1, 0
+  imm p2, 4
+  array.length p3, r0
+  jump.ne.i64 p0, p3, Usual
+  imm p2, 9
+Usual:
+  imm p3, 0
+Again:
+  add.i64 p3, p3, p1
+  for.i64 p1, p2, Again
+  return.p p3
+end
+)";
+  Program program(kText, eager());
+  EXPECT_EQ(program.run("turns", {1}), 6u);
+  EXPECT_EQ(program.run("turns", {7}), 36u);
+}
+
 // Where the machine's stack ends, the interpreter goes on.
 TEST(NativeCode, CallsAMillionDeep) {
   IsolateOptions options = eager();

@@ -170,6 +170,7 @@ class Flow {
   void find_types();
   void find_loops(LoopSearch search);
   Instruction last_of(const Block& block) const;
+  std::optional<Instruction> last_write(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
   bool find_body(InnerLoop& loop, LoopSearch search) const;
   bool may_call(const Instruction& i, std::uint32_t block, LoopSearch search, std::uint32_t& words) const;
   bool is_counted(InnerLoop& loop) const;

@@ -139,7 +139,10 @@ std::optional<std::int64_t> Flow::constant_before(const InnerLoop& loop, std::ui
   std::optional<std::uint64_t> found;
   for (const std::uint32_t from : blocks_[loop.header].predecessors) {
     if (loop.contains[from]) continue;
-    const std::optional<Instruction> i = definition(from, blocks_[from].end, reg);
+    std::optional<Instruction> i;
+    // Rare blocks count: one of them may have written another number.
+    for (std::optional<std::uint32_t> here = from; here && !i; here = straight_before(*here))
+      i = last_write(*here, blocks_[from].end, reg);
     std::optional<std::uint64_t> bits;
     if (!i) bits = only_constant(reg);
     if (i && i->row->family == Family::kConstant) bits = constant_bits(*i);
@@ -152,11 +155,12 @@ std::optional<std::int64_t> Flow::constant_before(const InnerLoop& loop, std::ui
 
 std::optional<std::int64_t> Flow::known_bound(const InnerLoop& loop) const {
   // More turns than that are worth vectors, and LLVM would no longer put one behind the other.
-  constexpr std::int64_t kFewTurns = 12;
+  constexpr std::uint64_t kFewTurns = 12;
   const std::optional<std::int64_t> first = constant_before(loop, loop.counter);
   const std::optional<std::int64_t> bound = constant_before(loop, loop.bound);
-  if (!first || !bound || *first >= *bound || *first < *bound - kFewTurns) return std::nullopt;
-  return bound;
+  if (!first || !bound || *first >= *bound) return std::nullopt;
+  const std::uint64_t turns = static_cast<std::uint64_t>(*bound) - static_cast<std::uint64_t>(*first);
+  return turns <= kFewTurns ? bound : std::nullopt;
 }
 
 void Flow::find_references(InnerLoop& loop) const {
@@ -189,12 +193,18 @@ void Flow::find_references(InnerLoop& loop) const {
 
 std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
   std::optional<Instruction> found;
-  for (std::optional<std::uint32_t> here = block; here && !found; here = usually_before(*here)) {
-    for (std::uint32_t at = blocks_[*here].begin; at < std::min(pc, blocks_[*here].end);) {
-      const Instruction i = decode(module_, function_, at);
-      if (may_write(i, reg)) found = i;
-      at = i.next();
-    }
+  for (std::optional<std::uint32_t> here = block; here && !found; here = usually_before(*here))
+    found = last_write(*here, pc, reg);
+  return found;
+}
+
+// The last instruction of `block` before the word `pc` that writes the register.
+std::optional<Instruction> Flow::last_write(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
+  std::optional<Instruction> found;
+  for (std::uint32_t at = blocks_[block].begin; at < std::min(pc, blocks_[block].end);) {
+    const Instruction i = decode(module_, function_, at);
+    if (may_write(i, reg)) found = i;
+    at = i.next();
   }
   return found;
 }
