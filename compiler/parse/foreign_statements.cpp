@@ -35,8 +35,11 @@ ast::Stmt* ForeignStatements::statement() {
   // `foreach (x in xs) { ... }`
   const bool head_next = kind(1) == TokenKind::kLeftParen && !token(1).first_on_line &&
                          state_.layout.behind_group(cursor_.position() + 1) == TokenKind::kLeftBrace;
-  const bool end_of_block =
-      at_word("end") && token().first_on_line && (token(1).first_on_line || kind(1) == TokenKind::kEnd);
+  // Alone on its line, in front of what cannot go on with a variable of this name, as `.push(1);` does.
+  const bool statement_ends = kind(1) == TokenKind::kRightBrace || kind(1) == TokenKind::kEnd ||
+                              kind(1) == TokenKind::kIdentifier || is_keyword(kind(1));
+  const bool end_of_block = at_word("end") && token().first_on_line && statement_ends &&
+                            (token(1).first_on_line || kind(1) == TokenKind::kEnd);
   const std::string_view advice = statement_for_foreign(text());
   if ((operand_next || head_next) && !advice.empty()) {
     error(range(), "there is no `{}`", text()).help("{}", advice);

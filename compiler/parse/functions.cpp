@@ -107,7 +107,11 @@ ast::Function* FunctionParser::function_after_word(ast::Function& node, Function
         .help("methods stand in the braces of their type, and their object is `this`");
   }
   if (!foreign && !in_panic()) node.name = expect_name("the name of a function");
-  if (const std::string_view here = method_for_foreign(node.name.text); !here.empty()) {
+  // Without `self` it is a name like others.
+  const bool receiver = at(TokenKind::kLeftParen) &&
+                        (kind(1) == TokenKind::kThis || (at_word("self", 1) && kind(2) != TokenKind::kColon));
+  const std::string_view here = foreign || receiver ? method_for_foreign(node.name.text) : "";
+  if (!here.empty()) {
     const bool constructor = here == "init";
     slip(node.name.range, "the language calls no method `{}`", node.name.text)
         .help("{}", constructor ? "write `init(...) { this.x = x; }`, without `fn`"

@@ -27,7 +27,8 @@ ast::Expr* OperandParser::unary() {
     } else if (at(TokenKind::kTry) && kind(1) != TokenKind::kLeftBrace) {
       prefixes.push_back({ExprKind::kTry, UnaryOp::kNot, where});
     } else if (at_word("not") && starts_expression(1) && kind(1) != TokenKind::kLeftParen &&
-               kind(1) != TokenKind::kLeftBracket && kind(1) != TokenKind::kMinus) {
+               kind(1) != TokenKind::kLeftBracket && kind(1) != TokenKind::kMinus && !at_word("step", 1) &&
+               !at_word("reduce", 1)) {
       slip(where, "`not` is no operator here").help("write `!`");
       prefixes.push_back({ExprKind::kUnary, UnaryOp::kNot, where});
     } else if (at(TokenKind::kPlus)) {

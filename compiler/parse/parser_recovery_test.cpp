@@ -229,7 +229,7 @@ TEST(RecoveryTest, MembersOfOtherLanguages) {
             "declarations have no attributes | remove it: methods are called, `x.area()`");
   EXPECT_EQ(top_level_advice("@numba.njit(parallel: true)\nfn f() { }"),
             "declarations have no attributes | remove it");
-  EXPECT_EQ(top_level_advice("class P { fn __str__() -> str { return \"\"; } }"),
+  EXPECT_EQ(top_level_advice("class P { fn __str__(self) -> str { return \"\"; } }"),
             "the language calls no method `__str__` | write `to_str`");
   EXPECT_EQ(top_level_advice("struct P { x: f64, y: f64, z: f64 }"), "a field ends in `;` | write `;`");
   EXPECT_EQ(top_level_advice("class P { int x; int y; }"),
@@ -279,8 +279,21 @@ TEST(RecoveryTest, SignsAndWordsOfOtherLanguages) {
   EXPECT_EQ(
       advice("let {x, y} = p;"),
       "a `let` declares one variable, or those of a tuple | write `let p = ...;`, and use its fields, `p.x`");
-  EXPECT_FALSE(Parsed("fn f() { for i in 0..end step 2 { } }").diagnostics.has_errors())
-      << "a name like others";
+}
+
+TEST(RecoveryTest, WordsOfOtherLanguagesAreNames) {
+  for (const std::string_view body : {
+           "for i in 0..end step 2 { }",
+           "for i in 0..new step n { }",
+           "for i in 0..not step 2 { }",
+           "parallel for i in 0..end reduce(+: sum) { }",
+           "parallel for i in 0..lock step 2 reduce(max: sum) { }",
+           "\n  end\n    .push(1);\n",
+           "\n  end\n    = 2;\n",
+       })
+    EXPECT_FALSE(Parsed("fn f() { " + std::string(body) + " }").diagnostics.has_errors()) << body;
+  EXPECT_FALSE(Parsed("class P { fn __len__() -> i64 { return 0; } }").diagnostics.has_errors());
+  EXPECT_FALSE(Parsed("fn __add__(self: i64, y: i64) -> i64 { return self + y; }").diagnostics.has_errors());
 }
 
 TEST(RecoveryTest, HeadsOfOtherLanguages) {

@@ -38,20 +38,19 @@ ast::Expr* PrimaryParser::primary() {
       return not_an_expression();
     default: return not_an_expression();
   }
-  // `lambda x: x`, `parts_.functions.function(x) { ... }`
-  const bool foreign_closure =
-      (at_word("lambda") && kind(1) == TokenKind::kIdentifier && !token(1).first_on_line) ||
-      (is_function_word(text()) && kind(1) == TokenKind::kLeftParen && !in_panic() &&
-       state_.layout.behind_group(cursor_.position() + 1) == TokenKind::kLeftBrace);
+  // Words of this language stand behind a name only in `0..end step 2` and `0..end reduce(+: sum)`.
+  const bool name_next = kind(1) == TokenKind::kIdentifier && !token(1).first_on_line &&
+                         !at_word("step", 1) && !at_word("reduce", 1);
+  // `lambda x: x`, `function(x) { ... }`
+  const bool foreign_closure = (at_word("lambda") && name_next) ||
+                               (is_function_word(text()) && kind(1) == TokenKind::kLeftParen && !in_panic() &&
+                                state_.layout.behind_group(cursor_.position() + 1) == TokenKind::kLeftBrace);
   if (foreign_closure) {
     error(range(), "a closure begins with `fn`").help("write `fn(x) => x + 1`, or `fn(x) {{ ... }}`");
     return error_expr();
   }
-  const bool name_next = kind(1) == TokenKind::kIdentifier && !token(1).first_on_line;
   if (at_word("new") && name_next && foreign_new()) return error_expr();
-  // `0..end step 2` is of this language.
-  const bool operand_next =
-      (name_next && !at_word("step", 1)) || (kind(1) == TokenKind::kString && !token(1).first_on_line);
+  const bool operand_next = name_next || (kind(1) == TokenKind::kString && !token(1).first_on_line);
   if (const std::string_view advice = statement_for_foreign(text()); operand_next && !advice.empty()) {
     error(range(), "there is no `{}`", text()).help("{}", advice);
     return error_expr();
