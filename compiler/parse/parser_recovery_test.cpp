@@ -232,6 +232,9 @@ TEST(RecoveryTest, MembersOfOtherLanguages) {
   EXPECT_EQ(top_level_advice("class P { fn __str__(self) -> str { return \"\"; } }"),
             "the language calls no method `__str__` | write `to_str`");
   EXPECT_EQ(top_level_advice("struct P { x: f64, y: f64, z: f64 }"), "a field ends in `;` | write `;`");
+  EXPECT_EQ(top_level_advice("struct P { data: [f64], open: bool }"), "a field ends in `;` | write `;`");
+  EXPECT_EQ(top_level_advice("class P {\n  private:\n  x: i64;\n}"),
+            "there is no `private:` | remove it: all members can be used everywhere");
   EXPECT_EQ(top_level_advice("class P { int x; int y; }"),
             "a field's type stands behind its name | write `x: i64;`");
   EXPECT_EQ(

@@ -25,6 +25,12 @@ std::string_view article(TypeDeclKind kind) {
   return kind == TypeDeclKind::kInterface || kind == TypeDeclKind::kEnum ? "an" : "a";
 }
 
+// Whether a field ends at the token behind its type, as it does here or elsewhere.
+bool ends_field(const Token& token) {
+  return token.kind == TokenKind::kSemicolon || token.kind == TokenKind::kEqual ||
+         token.kind == TokenKind::kComma || token.kind == TokenKind::kRightBrace || token.first_on_line;
+}
+
 FunctionBody body_of_methods(TypeDeclKind kind) {
   return kind == TypeDeclKind::kInterface ? FunctionBody::kOptional : FunctionBody::kRequired;
 }
@@ -239,9 +245,7 @@ bool TypeDeclarationParser::foreign_member(ast::TypeDecl& decl) {
   const bool label = !modifier_for_foreign(text()).empty() && kind(1) == TokenKind::kColon;
   if (label) {  // `public:`
     const std::uint32_t end = TypeScan::end_of_type(cursor_, cursor_.position() + 2);
-    const bool is_field = end != TypeScan::kNoType && (cursor_.token_at(end).kind == TokenKind::kSemicolon ||
-                                                       cursor_.token_at(end).kind == TokenKind::kEqual);
-    if (is_field) return false;
+    if (end != TypeScan::kNoType && ends_field(cursor_.token_at(end))) return false;
     slip(join(range(), range(1)), "there is no `{}:`", text())
         .help("remove it: all members can be used everywhere");
     advance();
