@@ -2,6 +2,9 @@
 // The fields of objects, by name.
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/spelling.h"
@@ -62,20 +65,36 @@ Result<const bytecode::Field*> find_reference(const detail::ObjectState* state, 
   return field;
 }
 
-// The flags of what leads to the field: each says that it is there, and that of the field itself will if it is written.
-Status check_flags(const detail::ObjectState& state, const bytecode::Field& field, detail::Access access) {
-  for (const bytecode::Field& flag : state.isolate->machine->module().types[state.root->header.type].fields) {
-    if (&flag == &field) break;
-    if (!flag.name.ends_with(bytecode::kFlagSuffix)) continue;
-    const std::string_view name = std::string_view(flag.name).substr(0, flag.name.size() - 1);
-    std::byte& is_there = *address_of(state, flag);
-    if (name == field.name && access == detail::Access::kWrite) {
-      is_there = std::byte{1};
-    } else if (field.name.starts_with(name) &&
-               (field.name.size() == name.size() || field.name[name.size()] == '.') &&
-               is_there == std::byte{0}) {
-      return error(ErrorCode::kNullReference, "field '{}' is null", name);
-    }
+bool is_flag_of(const bytecode::Field& flag, std::string_view name) {
+  return flag.name.size() == name.size() + 1 && flag.name.starts_with(name) &&
+         flag.name.ends_with(bytecode::kFlagSuffix);
+}
+
+// kNullReference if a struct that leads to the field is null: `near` for "near.x".
+Status check_way(const detail::ObjectState& state, std::string_view name) {
+  const std::vector<bytecode::Field>& fields =
+      state.isolate->machine->module().types[state.root->header.type].fields;
+  for (std::size_t point = name.find('.'); point != std::string_view::npos;
+       point = name.find('.', point + 1)) {
+    const std::string_view outer = name.substr(0, point);
+    const auto flag =
+        std::ranges::find_if(fields, [&](const bytecode::Field& field) { return is_flag_of(field, outer); });
+    if (flag != fields.end() && *address_of(state, *flag) == std::byte{0})
+      return error(ErrorCode::kNullReference, "field '{}' is null", outer);
+  }
+  return {};
+}
+
+// The flag of the field itself, if it has one: reading needs it, and writing sets it.
+Status check_flag(const detail::ObjectState& state, const bytecode::Field& field, detail::Access access) {
+  const std::vector<bytecode::Field>& fields =
+      state.isolate->machine->module().types[state.root->header.type].fields;
+  if (&field == fields.data() || !is_flag_of(*(&field - 1), field.name)) return {};
+  std::byte& is_there = *address_of(state, *(&field - 1));
+  if (access == detail::Access::kWrite) {
+    is_there = std::byte{1};
+  } else if (is_there == std::byte{0}) {
+    return error(ErrorCode::kNullReference, "field '{}' is null", field.name);
   }
   return {};
 }
@@ -99,6 +118,53 @@ Result<Member> find_member(const detail::ObjectState* state, std::string_view na
 void store(const detail::ObjectState& state, const bytecode::Field& field, gc::Ref value) {
   *reinterpret_cast<gc::Ref*>(address_of(state, field)) = value;
   state.isolate->machine->heap().write_barrier(state.root.get());
+}
+
+// Whether a field that is a reference can be this one.
+Status check_reference(const detail::ObjectState& state, const bytecode::Field& field, const Object& value) {
+  if (!value) return {};
+  const detail::ObjectState& given = *detail::ObjectState::of(value);
+  if (given.isolate != state.isolate)
+    return Error(ErrorCode::kInvalidArgument, "an object of one isolate cannot be a field in another");
+  if (!state.isolate->machine->linked().is_instance(given.root->header.type, field.type.type))
+    return wrong_type(state, field, value.type_name());
+  return {};
+}
+
+Result<Object> new_text(const detail::ObjectState& state, const bytecode::Field& field,
+                        std::string_view text) {
+  if (field.type.type != bytecode::kStringType) return wrong_type(state, field, "str");
+  DHPVM_ASSIGN(gc::String* const made, state.isolate->machine->new_string(text));
+  return detail::ObjectState::wrap(state.isolate, reinterpret_cast<gc::Ref>(made));
+}
+
+// The value as the field has it: a number of its kind, an object or null.
+Result<Value> fitted(const detail::ObjectState& state, const bytecode::Field& field, const Value& given) {
+  if (!field.type.is_ref()) {
+    return detail::with_primitive(field.type.kind, [&](auto zero) -> Result<Value> {
+      DHPVM_ASSIGN(const auto number, given.as<decltype(zero)>());
+      return Value(number);
+    });
+  }
+  if (const auto* const text = std::get_if<std::string>(&given.content())) {
+    DHPVM_ASSIGN(Object made, new_text(state, field, *text));
+    return Value(std::move(made));
+  }
+  DHPVM_ASSIGN(Object object, given.as<Object>());
+  DHPVM_TRY(check_reference(state, field, object));
+  return Value(std::move(object));
+}
+
+void store_fitted(const detail::ObjectState& state, const bytecode::Field& field, const Value& value) {
+  if (field.type.is_ref()) {
+    const auto* const object = std::get_if<Object>(&value.content());
+    store(state, field, object == nullptr ? nullptr : detail::ObjectState::of(*object)->root.get());
+  } else {
+    detail::with_primitive(field.type.kind, [&](auto number) {
+      number = std::get<decltype(number)>(value.content());
+      std::memcpy(address_of(state, field), &number, sizeof number);
+    });
+  }
 }
 
 }  // namespace
@@ -125,7 +191,8 @@ Result<std::span<std::byte>> Object::field_of(std::string_view name, detail::Kin
     const bytecode::Module& module = state_->isolate->machine->module();
     return wrong_type(*state_, *field, type_text(module, {wanted}));
   }
-  DHPVM_TRY(check_flags(*state_, *field, access));
+  DHPVM_TRY(check_way(*state_, name));
+  DHPVM_TRY(check_flag(*state_, *field, access));
   return std::span(address_of(*state_, *field), bytecode::size_of(wanted));
 }
 
@@ -144,21 +211,15 @@ Result<std::string> Object::get_text(std::string_view field) const {
 
 Status Object::set_reference(std::string_view field, const Object& value) const {
   DHPVM_ASSIGN(const bytecode::Field* const found, find_reference(state_.get(), field));
-  if (!value) {
-    store(*state_, *found, nullptr);
-    return {};
-  }
-  if (value.state_->isolate != state_->isolate)
-    return Error(ErrorCode::kInvalidArgument, "an object of one isolate cannot be a field in another");
-  const gc::Ref ref = value.state_->root.get();
-  if (!state_->isolate->machine->linked().is_instance(ref->header.type, found->type.type))
-    return wrong_type(*state_, *found, value.type_name());
-  store(*state_, *found, ref);
+  DHPVM_TRY(check_way(*state_, field));
+  DHPVM_TRY(check_reference(*state_, *found, value));
+  store(*state_, *found, value ? value.state_->root.get() : nullptr);
   return {};
 }
 
 Result<Value> Object::get_value(std::string_view field) const {
   DHPVM_ASSIGN(const Member member, find_member(state_.get(), field));
+  if (!check_way(*state_, field).ok()) return Value();
   return detail::read_part(member.fields, member.part, [&](std::size_t leaf) {
     const bytecode::Field& found = member.fields[leaf];
     return detail::value_in(state_->isolate, found.type, address_of(*state_, found));
@@ -167,28 +228,24 @@ Result<Value> Object::get_value(std::string_view field) const {
 
 Status Object::set_value(std::string_view field, const Value& value) const {
   DHPVM_ASSIGN(const Member member, find_member(state_.get(), field));
-  return detail::write_part(member.fields, member.part, value,
-                            [&](std::size_t leaf, const Value& given) -> Status {
-                              const bytecode::Field& found = member.fields[leaf];
-                              if (found.type.is_ref()) {
-                                if (const auto* const text = std::get_if<std::string>(&given.content()))
-                                  return set_text(found.name, *text);
-                                DHPVM_ASSIGN(const Object object, given.as<Object>());
-                                return set_reference(found.name, object);
-                              }
-                              return detail::with_primitive(found.type.kind, [&](auto zero) -> Status {
-                                DHPVM_ASSIGN(const auto number, given.as<decltype(zero)>());
-                                std::memcpy(address_of(*state_, found), &number, sizeof number);
-                                return {};
-                              });
-                            });
+  DHPVM_TRY(check_way(*state_, field));
+  // A value that does not fit leaves the field as it is, so nothing is stored before all leaves are known.
+  std::vector<std::pair<std::size_t, Value>> leaves;
+  const auto keep = [&](std::size_t leaf, const Value& given) -> Status {
+    DHPVM_ASSIGN(Value fitting, fitted(*state_, member.fields[leaf], given));
+    leaves.emplace_back(leaf, std::move(fitting));
+    return {};
+  };
+  DHPVM_TRY(detail::write_part(member.fields, member.part, value, keep));
+  for (const auto& [leaf, fitting] : leaves) store_fitted(*state_, member.fields[leaf], fitting);
+  return {};
 }
 
 Status Object::set_text(std::string_view field, std::string_view text) const {
   DHPVM_ASSIGN(const bytecode::Field* const found, find_reference(state_.get(), field));
-  if (found->type.type != bytecode::kStringType) return wrong_type(*state_, *found, "str");
-  DHPVM_ASSIGN(gc::String* const made, state_->isolate->machine->new_string(text));
-  store(*state_, *found, reinterpret_cast<gc::Ref>(made));
+  DHPVM_TRY(check_way(*state_, field));
+  DHPVM_ASSIGN(const Object made, new_text(*state_, *found, text));
+  store(*state_, *found, made.state_->root.get());
   return {};
 }
 
