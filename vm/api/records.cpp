@@ -11,6 +11,8 @@ namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
 constexpr char kPoint = '.';
+// Structs inside each other. The names of a module that no compiler wrote may lead further.
+constexpr unsigned kMostDepth = 200;
 
 std::string_view rest_of(const bytecode::Field& field, std::size_t skip) {
   return std::string_view(field.name).substr(std::min(skip, field.name.size()));
@@ -47,8 +49,14 @@ Part part_at(Fields fields, std::size_t first, std::size_t end, std::size_t skip
 
 std::vector<Part> members(Fields fields, const Part& whole) {
   std::vector<Part> parts;
-  for (std::size_t next = whole.first; next < whole.end; next = parts.back().end)
-    parts.push_back(part_at(fields, next, whole.end, whole.skip));
+  for (std::size_t next = whole.first; next < whole.end; next = parts.back().end) {
+    Part part = part_at(fields, next, whole.end, whole.skip);
+    // Where names lead nowhere, "x..y" or "x" twice, each leaf is a member by itself.
+    if (part.name.empty() || whole.depth == kMostDepth)
+      part = {.name = rest_of(fields[next], whole.skip), .first = next, .end = next + 1, .is_leaf = true};
+    part.depth = whole.depth + 1;
+    parts.push_back(part);
+  }
   return parts;
 }
 
@@ -110,7 +118,9 @@ Part whole(Fields fields) {
 std::optional<Part> find_part(Fields fields, std::string_view path) {
   Part part;
   part.end = fields.size();
+  if (path.ends_with(kPoint)) return std::nullopt;
   while (!path.empty()) {
+    if (part.is_leaf) return std::nullopt;
     const std::string_view name = path.substr(0, path.find(kPoint));
     const std::vector<Part> parts = members(fields, part);
     const auto found = std::ranges::find(parts, name, &Part::name);

@@ -28,6 +28,7 @@ struct Part {
   std::size_t first = 0;
   std::size_t end = 0;
   std::size_t skip = 0;  // so many characters of the fields' names lead to it, its own included
+  unsigned depth = 0;    // in how many structs it is
   bool is_leaf = false;
 };
 

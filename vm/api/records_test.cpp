@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "bytecode/assembler.h"
+#include "bytecode/writer.h"
 #include "vm/api/test_program.h"
 
 namespace dhpvm {
@@ -54,6 +56,8 @@ constexpr std::string_view kProgram = R"(
   fn first(points: [Point]) -> Point => points[0];
   fn turn(all: [Complex]) { parallel for i in 0..all.len { all[i] = Complex(-all[i].im, all[i].re); } }
   fn units(n: i64) -> [Complex] => [Complex](n, fill: Complex(1.0, 0.0));
+  class Trip { via: Place? = null; }
+  fn trip() -> Trip => Trip();
   fn car() -> Car => Car(Place("home", Point(0.0, 1.0), null, null), null);
 )";
 
@@ -179,11 +183,84 @@ TEST_F(Records, AreFieldsOfObjects) {
   EXPECT_EQ(car.set("place", Record{{"name", 1}}).error().code(), ErrorCode::kBadCast);
 }
 
+// A record that does not fit leaves the field as it is, whatever comes before the part that does not.
+TEST_F(Records, AreStoredAsAWholeOrNotAtAll) {
+  const Object car = object("car");
+  const Record before = need(car.get<Record>("place"));
+  const Record after = place("road", point(7, 8), std::int64_t{2}, point(1, 1));
+  const auto with = [&](const char* name, Value value) {
+    Record changed = after;
+    changed.set(name, std::move(value));
+    return changed;
+  };
+  EXPECT_EQ(car.set("place", with("near", Record{{"x", 1}, {"y", "1"}})).error().code(), ErrorCode::kBadCast);
+  EXPECT_EQ(car.set("place", with("floor", 0.5)).error().code(), ErrorCode::kBadCast);
+  EXPECT_EQ(car.set("place", with("near", Record{{"x", 1}})).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(car.set("place", with("more", 1)).error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(car.set("spare", Record{{"x", 1}, {"y", 0.1}}).error().code(), ErrorCode::kBadCast);
+  EXPECT_EQ(need(car.get<Record>("place")), before);
+  EXPECT_TRUE(need(car.get<Value>("spare")).is_null());
+}
+
+// Nothing is stored in a struct that is null, where the program would never see it.
+TEST_F(Records, ThatAreNullHaveNoFields) {
+  const Object car = object("car");
+  EXPECT_TRUE(need(car.get<Value>("spare.x")).is_null());
+  EXPECT_EQ(need(car.get<std::optional<double>>("place.near.x")), std::nullopt);
+  EXPECT_EQ(car.set("spare.x", Value(1.0)).error().message(), "field 'spare' is null");
+  EXPECT_EQ(car.set("place.near.x", 1.0).error().message(), "field 'place.near' is null");
+  const Object trip = object("trip");
+  EXPECT_EQ(trip.set("via.name", std::string("x")).error().message(), "field 'via' is null");
+  EXPECT_EQ(trip.set("via.name", Object()).error().message(), "field 'via' is null");
+  EXPECT_EQ(trip.set("via.at.x", Value(1)).error().message(), "field 'via' is null");
+  ASSERT_TRUE(trip.set("via", place("x", point(1, 2), Value(), Value())).ok());
+  ASSERT_TRUE(trip.set("via.name", std::string("y")).ok());
+  ASSERT_TRUE(trip.set("via.floor", std::int64_t{3}).ok());
+  EXPECT_EQ(trip.set("via.near.x", Value(1)).error().message(), "field 'via.near' is null");
+  EXPECT_EQ(need(trip.get<Value>("via")), Value(place("y", point(1, 2), std::int64_t{3}, Value())));
+  EXPECT_EQ(trip.get<Value>("via.").error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(trip.get<Value>("via.name.x").error().code(), ErrorCode::kNotFound);
+}
+
 TEST_F(Records, ReachMethodsClosuresAndConstructors) {
   EXPECT_EQ(need(object("box").call("corner", {point(1, 2), true})).at(0), Value(point(11, 2)));
   EXPECT_EQ(need(object("mover").call("invoke", {point(1, 2), 4})).at(0), Value(point(5, 2)));
   const Object car = need(isolate_.make("Car", {place("x", point(1, 2), 1, Value()), 30}));
   EXPECT_EQ(need(car.get<std::int64_t>("limit")), 30);
+}
+
+// Without host_objects, a host finds the methods that the program calls itself.
+TEST(RecordsAndMethods, ThatTheProgramCalls) {
+  const Engine engine;
+  const Isolate isolate = need(Isolate::create(need(Module::compile(engine, R"(
+    struct Point { x: f64; y: f32; }
+    class Box { fn turned(p: Point) -> Point => Point(p.y as f64, p.x as f32); }
+    fn box() -> Box { let b = Box(); b.turned(Point(0.0, 0.0)); return b; }
+  )"))));
+  const Object box = need(isolate.call<Object>("box"));
+  EXPECT_EQ(need(box.call<Record>("turned", {point(1, 2)})), point(2, 1));
+}
+
+// Names of fields that no compiler writes: each leaf is found once, whatever they are.
+TEST(RecordsOfOtherModules, HaveAnyNames) {
+  std::string deep = "a";
+  for (int i = 0; i < 200'000; ++i) deep += ".a";
+  const std::string names[] = {".", "..", "?", "x.", "x..y", "x?.", "?.x", deep};
+  const Engine engine;
+  for (const std::string& name : names) {
+    const std::string field = "field \"" + name + "\": bool\n";
+    const std::string text =
+        "module 1.0\ntype string str\ntype resource resource\ntype struct S\n" + field + field +
+        "function f(bool, bool) -> bool, bool registers 2 0 exported\nstruct 0 S\nstruct 2 S\nreturn\nend\n"
+        "function g() -> bool, bool registers 2 0 exported\nstruct 0 S\nimm p0, 1\nimm p1, 1\nreturn\nend\n";
+    const auto module = bytecode::assemble(text);
+    ASSERT_TRUE(module.ok()) << module.error().to_string();
+    const Isolate isolate =
+        need(Isolate::create(need(Module::load(engine, bytecode::write_module(*module)))));
+    const Value given = need(isolate.call("g")).at(0);
+    EXPECT_EQ(need(given.as<Record>()).type, "S") << name.substr(0, 9);
+    EXPECT_FALSE(isolate.call("f", {Record{{"other", 1}}}).ok());
+  }
 }
 
 TEST_F(Records, SurviveTheWayThroughAFile) {
@@ -295,6 +372,20 @@ TEST(HostStructs, AreTuplesInHostClasses) {
     }
   )"))));
   EXPECT_EQ(need(need(isolate.function<std::string()>("lit"))()), "lamp 11.0 12.0 2");
+}
+
+// A class of the host is one of the program's for the host: host_objects has all its methods, with tuples as records.
+TEST(HostStructs, ReachTheMethodsOfHostClassesByName) {
+  Engine engine;
+  HostClass<Lamp> lamp("studio.Lamp");
+  lamp.constructor<Spot>("new_lamp").method("place", &Lamp::place).method("where", &Lamp::where);
+  ASSERT_TRUE(engine.define(lamp).ok());
+  const Isolate isolate = need(Isolate::create(
+      need(Module::compile(engine, "import studio; fn lamp() -> studio.Lamp => studio.new_lamp((1.0, 2.0));",
+                           {.host_objects = true}))));
+  const Object made = need(isolate.call<Object>("lamp"));
+  ASSERT_TRUE(made.call("place", {Record{{"0", 3}, {"1", 4}}, 1}).ok());
+  EXPECT_EQ(need(made.call("where")), (std::vector<Value>{3.0, 4.0}));
 }
 
 }  // namespace
