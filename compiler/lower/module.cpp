@@ -11,6 +11,17 @@ namespace dhpvm::compiler {
 
 namespace bc = bytecode;
 
+namespace {
+
+// A host finds it by its name, even if only the program calls it.
+bool is_method(const hir::Function& function) {
+  if (function.parameters.empty()) return false;
+  const Type& receiver = *function.parameters.front()->type;
+  return receiver.is(TypeKind::kClass) && function.name.starts_with(receiver.name + ".");
+}
+
+}  // namespace
+
 ModuleLowering::ModuleLowering(const hir::Program& program, LinesOf lines)
     : program_(program), lines_(lines), types_(builder_), inlines_(program, lines) {
   for (const std::string& file : program.files) files_.push_back(builder_.string(file));
@@ -31,12 +42,12 @@ std::uint32_t ModuleLowering::function(const hir::Function& function) {
   const bc::Signature signature = types_.signature(parameters, function.result);
   const std::uint32_t id = builder_.declare_function(function.name, signature, function.exported);
   functions_.emplace(&function, id);
-  if (function.exported) name_structs(function);
+  if (function.exported || is_method(function)) name_structs(function);
   waiting_.push_back(&function);
   return id;
 }
 
-// For hosts, which find exported functions, methods of interfaces, and closures.
+// For hosts, which find exported functions, methods of classes and interfaces, and closures.
 void ModuleLowering::name_structs(const hir::Function& function) {
   std::vector<const Type*> parameters;
   for (const hir::Local* parameter : function.parameters) parameters.push_back(parameter->type);
