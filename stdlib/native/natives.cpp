@@ -5,6 +5,7 @@
 #include <new>
 #include <string>
 
+#include "base/error.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::stdlib {
@@ -61,7 +62,11 @@ Status register_natives(vm::NativeRegistry& registry, Reach allowed,
     std::string_view name = import.name;
     if (name.ends_with(bytecode::kFallibleImport)) name.remove_suffix(1);
     const auto row = std::ranges::find(natives(), name, &NativeRow::name);
-    if (row == natives().end() || row->reach > allowed || registry.find(name) != nullptr) continue;
+    if (row == natives().end() || registry.find(name) != nullptr) continue;
+    if (row->reach > allowed)
+      return error(ErrorCode::kLink,
+                   "this program may not reach files and the environment of the system, which '{}' does",
+                   name);
     DHPVM_TRY(register_native(registry, *row));
   }
   return {};

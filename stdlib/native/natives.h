@@ -32,8 +32,8 @@ std::span<const NativeRow> natives();
 // That of the function with this name, or null.
 vm::NativeFastPath fast_path(std::string_view name);
 
-// Defines those of the reach allowed that `imports` name and nobody has defined: a program uses few of them. The
-// isolates that run them must carry a NativeState as their host data.
+// Defines those that `imports` name and nobody has defined: a program uses few of them. The isolates that run them must
+// carry a NativeState as their host data. kLink if one is beyond the reach allowed.
 Status register_natives(vm::NativeRegistry& registry, Reach allowed,
                         std::span<const bytecode::Import> imports);
 

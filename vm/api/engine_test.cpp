@@ -199,6 +199,10 @@ TEST(Link, SystemAccessCanBeDenied) {
   EXPECT_NE(refused.error().to_string().find("io.read_text"), std::string::npos)
       << refused.error().to_string();
   EXPECT_NE(refused.error().to_string().find("may not reach files"), std::string::npos);
+  EXPECT_EQ(refused.error().cause(), nullptr);
+  // Another function that is missing has nothing to do with it.
+  const auto missing = create("extern \"host.missing\" fn missing() -> i64;  fn f() -> i64 => missing();");
+  EXPECT_EQ(missing.error().to_string().find("may not reach files"), std::string::npos);
   // Imports that the module does not use do no harm.
   EXPECT_TRUE(create("import io;  import os;  fn f() { print(os.cpu_count()); }").ok());
 }

@@ -16,13 +16,6 @@
 namespace dhpvm {
 namespace {
 
-// A native that the host denies is missing like any other; the reason is worth a word.
-Error explained(Error failure, const detail::EngineState& engine) {
-  if (failure.code() != ErrorCode::kLink || engine.options.system_access) return failure;
-  return std::move(failure).with_context(
-      "this program may not reach files and the environment of the system");
-}
-
 // The module bound to its natives, which happens once.
 Result<std::shared_ptr<const vm::LinkedModule>> linked(detail::ModuleState& module) {
   const std::lock_guard module_lock(module.mutex);
@@ -31,9 +24,7 @@ Result<std::shared_ptr<const vm::LinkedModule>> linked(detail::ModuleState& modu
     const std::lock_guard engine_lock(engine.mutex);
     const auto reach = engine.options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf;
     DHPVM_TRY(stdlib::register_natives(engine.natives, reach, module.module->imports));
-    auto result = vm::LinkedModule::link(module.module, engine.natives);
-    if (!result.ok()) return explained(std::move(result).error(), engine);
-    module.linked = std::move(result).value();
+    DHPVM_ASSIGN(module.linked, vm::LinkedModule::link(module.module, engine.natives));
   }
   return module.linked;
 }
