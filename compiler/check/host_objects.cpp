@@ -40,13 +40,13 @@ void HostObjects::add(const Type* type) {
   for (const Type* argument : nominal->arguments) add(argument);
   analysis_.complete(*nominal);
   const ast::Module* const source = nominal->symbol->module->module;  // null: of a tuple
-  const bool is_library = source != nullptr && source->is_stdlib;
+  const bool is_library = source != nullptr && source->is_stdlib && !source->is_of_host;
   if (is_library && !is_collection(*nominal->symbol)) return;
   // The fields of a collection are its own business.
   if (!is_library) {
     for (const FieldInfo& field : type->fields) add(field.type);
   }
-  if (type->is(TypeKind::kClass) && !type->is_enum) add_class(*nominal);
+  if (type->is(TypeKind::kClass) && !type->is_enum && names_.insert(type->name).second) add_class(*nominal);
 }
 
 void HostObjects::add_class(Nominal& nominal) {

@@ -23,7 +23,8 @@ class HostObjects {
   explicit HostObjects(Analysis& analysis) : analysis_(analysis) {}
 
   // The class of this type, also as a nullable, an element or a parameter of a closure, and the classes of its fields.
-  // Those of the library are left out, except List, Map and Set, with the methods that all of them have.
+  // Those of the library are left out, except List, Map and Set, with the methods that all of them have. If modules have
+  // classes of one name, the first has the exports.
   void add(const Type* type);
 
  private:
@@ -34,6 +35,7 @@ class HostObjects {
 
   Analysis& analysis_;
   std::set<const Type*> seen_;
+  std::set<std::string_view> names_;  // of classes with exports
   std::map<const NominalSymbol*, FunctionSymbol> constructors_;
   // The syntax that the program lacks.
   std::deque<ast::Function> functions_;

@@ -378,6 +378,7 @@ struct Module {
   // would find faults that are none. Errors inside function bodies leave it true.
   bool is_complete = true;
   bool has_map_literals = false;
+  bool is_of_host = false;  // like those of the library, but for classes of the host
   std::vector<Import> imports;
   std::vector<Constant*> constants;
   std::vector<Function*> functions;

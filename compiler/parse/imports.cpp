@@ -95,6 +95,7 @@ class Loader {
     ast::Module*& module = builtin_[name];
     if (module == nullptr) {
       module = add(name, "stdlib/" + name + std::string(kSuffix), std::string(found->text), {}, true);
+      module->is_of_host = found->is_of_host;
     }
     return module;
   }

@@ -10,6 +10,7 @@ namespace dhpvm::compiler {
 struct BuiltinModule {
   std::string_view name;  // "list"
   std::string_view text;
+  bool is_of_host = false;  // written for the host's classes
 };
 
 }  // namespace dhpvm::compiler

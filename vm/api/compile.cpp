@@ -36,7 +36,8 @@ Result<Module> Module::compile(const Engine& engine, std::string_view source, co
   wanted.host_objects = options.host_objects;
   const std::map<std::string, std::string> host_modules = modules_of(*engine.state());
   std::vector<compiler::BuiltinModule> modules(stdlib::modules().begin(), stdlib::modules().end());
-  for (const auto& [name, text] : host_modules) modules.push_back({name, text});
+  for (const auto& [name, text] : host_modules)
+    modules.push_back({.name = name, .text = text, .is_of_host = true});
   wanted.builtin_modules = modules;
   DHPVM_ASSIGN(bytecode::Module module, compiler::compile(source, wanted));
   // The compiler's output should pass the verifier; it is checked all the same, as any module is.

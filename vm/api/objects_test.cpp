@@ -91,6 +91,40 @@ TEST_F(Objects, AreMadeByTheirConstructors) {
       << testing::PrintToString(exports);
 }
 
+class First {
+ public:
+  double size() const { return 1; }
+};
+class Second {
+ public:
+  double size() const { return 2; }
+};
+
+// Exports have different names: the class of the source has them.
+TEST(ObjectsOfModules, WithClassesOfOneName) {
+  Engine engine;
+  HostClass<First> first("left.Part");
+  first.constructor<>("new_part").method("size", &First::size);
+  HostClass<Second> second("right.Part");
+  second.constructor<>("new_part").method("size", &Second::size);
+  ASSERT_TRUE(engine.define(first).ok());
+  ASSERT_TRUE(engine.define(second).ok());
+  const Module module = need(Module::compile(engine, R"(
+    import left; import right;
+    class Part { size: f64; fn twice() -> f64 => 2.0 * size; }
+    fn parts() -> [left.Part] => [left.new_part()];
+    fn sum(a: left.Part, b: right.Part) -> f64 => a.size() + b.size();
+    fn other() -> right.Part => right.new_part();
+  )",
+                                             {.host_objects = true}));
+  const Isolate isolate = need(Isolate::create(module));
+  EXPECT_EQ(need(need(isolate.make("Part", {3})).call<double>("twice")), 6.0);
+  const Object left = need(need(isolate.call<Object>("parts")).values<Object>()).at(0);
+  const Object right = need(isolate.call<Object>("other"));
+  EXPECT_EQ(need(isolate.call<double>("sum", {left, right})), 3.0);
+  EXPECT_EQ(need(right.call<double>("size")), 2.0);
+}
+
 TEST_F(Objects, ThatCannotBeMadeAreExplained) {
   const auto wrong_name = isolate().make("Nod", {});
   EXPECT_EQ(wrong_name.error().code(), ErrorCode::kNotFound);
