@@ -175,6 +175,10 @@ TEST(Checker, SuggestsNames) {
 TEST(Checker, SuggestsModules) {
   refuse_body("print(math.sqrt(2.0));",
               {"no variable 'math' here", "add `import math;` at the top of the file"});
+  refuse_body("print(re.escape(\"a\"));",
+              {"no variable 're' here", "write `regex`, with `import regex;` at the top of the file"});
+  refuse_body("let flags = true; if flag { }", {"no variable 'flag' here", "write `flags`"});
+  refuse_body("let paths = 3; for i in 0..path { }", {"no variable 'path' here", "write `paths`"});
   refuse_body("print(min(1, 2));",
               {"no function 'min' here", "write `math.min`, with `import math;` at the top of the file"});
   refuse_body("let d = Deque<i64>();",

@@ -13,6 +13,16 @@ namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
+namespace {
+
+// Whether the name at this place is the first one of `name.member`, as the modules of a program are.
+bool is_followed_by_member(const SourceManager& sources, SourceRange range) {
+  const std::string_view behind = sources.file(range.file).text().substr(range.end);
+  return behind.starts_with('.') && !behind.starts_with("..");
+}
+
+}  // namespace
+
 hir::Expr* NameChecker::read_variable(Variable* variable, Range range) {
   Variable* seen = parts_.scopes.see(variable, range);
   if (seen == nullptr) return wrong(range);
@@ -238,13 +248,13 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
     diagnostic.help("{}", advice);
     return;
   }
-  // A name that is not called is most often the module in `json.parse(text)`.
-  const std::string_view foreign = called ? std::string_view() : module_for_foreign(name);
+  const bool has_member = is_followed_by_member(analysis_.diagnostics().sources(), range);
+  const std::string_view foreign = has_member ? module_for_foreign(name) : std::string_view();
   if (!foreign.empty()) {
     diagnostic.help("write `{}`, with `import {};` at the top of the file", foreign, foreign);
     return;
   }
-  if (!called && is_library_module(name)) {
+  if (has_member && is_library_module(name)) {
     diagnostic.help("add `import {};` at the top of the file", name);
     return;
   }
