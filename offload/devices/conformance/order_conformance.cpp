@@ -133,17 +133,19 @@ TEST_P(Conformance, HostCallsHaveTheirPlaceInTheQueue) {
 }
 
 TEST_P(Conformance, AWaitEndsAtItsDeadline) {
-  if (device->info().name == "null")
-    GTEST_SKIP() << "the null device has done a call before anybody can wait";
   const auto queue = new_queue("held up");
   const auto done = new_semaphore();
   std::atomic<bool> is_open = false;
-  EXPECT_TRUE(ok(queue->host_call([&is_open] { is_open.wait(false); }, Ordered{{}, {{done, 1}}})));
-  EXPECT_TRUE(ok(queue->flush()));
+  // Some devices have done a call when its submission returns.
+  std::thread submitter([&] {
+    EXPECT_TRUE(ok(queue->host_call([&] { is_open.wait(false); }, Ordered{{}, {{done, 1}}})));
+    EXPECT_TRUE(ok(queue->flush()));
+  });
   EXPECT_FALSE(done->wait(1, Semaphore::Clock::now() + milliseconds(5)).value_or(true));
   is_open = true;
   is_open.notify_all();
   EXPECT_TRUE(reached(*done, 1));
+  submitter.join();
 }
 
 TEST_P(Conformance, EveryOperationIsRecorded) {
