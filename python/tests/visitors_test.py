@@ -1210,6 +1210,10 @@ def loops_over_arrays(x, y, f):
     return total, longest, y[0]
 
 
+def tiled_in_three_dimensions(a):
+    return np.tile(a, (2, 1, 3))
+
+
 @case(A)
 def joined_shapes(a):
     return a.shape[2:] + (4,), a[:, 0].shape[1:] + a.shape
@@ -1229,6 +1233,10 @@ class Visitors(support.Comparisons):
         for function, argument in ((returned_tuple, X), (returned_item, X), (given_tuple, (X, 1))):
             self.assertRaisesRegex(dhpvm.TranslationError, r"the caller has '[xt]' already: .* t\[0\]\.copy\(\)",
                                    dhpvm.jit(function), argument)
+
+    def test_results_of_more_dimensions_are_refused(self):
+        for argument in (X, X.reshape(1, -1)):
+            self.assertRaises(dhpvm.TranslationError, dhpvm.jit(tiled_in_three_dimensions), argument)
 
 
 if __name__ == "__main__":

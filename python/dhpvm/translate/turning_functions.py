@@ -103,11 +103,13 @@ def tile(A, reps):
         if isinstance(reps, int):
             return tile_rows(A, 1, reps)
         else:
-            return tile_rows(A, reps[0], reps[1])
+            down, right = reps  # which refuses others
+            return tile_rows(A, down, right)
     elif isinstance(reps, int):
         return tile_line(A, reps)
     else:
-        return tile_rows(A[None, :], reps[0], reps[1])
+        down, right = reps
+        return tile_rows(A[None, :], down, right)
 
 
 def tile_rows(a, down, right):
