@@ -73,7 +73,7 @@ class Worker:
 
     def end(self):
         if self.process.poll() is None:
-            self.process.kill()
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def __enter__(self):
@@ -370,6 +370,8 @@ def main(arguments):
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to FILE")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
+    # Workers are in groups of their own, which nobody else ends.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     options.turns = options.turns or (1 if options.quick else 7)
     options.runs = options.runs or (2 if options.quick else 15)
 
