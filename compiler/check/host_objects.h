@@ -23,8 +23,8 @@ class HostObjects {
   explicit HostObjects(Analysis& analysis) : analysis_(analysis) {}
 
   // The class of this type, also as a nullable, an element or a parameter of a closure, and the classes of its fields.
-  // Those of the library are left out, except List, Map and Set, with the methods that all of them have. If modules have
-  // classes of one name, the first has the exports.
+  // Those of the library are left out, except List, Map and Set, with the methods that all of them have. Where modules
+  // have classes of one name, the first has the exports.
   void add(const Type* type);
 
  private:
