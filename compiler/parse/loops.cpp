@@ -128,11 +128,13 @@ void LoopParser::word_range(ast::Stmt* node) {
   }
 }
 
-// Whether the head is `i := 0; i < n; i++`, up to its block on the same line.
+// Whether the head is `i := 0; i < n; i++`, up to its block on the same line. The next `for` ends the search, so that a
+// line of many takes no longer for each.
 bool LoopParser::has_clauses() const {
   bool semicolon = false;
   for (std::uint32_t ahead = 0; !token(ahead).first_on_line; ++ahead) {
     if (kind(ahead) == TokenKind::kEnd || kind(ahead) == TokenKind::kRightBrace) return false;
+    if (kind(ahead) == TokenKind::kIn || kind(ahead) == TokenKind::kFor) return false;
     if (kind(ahead) == TokenKind::kLeftBrace) return semicolon;
     semicolon = semicolon || kind(ahead) == TokenKind::kSemicolon;
   }

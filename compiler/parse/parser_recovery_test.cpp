@@ -2,6 +2,8 @@
 // The parser's messages about wrong source: each mistake once, with a remedy, and what follows is still read.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
 #include <random>
 
 #include "compiler/parse/test_support.h"
@@ -449,6 +451,26 @@ TEST(RecoveryTest, LimitsDepth) {
     // The tree that is left can be walked by recursion.
     EXPECT_LT(dump(*parsed.module).size(), 10'000'000u);
   }
+}
+
+// The square would be 16 times for 4 times as many loops.
+TEST(RecoveryTest, ManyLoopsOnALineTakeLinearTime) {
+  const auto seconds = [](int count) {
+    std::string text = "fn f() { ";
+    for (int n = 0; n < count; ++n) text += "for a in b c; for a of b c; ";
+    text += "}";
+    const std::clock_t begin = std::clock();
+    EXPECT_TRUE(Parsed(text).diagnostics.has_errors());
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  constexpr int kFew = 1000;
+  double few = 100;
+  double many = 100;
+  for (int turn = 0; turn < 3; ++turn) {
+    few = std::min(few, seconds(kFew));
+    many = std::min(many, seconds(4 * kFew));
+  }
+  EXPECT_LT(many, 10 * few);
 }
 
 // Random token soup: the parser must come to an end with either a tree or an error, and never without both.
