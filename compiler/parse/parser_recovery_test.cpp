@@ -481,6 +481,9 @@ TEST(RecoveryTest, SurvivesRandomTokens) {
   DHPVM_KEYWORDS(X)
   DHPVM_PUNCTUATION(X)
 #undef X
+  for (const char* foreign : {"def", "end", "case", "except", "new", "get", "where", "extends", "instanceof",
+                              "foreach", "lambda", "static", "self", "step", "reduce"})
+    words.emplace_back(foreign);
   std::mt19937 random(12345);
   for (int round = 0; round < 3000; ++round) {
     std::string text = round % 2 == 0 ? "fn f() { " : "";
