@@ -13,7 +13,6 @@
 namespace dhpvm::codegen {
 
 using bytecode::Family;
-using bytecode::Op;
 using llvm::BasicBlock;
 using Origin = InvariantReference::Origin;
 

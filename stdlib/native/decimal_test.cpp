@@ -35,7 +35,7 @@ TEST(ReadDigits, StopsAtWhateverElse) {
 }
 
 TEST(ReadDigits, ReadsNothingBehindTheEnd) {
-  const std::string_view text = "123456789";
+  const std::string text = "123456789";
   std::uint64_t value = 0;
   EXPECT_EQ(read_digits(text.data(), text.data() + 3, value), text.data() + 3);
   EXPECT_EQ(value, 123u);

@@ -145,7 +145,7 @@ template <typename Tuple>
 inline constexpr bool kIsUniform = false;
 template <Primitive First, Primitive... Rest>
 inline constexpr bool kIsUniform<std::tuple<First, Rest...>> =
-    sizeof...(Rest) != 0 && (std::is_same_v<First, Rest> && ...);
+    sizeof...(Rest) != 0 && std::conjunction_v<std::is_same<First, Rest>...>;
 template <typename T>
   requires(std::is_class_v<T> && std::is_aggregate_v<T> && std::is_trivially_copyable_v<T> &&
            kIsUniform<MembersOf<T>>)
