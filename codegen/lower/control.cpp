@@ -24,10 +24,7 @@ void Lowering::lower_branch(Value* condition) {
 }
 
 void Lowering::lower_jump_compare(const Instruction& i) {
-  if (strips_.is_stepped(i)) {
-    const InnerLoop& loop = flow_.loops()[*strips_.loop_of(block_)];
-    return go_to(flow_.bound_check(loop, block_, i)->inside);
-  }
+  if (strips_.is_stepped(i)) return go_to(flow_.index_check(block_, i)->inside);
   lower_branch(
       condition_of(b_, i, [this](std::uint32_t reg, SlotType type) { return registers_.get(reg, type); }));
 }

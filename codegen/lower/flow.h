@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "bytecode/control_flow.h"
@@ -39,50 +38,21 @@ struct InvariantReference {
   unsigned dimensions = 0;
 };
 
-// The growth of a number from one iteration to the next: `factor`, or `factor` times a register that stays the same.
-struct Step {
-  std::int64_t factor = 0;
-  std::uint32_t times = bytecode::kNoIndex;
-  bool operator==(const Step&) const = default;
-};
-
-// A register, or a number in a field, that one instruction in every iteration moves on by the same step, and nothing
-// else writes.
-struct Induction {
-  Step step;
-  std::uint32_t block = 0;  // of that instruction
-  std::uint32_t pc = 0;
-  std::vector<bool> behind;  // by block: whether that instruction is in a block that comes before it
-
-  // Whether the instruction at `at` of `of`, a block, finds it moved on.
-  bool comes_before(std::uint32_t of, std::uint32_t at) const {
-    return behind[of] || (of == block && at > pc);
-  }
-};
-
-// An operation of a loop that can be checked for many iterations at once: it accesses an element, or checks indices, in
-// an array that stays the same, with an index that stays the same or moves on by a step; it compares such numbers
-// (BoundCheck); or it takes a reference that stays the same. It stands in every iteration, or another one does that
-// checks the same.
+// An operation in every iteration of a counted loop that can be checked for many iterations at once: it accesses an
+// element, or checks indices, in an array that stays the same, with an index that stays the same or grows by one from
+// iteration to iteration; it compares such an index with a limit that stays the same (IndexCheck); or it takes a
+// reference that stays the same.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number
   std::uint32_t pc = 0;
-  Step step;  // of the index; of a check, by how much its sides come closer
+  bool grows = false;
 };
 
-// A branch that usually finds one number below another, as the check of an index that a list makes, or the condition of
-// a `while`: on the other side is a rare block, or the loop ends.
-struct BoundCheck {
-  struct Side {
-    std::uint32_t reg = bytecode::kNoIndex;
-    std::int64_t constant = 0;  // if it is no register
-  };
-  Side low;
-  Side high;
-  bool strict = false;  // low < high; otherwise low <= high
-  bool with_sign = false;
-  bool unequal = false;      // low != high, and it is low that counts up to high
-  bool leaves = false;       // the other side ends the loop
+// A check that the program makes itself, as a list does: a branch that seldom finds an index not below its limit, both
+// as unsigned numbers.
+struct IndexCheck {
+  std::uint32_t index = 0;  // registers
+  std::uint32_t limit = 0;
   std::uint32_t inside = 0;  // the block where control usually goes on
 };
 
@@ -93,15 +63,10 @@ struct InnerLoop {
   // Closed by one `for` instruction, and counts with a register that nothing else in it writes up to a bound
   // that does not change in it.
   bool counted = false;
-  // Back-edges are paid for in stretches: the loop is counted, or ends by a check of its `stepped`.
-  bool paid = false;
-  std::vector<std::uint32_t> latches;  // blocks, rare ones aside, that go back to the header
-  std::uint16_t counter = 0;           // registers
+  std::uint32_t latch = 0;
+  std::uint16_t counter = 0;  // registers
   std::uint16_t bound = 0;
   bool wide = false;  // 64 bits
-  // The bound of a function's counted loop that is known, as where it begins is, and that has few turns: it runs in one
-  // stretch, or carefully up to its end.
-  std::optional<std::int64_t> known_bound;
   // The words where the calls begin that it sees through (seen_calls.h).
   std::vector<std::uint32_t> seen_calls;
   // The loop is a function's and contains rare blocks. All fields below describe its other blocks.
@@ -114,18 +79,10 @@ struct InnerLoop {
       arrays;  // by word of an instruction: the number of the array it accesses
   std::map<std::uint32_t, std::uint32_t>
       taken;  // by word of an instruction: the number of the reference it gives
-  // By word of an instruction that takes a number from a field which the loop does not write: the number of the object.
+  // If it is counted as well: by word of an instruction that takes a number from a field which the loop does not write,
+  // the number of the object.
   std::map<std::uint32_t, std::uint32_t> fields;
-  // The same of a field that the loop writes; also by word of an instruction that writes it.
-  std::map<std::uint32_t, std::uint32_t> written_fields;
-  // If it is paid for as well:
-  std::map<std::uint32_t, Induction> inductions;  // by register
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Induction>
-      moved_fields;  // by number of the object, and offset
   std::vector<SteppedAccess> stepped;
-
-  // Says that stretches take the reference with this number.
-  void want(std::uint32_t reference);
 };
 
 // The loops that a Flow looks for: none; counted ones, of kernels; inner ones, of functions; those that would be inner
@@ -156,12 +113,11 @@ class Flow {
   // The same where control does not go through rare blocks.
   std::optional<std::uint32_t> usually_before(std::uint32_t block) const;
   // The last instruction before `pc` of `block`, or of what usually comes before that block, that writes this
-  // primitive register, or clobbers it as a call does, or nothing.
+  // primitive register, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
-  // The check that the instruction makes, if it is the last of `block`, which is in the loop, and makes one.
-  std::optional<BoundCheck> bound_check(const InnerLoop& loop, std::uint32_t block,
-                                        const Instruction& i) const;
+  // The check that the instruction makes, if it is the last of `block` and makes one.
+  std::optional<IndexCheck> index_check(std::uint32_t block, const Instruction& i) const;
 
   // Applies the effect of the instruction on the types of primitive registers.
   void step_types(const Instruction& instruction, std::vector<SlotType>& types) const;
@@ -170,14 +126,11 @@ class Flow {
   void find_types();
   void find_loops(LoopSearch search);
   Instruction last_of(const Block& block) const;
-  std::optional<Instruction> last_write(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
   bool find_body(InnerLoop& loop, LoopSearch search) const;
   bool may_call(const Instruction& i, std::uint32_t block, LoopSearch search, std::uint32_t& words) const;
   bool is_counted(InnerLoop& loop) const;
-  std::optional<std::int64_t> known_bound(const InnerLoop& loop) const;
-  std::optional<std::int64_t> constant_before(const InnerLoop& loop, std::uint32_t reg) const;
-  std::optional<std::uint64_t> only_constant(std::uint32_t reg) const;
   void find_references(InnerLoop& loop) const;
+  void find_stepped(InnerLoop& loop) const;
   std::vector<bool> blocks_of_all_iterations(const InnerLoop& loop) const;
   template <typename Visit>
   void for_each_instruction(const InnerLoop& loop, Visit&& visit) const;

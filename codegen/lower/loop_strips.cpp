@@ -8,11 +8,11 @@
 
 #include "codegen/lower/lowering.h"
 #include "codegen/lower/strip_values.h"
-#include "codegen/lower/turn_limit.h"
 
 namespace dhpvm::codegen {
 
 using bytecode::Family;
+using bytecode::Op;
 using llvm::BasicBlock;
 using Origin = InvariantReference::Origin;
 
@@ -56,9 +56,8 @@ BasicBlock* LoopStrips::begin_of(std::uint32_t header) const {
 
 llvm::Value* LoopStrips::back_edges_left() {
   const std::optional<std::size_t> number = loop_of(lowering_.block());
-  if (!number || !flow_.loops()[*number].paid) return nullptr;
+  if (!number || !flow_.loops()[*number].counted) return nullptr;
   const InnerLoop& loop = flow_.loops()[*number];
-  if (!loop.counted) return b_.CreateLoad(b_.getInt64Ty(), strips_[*number].left);
   const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
   llvm::Value* const end = b_.CreateLoad(ir_.llvm_type(type), strips_[*number].end);
   return b_.CreateZExt(b_.CreateSub(end, registers_.get(loop.counter, type)), b_.getInt64Ty());
@@ -72,8 +71,6 @@ void LoopStrips::make(std::size_t number) {
     strip.end = ir_.entry_alloca(b_.getIntNTy(loop.wide ? 64 : 32), "strip.end");
     if (lowering_.has_even_strips())
       strip.next = ir_.entry_alloca(b_.getIntNTy(loop.wide ? 64 : 32), "strip.next");
-  } else if (loop.paid) {
-    strip.left = ir_.entry_alloca(b_.getInt64Ty(), "strip.left");
   }
   strip.references.resize(loop.references.size());
   for (std::size_t at = 0; at < loop.references.size(); ++at) make(loop.references[at], strip.references[at]);
@@ -109,67 +106,28 @@ void LoopStrips::begin(std::size_t number) {
   registers_.set_types(flow_.blocks()[loop.header].entry_types);
   b_.SetInsertPoint(strip.begin);
   for (std::size_t at = 0; at < loop.references.size(); ++at) keep(number, at);
-  if (loop.known_bound) {
-    pay_at_once(number);
-  } else if (loop.counted) {
-    pay_counted(number);
-  } else if (loop.paid) {
-    pay_turns(number);
+  if (loop.counted) {
+    const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
+    llvm::Value* const counter = registers_.get(loop.counter, type);
+    b_.CreateStore(counter, strip.end);
+    llvm::Value* const steps = loop.stepped.empty() ? nullptr : steps_in_range(number);
+    llvm::Value* const bound = registers_.get(loop.bound, type);
+    // Back-edges until the bound: the body runs once in any case.
+    llvm::Value* const one = llvm::ConstantInt::get(ir_.llvm_type(type), 1);
+    llvm::Value* const distance = b_.CreateSub(b_.CreateSub(bound, counter), one);
+    llvm::Value* const remaining = b_.CreateSelect(b_.CreateICmpSLT(counter, bound),
+                                                   b_.CreateZExt(distance, b_.getInt64Ty()), ir_.constant(0));
+    llvm::Value* most = ticks_for_back_edges(number);
+    if (steps != nullptr) most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most, steps);
+    llvm::Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, most);
+    lowering_.take_ticks(count);
+    b_.CreateStore(b_.CreateAdd(counter, b_.CreateTrunc(count, ir_.llvm_type(type))), strip.end);
+    if (strip.next != nullptr) {
+      llvm::Value* const full = b_.CreateAdd(counter, b_.CreateTrunc(most, ir_.llvm_type(type)));
+      b_.CreateStore(b_.CreateAdd(full, one), strip.next);
+    }
   }
   b_.CreateBr(lowering_.entries()[loop.header]);
-}
-
-void LoopStrips::pay_counted(std::size_t number) {
-  const InnerLoop& loop = flow_.loops()[number];
-  const Strip& strip = strips_[number];
-  const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
-  llvm::Value* const counter = registers_.get(loop.counter, type);
-  b_.CreateStore(counter, strip.end);
-  llvm::Value* const turns = turns_in_range(number);
-  llvm::Value* const bound = registers_.get(loop.bound, type);
-  // Back-edges until the bound: the body runs once in any case.
-  llvm::Value* const one = llvm::ConstantInt::get(ir_.llvm_type(type), 1);
-  llvm::Value* const distance = b_.CreateSub(b_.CreateSub(bound, counter), one);
-  llvm::Value* const remaining = b_.CreateSelect(b_.CreateICmpSLT(counter, bound),
-                                                 b_.CreateZExt(distance, b_.getInt64Ty()), ir_.constant(0));
-  llvm::Value* most = ticks_for_back_edges(number);
-  if (turns != nullptr) most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most, turns);
-  llvm::Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, most);
-  lowering_.take_ticks(count);
-  b_.CreateStore(b_.CreateAdd(counter, b_.CreateTrunc(count, ir_.llvm_type(type))), strip.end);
-  if (strip.next != nullptr) {
-    llvm::Value* const full = b_.CreateAdd(counter, b_.CreateTrunc(most, ir_.llvm_type(type)));
-    b_.CreateStore(b_.CreateAdd(full, one), strip.next);
-  }
-}
-
-// All back-edges of a loop with a known bound. Control comes here from outside alone.
-void LoopStrips::pay_at_once(std::size_t number) {
-  const InnerLoop& loop = flow_.loops()[number];
-  const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
-  llvm::Value* const counter = registers_.get(loop.counter, type);
-  b_.CreateStore(counter, strips_[number].end);
-  llvm::Value* const turns = turns_in_range(number);
-  llvm::Value* const last = llvm::ConstantInt::getSigned(ir_.llvm_type(type), *loop.known_bound - 1);
-  llvm::Value* const remaining = b_.CreateZExt(b_.CreateSub(last, counter), b_.getInt64Ty());
-  llvm::Value* most = ticks_for_back_edges(number);
-  if (turns != nullptr) most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most, turns);
-  BasicBlock* const all = ir_.new_block("all");
-  ir_.branch_cold(b_.CreateICmpULT(most, remaining), careful_header(number), all);
-  b_.SetInsertPoint(all);
-  lowering_.take_ticks(remaining);
-  b_.CreateStore(last, strips_[number].end);
-}
-
-// A loop that is not counted ends by a check, so that its steps have a limit.
-void LoopStrips::pay_turns(std::size_t number) {
-  llvm::AllocaInst* const left = strips_[number].left;
-  b_.CreateStore(ir_.constant(0), left);
-  llvm::Value* const turns = turns_in_range(number);
-  llvm::Value* const count =
-      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, ticks_for_back_edges(number), turns);
-  lowering_.take_ticks(count);
-  b_.CreateStore(count, left);
 }
 
 // Parents come before what is taken from them.
@@ -287,11 +245,52 @@ llvm::Value* LoopStrips::ticks_for_back_edges(std::size_t number) {
   return b_.CreateUDiv(b_.CreateSub(ticks, ir_.constant(calls.size())), ir_.constant(calls.size() + 1));
 }
 
-// The back-edges that may be taken before an index leaves its array, or a check fails: null if any number of them.
-llvm::Value* LoopStrips::turns_in_range(std::size_t number) {
-  if (flow_.loops()[number].stepped.empty()) return nullptr;
-  return TurnLimit(lowering_, flow_.loops()[number], strips_[number].references, careful_header(number))
-      .find();
+// The back-edges that may be taken before an index leaves its array. Goes on carefully where one does so at once.
+llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
+  const InnerLoop& loop = flow_.loops()[number];
+  const std::vector<KeptReference>& references = strips_[number].references;
+  BasicBlock* const careful = careful_header(number);
+  llvm::Value* steps = nullptr;
+  // The index is below the limit; the last one of a number of indices goes on growing if `grows`.
+  const auto stay_below = [&](llvm::Value* index, llvm::Value* limit, bool grows) {
+    BasicBlock* const inside = ir_.new_block("inside");
+    ir_.branch_cold(b_.CreateICmpUGE(index, limit), careful, inside);
+    b_.SetInsertPoint(inside);
+    if (!grows) return;
+    llvm::Value* const left = b_.CreateSub(b_.CreateSub(limit, index), ir_.constant(1));
+    steps = steps == nullptr ? left : b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, steps, left);
+  };
+  for (const SteppedAccess& access : loop.stepped) {
+    const Instruction i = lowering_.instruction(access.pc);
+    const auto value = [&](std::uint32_t reg) { return values_of(number).at(access.block, access.pc, reg); };
+    const auto field = [&](llvm::AllocaInst* of) { return b_.CreateLoad(b_.getInt64Ty(), of); };
+    if (const auto taken = loop.taken.find(access.pc); taken != loop.taken.end()) {
+      BasicBlock* const there = ir_.new_block("there");
+      llvm::Value* const is_there = b_.CreateLoad(b_.getInt1Ty(), references[taken->second].there);
+      ir_.branch_cold(b_.CreateNot(is_there), careful, there);
+      b_.SetInsertPoint(there);
+      continue;
+    }
+    if (const std::optional<IndexCheck> check = flow_.index_check(access.block, i)) {
+      llvm::Value* const limit = value(check->limit);
+      stay_below(value(check->index), limit, access.grows);
+      continue;
+    }
+    const KeptReference& kept = references[loop.arrays.at(access.pc)];
+    switch (i.row->family) {
+      case Family::kLoad:
+      case Family::kLoadField: stay_below(value(i.c), field(kept.readable), access.grows); break;
+      case Family::kStore:
+      case Family::kStoreField: stay_below(value(i.b), field(kept.writable), access.grows); break;
+      default: {
+        const bool third = i.op == Op::kIndex3;
+        stay_below(value(i.c), field(kept.dimensions[0]), false);
+        stay_below(value(i.x0()), field(kept.dimensions[1]), access.grows && !third);
+        if (third) stay_below(value(i.x1()), field(kept.dimensions[2]), access.grows);
+      }
+    }
+  }
+  return steps;
 }
 
 bool LoopStrips::is_stepped(const Instruction& i) const {
@@ -313,38 +312,11 @@ const LoopStrips::KeptReference* LoopStrips::kept_array(const Instruction& i) co
 
 // Takes the back-edge `i`, which has not been paid for.
 void LoopStrips::go_back(const Instruction& i, std::uint32_t successor) {
+  BasicBlock* const target = lowering_.edge_to(successor);
   const std::optional<std::size_t> loop = loop_of(lowering_.block());
   const bool inside = loop && flow_.loops()[*loop].header == successor;
-  if (inside && flow_.loops()[*loop].paid) return end_turn(i, *loop);
-  BasicBlock* const target = lowering_.edge_to(successor);
   lowering_.tick(i, inside ? strips_[*loop].begin : nullptr);
   b_.CreateBr(target);
-}
-
-// The same in a loop that is not counted and pays in stretches. Where one is over, the loop ends mostly: the careful
-// copy finds out, and begins the next stretch after an iteration otherwise.
-void LoopStrips::end_turn(const Instruction& i, std::size_t number) {
-  const std::uint32_t header = flow_.loops()[number].header;
-  if (careful_) {
-    lowering_.give_ticks(back_edges_left());
-    BasicBlock* const target = lowering_.edge_to(header);
-    lowering_.tick(i, nullptr);
-    b_.CreateBr(target);
-    return;
-  }
-  llvm::Value* const left = back_edges_left();
-  BasicBlock* const again = ir_.new_block("again");
-  BasicBlock* const over = ir_.new_block("stretch.over");
-  b_.CreateCondBr(b_.CreateICmpNE(left, ir_.constant(0)), again, over);
-
-  b_.SetInsertPoint(again);
-  b_.CreateStore(b_.CreateSub(left, ir_.constant(1)), strips_[number].left);
-  b_.CreateBr(lowering_.edge_to(header));
-
-  b_.SetInsertPoint(over);
-  lowering_.edge_to(header);
-  lowering_.tick(i, nullptr);
-  b_.CreateBr(careful_header(number));
 }
 
 // A stretch has been used up: goes on with the next, or leaves the loop.
@@ -363,22 +335,14 @@ void LoopStrips::end_strip(const Instruction& i, std::size_t number) {
   // contiguous.
   llvm::AllocaInst* const expected = strips_[number].next;
   registers_.set(loop.counter, expected != nullptr ? b_.CreateLoad(ir_.llvm_type(type), expected) : next);
-  if (loop.known_bound) b_.CreateStore(next, strips_[number].end);
   // The header is reached through a new stretch: edge_to would lead past it. It converts the registers all
   // the same.
   lowering_.edge_to(loop.header);
   lowering_.tick(i, nullptr);
-  b_.CreateBr(loop.known_bound ? lowering_.entries()[loop.header] : strips_[number].begin);
+  b_.CreateBr(strips_[number].begin);
 
   b_.SetInsertPoint(done);
-  leave_at_bound(loop);
-}
-
-// All turns of a counted loop are done.
-void LoopStrips::leave_at_bound(const InnerLoop& loop) {
-  const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
-  registers_.set(loop.counter, b_.CreateAdd(registers_.get(loop.counter, type),
-                                            llvm::ConstantInt::get(ir_.llvm_type(type), 1)));
+  registers_.set(loop.counter, next);
   b_.CreateBr(
       lowering_.edge_to(flow_.blocks()[lowering_.block()].successors.front(), Lowering::EdgeKind::kPaid));
 }
@@ -403,7 +367,6 @@ void LoopStrips::lower_latch(const Instruction& i, std::size_t number) {
 
   b_.SetInsertPoint(over);
   registers_.set(loop.counter, end);  // which it has reached
-  if (loop.known_bound) return leave_at_bound(loop);
   end_strip(i, number);
 }
 
@@ -425,9 +388,9 @@ BasicBlock* LoopStrips::call_to_make(const Instruction& i) {
   return careful_entry(i);
 }
 
-// Loops that pay in stretches have asked where the stretch begins.
+// Counted loops have asked where the stretch begins.
 llvm::Value* LoopStrips::ready_for(const SeenCalls::Call& call) {
-  if (flow_.loops()[*loop_of(lowering_.block())].paid) return nullptr;
+  if (flow_.loops()[*loop_of(lowering_.block())].counted) return nullptr;
   return b_.CreateAnd(b_.CreateICmpUGE(lowering_.ticks_at_hand(), ir_.constant(1)),
                       lowering_.has_room_for(call.callee));
 }
@@ -456,7 +419,7 @@ void LoopStrips::enter_carefully(std::uint32_t pc) {
   if (found == entries.end()) return;
   b_.CreateBr(found->second);
   b_.SetInsertPoint(found->second);
-  if (flow_.loops()[number].paid && is_careful_only(lowering_.block()) &&
+  if (flow_.loops()[number].counted && is_careful_only(lowering_.block()) &&
       pc == flow_.blocks()[lowering_.block()].begin)
     settle(lowering_.instruction(pc), number);
 }
@@ -471,10 +434,6 @@ bool LoopStrips::is_careful_only(std::uint32_t block) const {
 void LoopStrips::settle(const Instruction& first, std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   if (first.row->family != Family::kCaught) lowering_.give_ticks(back_edges_left());
-  if (!loop.counted) {
-    b_.CreateStore(ir_.constant(0), strips_[number].left);
-    return;
-  }
   b_.CreateStore(registers_.get(loop.counter, loop.wide ? SlotType::kI64 : SlotType::kI32),
                  strips_[number].end);
 }

@@ -3,9 +3,7 @@
 //
 // A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a
 // stretch begins, so that the loop itself has only its own condition and LLVM can unroll and vectorise
-// it. So does a `while` whose condition compares numbers that come closer to each other by the same step in each
-// iteration; it counts the back-edges of a stretch, and the careful copy finds out that it ends. Count and order of
-// fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
+// it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
 //
 // Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once, also of
 // rows and fields that are the same in all iterations. An
@@ -14,12 +12,9 @@
 // loops does, and whose next iteration begins with a new stretch of the first. The first has no calls at all
 // then, which is what LLVM's loop passes need.
 //
-// Where the index of an access moves on by the same step in each iteration, a stretch ends before it would leave the
-// array, and the access is not checked at all. The iteration that would leave it is done carefully. So it is with
-// checks that the program makes itself, such as those of lists.
-//
-// A loop of few turns, whose number is known, is one stretch, or is done carefully: LLVM puts its turns one behind the
-// other.
+// Where the index of an access grows with the counter, a stretch ends before it would leave the array, and
+// the access is not checked at all. The iteration that would leave it is done carefully. So it is with checks that the
+// program makes itself, such as those of lists.
 #pragma once
 
 #include <array>
@@ -61,8 +56,8 @@ class LoopStrips {
   std::optional<std::size_t> loop_of(std::uint32_t block) const;
   // Where a stretch of the loop with this header is set up; null if it is the header of no such loop.
   llvm::BasicBlock* begin_of(std::uint32_t header) const;
-  // The back-edges that the loop around the block being lowered has paid for, but not taken yet: a value of type i64,
-  // or null outside of loops that pay in stretches.
+  // The back-edges that the counted loop around the block being lowered has paid for, but not taken yet: a value of
+  // type i64, or null outside such loops.
   llvm::Value* back_edges_left();
 
   // Whether the code being lowered is a copy for rare cases of what has been lowered before.
@@ -95,9 +90,7 @@ class LoopStrips {
     llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
     llvm::AllocaInst* end =
         nullptr;  // counted loops: the counter's value in the last iteration of the stretch
-    llvm::AllocaInst* next = nullptr;  // with even strips: its value where the next one begins
-    llvm::AllocaInst* left =
-        nullptr;  // of other loops that pay in stretches: back-edges paid for and not taken
+    llvm::AllocaInst* next = nullptr;       // with even strips: its value where the next one begins
     std::vector<KeptReference> references;  // by number
     std::map<std::uint32_t, llvm::BasicBlock*>
         carefully;  // by word: the same instruction in the careful copy
@@ -110,16 +103,11 @@ class LoopStrips {
   void keep(std::size_t loop, std::size_t number);
   llvm::Value* take(const Strip& strip, const InvariantReference& reference, const KeptReference& kept);
   void keep_handle(const InvariantReference& reference, const KeptReference& kept, llvm::Value* value);
-  llvm::Value* turns_in_range(std::size_t loop);
-  void pay_counted(std::size_t loop);
-  void pay_at_once(std::size_t loop);
-  void pay_turns(std::size_t loop);
+  llvm::Value* steps_in_range(std::size_t loop);
   llvm::Value* ticks_for_back_edges(std::size_t loop);
   llvm::BasicBlock* careful_header(std::size_t loop);
   StripValues values_of(std::size_t loop);
   void end_strip(const Instruction& i, std::size_t loop);
-  void end_turn(const Instruction& i, std::size_t loop);
-  void leave_at_bound(const InnerLoop& loop);
   void settle(const Instruction& first, std::size_t loop);
 
   Lowering& lowering_;

@@ -6,7 +6,6 @@
 
 #include "codegen/lower/flow.h"
 #include "codegen/lower/reference_search.h"
-#include "codegen/lower/step_search.h"
 
 namespace dhpvm::codegen {
 
@@ -14,12 +13,6 @@ using bytecode::Family;
 using bytecode::Op;
 
 namespace {
-
-// Whether the primitive register may hold something else after the instruction. The window of a call begins at its
-// first register.
-bool may_write(const Instruction& i, std::uint32_t reg) {
-  return i.has(bytecode::kCall) ? i.a <= reg : i.row->writes != 0 && i.a == reg;
-}
 
 // More words of called code than this are too long for a stretch of iterations without a look at the stop flag, which
 // is kept below milliseconds.
@@ -103,64 +96,23 @@ bool Flow::is_counted(InnerLoop& loop) const {
     if (!i.has(bytecode::kBackEdge)) return;
     ++back_edges;
     branch = i;
-    if (!rare_->contains(number)) loop.latches.push_back(number);
+    loop.latch = number;
   });
-  if (back_edges != 1 || loop.latches.empty() || (branch.op != Op::kForI32 && branch.op != Op::kForI64))
+  if (back_edges != 1 || rare_->contains(loop.latch) ||
+      (branch.op != Op::kForI32 && branch.op != Op::kForI64))
     return false;
   loop.counter = branch.a;
   loop.bound = branch.b;
   loop.wide = branch.op == Op::kForI64;
   bool ok = loop.counter != loop.bound;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
-    ok = ok && (i.pc == branch.pc || (!may_write(i, loop.counter) && !may_write(i, loop.bound)));
+    // The window of a call begins at its first register.
+    const bool writes = i.has(bytecode::kCall)
+                            ? i.a <= std::max(loop.counter, loop.bound)
+                            : i.row->writes != 0 && (i.a == loop.counter || i.a == loop.bound);
+    ok = ok && (i.pc == branch.pc || !writes);
   });
   return ok;
-}
-
-// The constant that the register holds wherever it holds something, if there is one.
-std::optional<std::uint64_t> Flow::only_constant(std::uint32_t reg) const {
-  if (reg < split(function_.signature.parameters).primitives) return std::nullopt;
-  std::optional<Instruction> write;
-  bool ok = true;
-  for (const Block& block : blocks_) {
-    for (std::uint32_t pc = block.begin; pc < block.end && ok;) {
-      const Instruction i = decode(module_, function_, pc);
-      pc = i.next();
-      if (!may_write(i, reg)) continue;
-      ok = !write && i.row->family == Family::kConstant;
-      write = i;
-    }
-  }
-  return ok && write ? std::optional(constant_bits(*write)) : std::nullopt;
-}
-
-// The constant that the register holds where the counted loop is entered.
-std::optional<std::int64_t> Flow::constant_before(const InnerLoop& loop, std::uint32_t reg) const {
-  std::optional<std::uint64_t> found;
-  for (const std::uint32_t from : blocks_[loop.header].predecessors) {
-    if (loop.contains[from]) continue;
-    std::optional<Instruction> i;
-    // Rare blocks count: one of them may have written another number.
-    for (std::optional<std::uint32_t> here = from; here && !i; here = straight_before(*here))
-      i = last_write(*here, blocks_[from].end, reg);
-    std::optional<std::uint64_t> bits;
-    if (!i) bits = only_constant(reg);
-    if (i && i->row->family == Family::kConstant) bits = constant_bits(*i);
-    if (!bits || (found && found != bits)) return std::nullopt;
-    found = bits;
-  }
-  if (!found) return std::nullopt;
-  return loop.wide ? static_cast<std::int64_t>(*found) : std::int64_t{static_cast<std::int32_t>(*found)};
-}
-
-std::optional<std::int64_t> Flow::known_bound(const InnerLoop& loop) const {
-  // More turns than that are worth vectors, and LLVM would no longer put one behind the other.
-  constexpr std::uint64_t kFewTurns = 12;
-  const std::optional<std::int64_t> first = constant_before(loop, loop.counter);
-  const std::optional<std::int64_t> bound = constant_before(loop, loop.bound);
-  if (!first || !bound || *first >= *bound) return std::nullopt;
-  const std::uint64_t turns = static_cast<std::uint64_t>(*bound) - static_cast<std::uint64_t>(*first);
-  return turns <= kFewTurns ? bound : std::nullopt;
 }
 
 void Flow::find_references(InnerLoop& loop) const {
@@ -193,23 +145,17 @@ void Flow::find_references(InnerLoop& loop) const {
 
 std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
   std::optional<Instruction> found;
-  for (std::optional<std::uint32_t> here = block; here && !found; here = usually_before(*here))
-    found = last_write(*here, pc, reg);
-  return found;
-}
-
-// The last instruction of `block` before the word `pc` that writes the register.
-std::optional<Instruction> Flow::last_write(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
-  std::optional<Instruction> found;
-  for (std::uint32_t at = blocks_[block].begin; at < std::min(pc, blocks_[block].end);) {
-    const Instruction i = decode(module_, function_, at);
-    if (may_write(i, reg)) found = i;
-    at = i.next();
+  for (std::optional<std::uint32_t> here = block; here && !found; here = usually_before(*here)) {
+    for (std::uint32_t at = blocks_[*here].begin; at < std::min(pc, blocks_[*here].end);) {
+      const Instruction i = decode(module_, function_, at);
+      if (i.row->writes != 0 && i.a == reg) found = i;
+      at = i.next();
+    }
   }
   return found;
 }
 
-// By block: whether the loop cannot go back to its header without it, rare blocks aside.
+// By block: whether the loop cannot get to its latch without it, rare blocks aside.
 std::vector<bool> Flow::blocks_of_all_iterations(const InnerLoop& loop) const {
   std::vector<bool> result(blocks_.size(), false);
   for (std::uint32_t left_out = 0; left_out < blocks_.size(); ++left_out) {
@@ -222,65 +168,142 @@ std::vector<bool> Flow::blocks_of_all_iterations(const InnerLoop& loop) const {
       work.pop_back();
       if (seen[block] || block == left_out || !loop.contains[block] || rare_->contains(block)) continue;
       seen[block] = true;
+      if (block == loop.latch) break;
       work.insert(work.end(), blocks_[block].successors.begin(), blocks_[block].successors.end());
     }
-    result[left_out] = std::ranges::none_of(loop.latches, [&](std::uint32_t latch) { return seen[latch]; });
+    result[left_out] = !seen[loop.latch];
   }
   return result;
 }
 
-void InnerLoop::want(std::uint32_t reference) {
-  InvariantReference& wanted = references[reference];
-  if (std::exchange(wanted.wanted, true) || wanted.origin == InvariantReference::Origin::kRegister) return;
-  if (wanted.origin == InvariantReference::Origin::kElement) references[wanted.parent].read = true;
-  want(wanted.parent);
+namespace {
+
+// Expressions of more than that many operations are not looked through.
+constexpr unsigned kMaximumDepth = 8;
+
+// The growth of a value from one iteration to the next, as far as that is 0 or 1. StripValues computes the
+// values that it looks through.
+class Growth {
+ public:
+  Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed)
+      : flow_(flow), loop_(loop), changed_(changed) {}
+
+  // The growth of register `reg` before the instruction at `pc`.
+  std::optional<unsigned> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg, unsigned depth = 0) {
+    if (depth > kMaximumDepth) return std::nullopt;
+    const std::optional<Instruction> i = flow_.definition(block, pc, reg);
+    if (!i) {
+      if (reg == loop_.counter && loop_.wide) return 1;
+      return changed_.contains(reg) ? std::nullopt : std::optional<unsigned>(0);
+    }
+    const auto operand = [&](std::uint32_t of_reg) { return of(block, i->pc, of_reg, depth + 1); };
+    switch (i->row->family) {
+      case Family::kMoveP: return operand(i->b);
+      case Family::kConstant: return 0;
+      case Family::kGetField: return of_field(*i);
+      case Family::kIndex: return of_index(block, *i, depth + 1);
+      case Family::kInteger:
+      case Family::kShift:
+      case Family::kFloat:
+      case Family::kCompare:
+      case Family::kConvert: break;
+      default: return std::nullopt;
+    }
+    switch (i->op) {
+      case Op::kAddImmI64: return operand(i->b);
+      case Op::kAddI64: return sum(operand(i->b), operand(i->c));
+      case Op::kSubI64: return operand(i->c) == 0u ? operand(i->b) : std::nullopt;
+      default: break;
+    }
+    if ((i->row->reads & bytecode::kInB) != 0 && operand(i->b) != 0u) return std::nullopt;
+    if ((i->row->reads & bytecode::kInC) != 0 && operand(i->c) != 0u) return std::nullopt;
+    return (i->row->reads & ~(bytecode::kInB | bytecode::kInC)) == 0 ? std::optional<unsigned>(0)
+                                                                     : std::nullopt;
+  }
+
+  // The growth of the element's number that index2 or index3 makes.
+  std::optional<unsigned> of_index(std::uint32_t block, const Instruction& i, unsigned depth = 0) {
+    const bool third = i.op == Op::kIndex3;
+    if (!loop_.arrays.contains(i.pc) || of(block, i.pc, i.c, depth) != 0u) return std::nullopt;
+    if (third && of(block, i.pc, i.x0(), depth) != 0u) return std::nullopt;
+    return of(block, i.pc, third ? i.x1() : i.x0(), depth);
+  }
+
+  // The objects, by number, of the fields that have been looked at since this was called last.
+  std::set<std::uint32_t> take_holders() { return std::exchange(holders_, {}); }
+
+ private:
+  std::optional<unsigned> of_field(const Instruction& i) {
+    const auto holder = loop_.fields.find(i.pc);
+    if (holder == loop_.fields.end()) return std::nullopt;
+    holders_.insert(holder->second);
+    return 0;
+  }
+  static std::optional<unsigned> sum(std::optional<unsigned> left, std::optional<unsigned> right) {
+    return left && right && *left + *right <= 1 ? std::optional<unsigned>(*left + *right) : std::nullopt;
+  }
+
+  const Flow& flow_;
+  const InnerLoop& loop_;
+  const std::set<std::uint32_t>& changed_;
+  std::set<std::uint32_t> holders_;
+};
+
+// Strips take the reference.
+void want(InnerLoop& loop, std::uint32_t number) {
+  InvariantReference& reference = loop.references[number];
+  if (std::exchange(reference.wanted, true) || reference.origin == InvariantReference::Origin::kRegister)
+    return;
+  if (reference.origin == InvariantReference::Origin::kElement) loop.references[reference.parent].read = true;
+  want(loop, reference.parent);
 }
 
-std::optional<BoundCheck> Flow::bound_check(const InnerLoop& loop, std::uint32_t block,
-                                            const Instruction& i) const {
-  using bytecode::Operation;
-  if (i.row->family != Family::kJumpCompare) return std::nullopt;
-  const bool with_sign = *i.row->kind == bytecode::Kind::kI64;
-  if (!with_sign && *i.row->kind != bytecode::Kind::kU64) return std::nullopt;
+}  // namespace
+
+void Flow::find_stepped(InnerLoop& loop) const {
+  std::set<std::uint32_t> changed;
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
+    if (i.row->writes != 0 && !rare_->contains(number)) changed.insert(i.a);
+  });
+  const std::vector<bool> always = blocks_of_all_iterations(loop);
+  Growth growth(*this, loop, changed);
+  std::set<std::uint32_t> holders;
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
+    if (!always[block]) return;
+    if (loop.taken.contains(i.pc)) {
+      loop.stepped.push_back({block, i.pc});
+      return;
+    }
+    std::optional<unsigned> by;
+    growth.take_holders();
+    if (const std::optional<IndexCheck> check = index_check(block, i)) {
+      if (growth.of(block, i.pc, check->limit) == 0u) by = growth.of(block, i.pc, check->index);
+    } else if (loop.arrays.contains(i.pc)) {
+      switch (i.row->family) {
+        case Family::kLoad:
+        case Family::kLoadField: by = growth.of(block, i.pc, i.c); break;
+        case Family::kStore:
+        case Family::kStoreField: by = growth.of(block, i.pc, i.b); break;
+        case Family::kIndex: by = growth.of_index(block, i); break;
+        default: break;
+      }
+    }
+    if (!by) return;
+    loop.stepped.push_back({block, i.pc, *by == 1u});
+    holders.merge(growth.take_holders());
+  });
+  for (const std::uint32_t holder : holders) want(loop, holder);
+}
+
+std::optional<IndexCheck> Flow::index_check(std::uint32_t block, const Instruction& i) const {
+  if (i.op != Op::kJLtU64 && i.op != Op::kJLeU64) return std::nullopt;
   const std::uint32_t next = blocks_[block].successors.front();
   const std::uint32_t target = blocks_[block].successors.back();
-  const auto is_other = [&](std::uint32_t to) {
-    return !loop.contains[to] || rare_->is_rare_edge(block, to);
-  };
-  if (is_other(next) == is_other(target)) return std::nullopt;
-  const bool usually_taken = is_other(next);
-  BoundCheck check;
-  check.with_sign = with_sign;
-  check.leaves = !loop.contains[usually_taken ? next : target];
-  check.inside = usually_taken ? target : next;
-  check.low.reg = i.a;
-  if (i.row->b == bytecode::Operand::kImm) {
-    check.high.constant = static_cast<std::int16_t>(i.b);
-  } else {
-    check.high.reg = i.b;
-  }
-  // As a < b or a <= b where it is taken.
-  switch (i.row->operation) {
-    case Operation::kLt: check.strict = true; break;
-    case Operation::kLe: break;
-    case Operation::kGt:
-      check.strict = true;
-      std::swap(check.low, check.high);
-      break;
-    case Operation::kGe: std::swap(check.low, check.high); break;
-    case Operation::kEq:
-    case Operation::kNe:
-      // Loops that leave where numbers are equal may never do so.
-      if (check.leaves || (i.row->operation == Operation::kNe) != usually_taken) return std::nullopt;
-      check.strict = check.unequal = true;
-      check.with_sign = false;
-      return check;
-    default: return std::nullopt;
-  }
-  if (usually_taken) return check;
-  std::swap(check.low, check.high);
-  check.strict = !check.strict;
-  return check;
+  const bool below = i.op == Op::kJLtU64;
+  const std::uint32_t inside = below ? target : next;
+  const std::uint32_t outside = below ? next : target;
+  if (!rare_->is_rare_edge(block, outside) || rare_->is_rare_edge(block, inside)) return std::nullopt;
+  return below ? IndexCheck{i.a, i.b, inside} : IndexCheck{i.b, i.a, inside};
 }
 
 void Flow::find_loops(LoopSearch search) {
@@ -301,15 +324,8 @@ void Flow::find_loops(LoopSearch search) {
       // A copy of its own for what fails is worth it where the rest need not look at handles again.
       if (loop.has_rare_blocks && !loop.keeps_handles) continue;
     }
-    loop.paid = loop.counted;
-    if (loop.counted && loop.keeps_handles) loop.known_bound = known_bound(loop);
-    if (loop.keeps_handles && !loop.latches.empty())
-      StepSearch(module_, function_, *this, loop, blocks_of_all_iterations(loop)).run();
-    // Objects whose numbers alone the loop looks at are not kept.
-    const bool keeps = std::ranges::any_of(loop.references, [](const InvariantReference& reference) {
-      return reference.wanted || reference.origin != InvariantReference::Origin::kRegister;
-    });
-    if (loop.paid || keeps) loops_.push_back(std::move(loop));
+    if (loop.counted && loop.keeps_handles) find_stepped(loop);
+    if (loop.counted || !loop.references.empty()) loops_.push_back(std::move(loop));
   }
 }
 

@@ -80,7 +80,7 @@ BasicBlock* Lowering::edge_to(std::uint32_t successor, EdgeKind kind) {
     return again && strips_.is_careful() ? strips_.begin_of(successor) : entries_[successor];
   }
   BasicBlock* const target = entry_from_outside(successor);
-  if (!inside || !flow_.loops()[*inside].paid || kind == EdgeKind::kPaid) return target;
+  if (!inside || !flow_.loops()[*inside].counted || kind == EdgeKind::kPaid) return target;
   // The back-edges that were paid for and not taken are given back.
   BasicBlock* const edge = ir_.new_block("leave");
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);

@@ -96,11 +96,9 @@ void Lowering::lower_length(const Instruction& i) {
   Value* const array = registers_.get_reference(i.b);
   if (const LoopStrips::KeptReference* const kept = strips_.kept_array(i)) {
     Value* const length = b_.CreateLoad(b_.getInt64Ty(), kept->length);
-    if (!strips_.is_stepped(i)) {
-      BasicBlock* const there = ir_.new_block("there");
-      ir_.branch_cold(b_.CreateICmpSLT(length, ir_.constant(0)), strips_.careful_entry(i), there);
-      b_.SetInsertPoint(there);
-    }
+    BasicBlock* const there = ir_.new_block("there");
+    ir_.branch_cold(b_.CreateICmpSLT(length, ir_.constant(0)), strips_.careful_entry(i), there);
+    b_.SetInsertPoint(there);
     registers_.set(i.a, length);
     return;
   }

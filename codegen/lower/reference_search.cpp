@@ -19,9 +19,8 @@ void ReferenceSearch::visit(const bytecode::Module& module, const Instruction& i
       break;
     case Family::kGetField:
       given = field(i);
-      note_number(i, i.b, i.c);
+      note_number(i);
       break;
-    case Family::kPutField: note_number(i, i.a, i.b); break;
     case Family::kMoveR: given = held_by(i.b); break;
     case Family::kAtomic:
       if (InvariantReference* const array = accessed(i, i.b)) array->written = true;
@@ -100,11 +99,9 @@ std::optional<std::uint32_t> ReferenceSearch::field(const Instruction& i) {
   return taken(i, Origin::kField, {{i.c, 1}});
 }
 
-void ReferenceSearch::note_number(const Instruction& i, std::uint32_t reg, std::uint32_t offset) {
-  if (*i.row->kind == bytecode::Kind::kRef) return;
-  const std::optional<std::uint32_t> holder = held_by(reg);
-  if (!holder) return;
-  (writes_.number_fields.contains(offset) ? loop_.written_fields : loop_.fields)[i.pc] = *holder;
+void ReferenceSearch::note_number(const Instruction& i) {
+  if (!loop_.counted || *i.row->kind == bytecode::Kind::kRef || writes_.number_fields.contains(i.c)) return;
+  if (const std::optional<std::uint32_t> holder = held_by(i.b)) loop_.fields[i.pc] = *holder;
 }
 
 std::optional<std::uint32_t> ReferenceSearch::taken(const Instruction& i, Origin origin, Place place) {

@@ -51,7 +51,7 @@ class ReferenceSearch {
   InvariantReference* accessed(const Instruction& i, std::uint32_t reg);
   std::optional<std::uint32_t> element(const Instruction& i);
   std::optional<std::uint32_t> field(const Instruction& i);
-  void note_number(const Instruction& i, std::uint32_t reg, std::uint32_t offset);
+  void note_number(const Instruction& i);
   std::optional<std::uint32_t> taken(const Instruction& i, Origin origin, Place place);
 
   const Flow& flow_;

@@ -12,34 +12,17 @@ using llvm::Value;
 
 Value* StripValues::at(std::uint32_t block, std::uint32_t pc, std::uint32_t reg, SlotType type) {
   const std::optional<Instruction> i = flow_.definition(block, pc, reg);
-  if (!i) return at_begin(block, reg, type);
+  if (!i) return registers_.get(reg, type);
   const auto operand = [&](std::uint32_t of, SlotType of_type) { return at(block, i->pc, of, of_type); };
   Value* value = nullptr;
   switch (i->row->family) {
     case Family::kMoveP: return operand(i->b, type);
     case Family::kConstant: return ir_.from_bits(ir_.constant(constant_bits(*i)), type);
-    case Family::kGetField: value = field(block, *i); break;
+    case Family::kGetField: value = field(*i); break;
     case Family::kIndex: value = element(block, *i); break;
-    case Family::kArrayLength:
-      value = b_.CreateLoad(b_.getInt64Ty(), kept_[loop_.arrays.at(i->pc)].length);
-      break;
     default: value = compute(b_, *i, operand);
   }
   return value->getType() == ir_.llvm_type(type) ? value : ir_.from_bits(ir_.to_bits(value), type);
-}
-
-// The register is not written in what usually comes before `block`, but another block of the iteration may have moved
-// it on.
-Value* StripValues::at_begin(std::uint32_t block, std::uint32_t reg, SlotType type) {
-  const auto induction = loop_.inductions.find(reg);
-  if (induction == loop_.inductions.end() || !induction->second.behind[block])
-    return registers_.get(reg, type);
-  return ir_.from_bits(b_.CreateAdd(registers_.get_i64(reg), distance(induction->second.step)), type);
-}
-
-Value* StripValues::distance(const Step& step) {
-  Value* const factor = ir_.constant(static_cast<std::uint64_t>(step.factor));
-  return step.times == bytecode::kNoIndex ? factor : b_.CreateMul(factor, registers_.get_i64(step.times));
 }
 
 Value* StripValues::element(std::uint32_t block, const Instruction& i) {
@@ -54,10 +37,8 @@ Value* StripValues::element(std::uint32_t block, const Instruction& i) {
 }
 
 // 0 where there is no object: the loop traps before it uses the field.
-Value* StripValues::field(std::uint32_t block, const Instruction& i) {
-  const auto written = loop_.written_fields.find(i.pc);
-  const bool is_written = written != loop_.written_fields.end();
-  const std::uint32_t number = is_written ? written->second : loop_.fields.at(i.pc);
+Value* StripValues::field(const Instruction& i) {
+  const std::uint32_t number = loop_.fields.at(i.pc);
   const InvariantReference& reference = loop_.references[number];
   Value* const holder = reference.origin == InvariantReference::Origin::kRegister
                             ? registers_.get_reference(reference.place)
@@ -73,9 +54,7 @@ Value* StripValues::field(std::uint32_t block, const Instruction& i) {
   llvm::PHINode* const value = b_.CreatePHI(loaded->getType(), 2);
   value->addIncoming(loaded, load);
   value->addIncoming(llvm::Constant::getNullValue(loaded->getType()), before);
-  if (!is_written) return value;
-  const Induction& moved = loop_.moved_fields.at({number, i.c});
-  return moved.comes_before(block, i.pc) ? b_.CreateAdd(value, distance(moved.step)) : value;
+  return value;
 }
 
 }  // namespace dhpvm::codegen

@@ -25,9 +25,7 @@ class StripValues {
 
  private:
   llvm::Value* element(std::uint32_t block, const Instruction& i);
-  llvm::Value* field(std::uint32_t block, const Instruction& i);
-  llvm::Value* at_begin(std::uint32_t block, std::uint32_t reg, SlotType type);
-  llvm::Value* distance(const Step& step);
+  llvm::Value* field(const Instruction& i);
 
   const Flow& flow_;
   const InnerLoop& loop_;
