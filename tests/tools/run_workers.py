@@ -216,6 +216,13 @@ class Using(Case):
         listed = run(f"--connect={worker.address}", "--list-devices")
         self.assertIn(f"remote/{worker.address}/host", listed.stdout)
 
+    def test_the_benchmark_measures_them(self):
+        worker = self.worker()
+        command = [BIN / "dhpvm-bench", "remote", f"--connect={worker.address}", "--runs=1", "--small", "--data=1M"]
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("overlapped", done.stdout)
+
     def test_logs_for_programs(self):
         worker = self.worker("--log=json")
         program = self.folder / "na\"me\udcff\x1b.dhp"

@@ -61,7 +61,7 @@ struct Output {
 
 struct Settings {
   std::string device;  // "host": for reference() alone
-  std::uint64_t budget = 0;
+  std::uint64_t budget = Limits::kUnlimitedBytes;
   std::uint64_t runs = 1;
   std::uint64_t warm_up = 1;            // for fixed numbers of chunks
   std::uint64_t automatic_warm_up = 3;  // for the size that is chosen by measurements
