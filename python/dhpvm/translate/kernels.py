@@ -9,20 +9,24 @@ from . import views
 from .types import INT, Array, text
 from .values import Value
 
-DIFFERENT = ("arrays of different shapes cannot be combined; a dimension of size 1 stretches if it is written as one, "
-             "a[:, 0][:, None]")
+DIFFERENT = "arrays of different shapes cannot be combined: each dimension has one size, or 1 in one of them"
 
 
 class Kernel:
     """Loops over the elements of arrays. Operands are parameters, so that each is evaluated once.
 
     In a prange loop its own loops run one after the other, and what does not fit is an index beyond the array: a
-    parallel loop has no texts for errors."""
+    parallel loop has no texts for errors.
 
-    def __init__(self, expressions, node):
-        self.expressions, self.node = expressions, node
+    Sizes are compared first. Where they differ, another function with the same parameters takes over, in which
+    dimensions of size 1 stretch: `call_of` makes both, so that indices stay simple where sizes are the same."""
+
+    def __init__(self, expressions, node, stretches=False):
+        self.expressions, self.node, self.stretches = expressions, node, stretches
         self.is_sequential = expressions.is_sequential
         self.lines = []
+        self.same = []  # what holds unless a dimension stretches
+        self._steps = {}  # by the text of a size that may be 1 where others are larger: 0 or 1
         self._parameters = {}  # by the text of the argument
         self._known = {}  # texts of the function by those of the caller
         self._arrays = []
@@ -67,6 +71,12 @@ class Kernel:
         if value.elements is not None:
             given = {node: self.element(each, indices) for node, each in value.elements.operands}
             return self.expressions.of_elements(value.elements.node, given)
+        inside = self._inside(value)
+        steps = [self._steps.get(axis.size) for axis in inside.view.axes]
+        return views.at(inside, [f"({index} * {step})" if step else index for index, step in zip(indices, steps)])
+
+    def place(self, value, indices):
+        """The element of an array that is written."""
         return views.at(self._inside(value), indices)
 
     def _inside(self, value):
@@ -97,11 +107,38 @@ class Kernel:
             if not found[position]:
                 found[position] = size
             elif size and size != found[position]:
-                self.check(f"{found[position]} == {size}", DIFFERENT)
+                found[position] = self._common(found[position], size)
+
+    def _common(self, one, other):
+        """The size of a dimension that has both sizes."""
+        if self.is_sequential:
+            self.check(f"{one} == {other}", DIFFERENT)
+        elif not self.stretches:
+            self.same.append(f"{one} == {other}")
+        else:
+            common = f"d{len(self.lines)}"
+            self.lines.append(f"let {common} = if {one} == 1 {{ {other} }} else {{ {one} }};")
+            self.check(f"{other} == {common} || {other} == 1", DIFFERENT)
+            self._may_stretch(one)
+            self._may_stretch(other)
+            return common
+        return one
+
+    def _may_stretch(self, size):
+        if size not in self._steps and not size.startswith("d"):
+            self._steps[size] = f"s{len(self.lines)}"
+            self.lines.append(f"let {self._steps[size]} = if {size} == 1 {{ 0 }} else {{ 1 }};")
 
     def check_fits(self, shape, value):
         """Emits a check that a value fits into an array of this shape."""
-        self._fit(list(shape), self._shape(value))
+        if not self.stretches:
+            self._fit(list(shape), self._shape(value))
+            return
+        given = self._shape(value)
+        for size, wanted in zip(given, shape[len(shape) - len(given):]):
+            if size and size != wanted:
+                self.check(f"{size} == {wanted} || {size} == 1", DIFFERENT)
+                self._may_stretch(size)
 
     def check(self, condition, message):
         if not self.is_sequential:
@@ -126,8 +163,29 @@ class Kernel:
 
     def call(self, kind=None, result=""):
         """The value of a call of the function with these lines; `result` is what it returns."""
+        return Value(f"{self.name(kind, result)}({', '.join(self._parameters)})", kind)
+
+    def name(self, kind, result):
+        """The name of the function."""
         parameters = ", ".join(f"{name}: {text(given)}" for name, given in self._parameters.values())
         head = f"({parameters})" + (f" -> {text(kind)}" if kind else "")
         lines = self.lines + ([f"return {result};"] if result else [])
-        name = self.expressions.unit.kernel(self.expressions.version, self.node, head, lines)
-        return Value(f"{name}({', '.join(self._parameters)})", kind)
+        return self.expressions.unit.kernel(self.expressions.version, self.node, head, lines)
+
+    def begin_with(self, other, kind):
+        """Lets another function with the same parameters take over where sizes differ."""
+        call = f"{other}({', '.join(name for name, _ in self._parameters.values())})"
+        taken = f"return {call};" if kind else f"{call}; return;"
+        self.lines.insert(0, f"if !({' && '.join(dict.fromkeys(self.same))}) {{ {taken} }}")
+
+
+def call_of(expressions, node, build):
+    """The value of a call of the function whose lines `build(kernel)` adds. It gives the type and the text of the
+    result; none, where there is no result."""
+    kernel = Kernel(expressions, node)
+    kind, result = build(kernel)
+    if kernel.same:
+        wide = Kernel(expressions, node, stretches=True)
+        wide_kind, wide_result = build(wide)
+        kernel.begin_with(wide.name(wide_kind, wide_result), kind)
+    return kernel.call(kind, result)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from . import complex_numbers
-from .kernels import DIFFERENT, Kernel
+from .kernels import DIFFERENT, call_of
 from .types import BOOL, UNKNOWN, Array, Scalar, literal, promote
 from .values import NOTHING
 
@@ -26,35 +26,41 @@ def product(expressions, node, left, right):
         expressions.fail(node, "a prange loop cannot make arrays: write the loops")
     # Where it is read for each row and column, an expression is computed once.
     left, right = (expressions.named(node, value) if rank else value for value in (left, right))
-    kernel = Kernel(expressions, node)
-    rows, columns = kernel.shape(left), kernel.shape(right)
-    if rows[-1] != columns[0]:
-        kernel.check(f"{rows[-1]} == {columns[0]}", DIFFERENT)
-    start = literal(0, kind.name)
 
-    def term(before, behind):
-        return f"{kernel.element(left, [*before, 'n']).as_type(kind)} {'&&' if are_bools else '*'} " \
-               f"{kernel.element(right, ['n', *behind]).as_type(kind)}"
+    def build(kernel):
+        rows, columns = kernel.shape(left), kernel.shape(right)
+        if rows[-1] != columns[0]:
+            kernel.check(f"{rows[-1]} == {columns[0]}", DIFFERENT)
+        start = literal(0, kind.name)
 
-    if not rank and are_bools:  # any of them
-        kernel.lines.append("var s = 0;")
-        kernel.loop([rows[0]], lambda indices: [f"let n = {indices[0]};", f"s |= (({term([], [])}) as i64);"], "|: s")
-        return kernel.call(kind, "s != 0")
-    if not rank:
-        kernel.lines.append(f"var s: {kind.name} = {start};")
-        operator, update = complex_numbers.accumulator(expressions, kind, "+")
-        kernel.loop([rows[0]], lambda indices: [f"let n = {indices[0]};", update("s", term([], []))], f"{operator}: s")
-        return kernel.call(kind, "s")
-    def updated(product):
-        return f"s = s || {product};" if are_bools else f"s += {product};"
+        def term(before, behind):
+            return f"{kernel.element(left, [*before, 'n']).as_type(kind)} {'&&' if are_bools else '*'} " \
+                   f"{kernel.element(right, ['n', *behind]).as_type(kind)}"
 
-    result, outer = Array(kind.name, rank), rows[:-1] + columns[1:]
-    kernel.lines.append(f"let r = {result.text}({', '.join(outer)});")
-    kernel.loop(outer, lambda indices: [
-        f"var s: {kind.name} = {start};",
-        f"for n in 0..{rows[-1]} {{ {updated(term(indices[:len(rows) - 1], indices[len(rows) - 1:]))} }}",
-        f"r[{', '.join(indices)}] = s;"])
-    return kernel.call(result, "r")
+        if not rank and are_bools:  # any of them
+            kernel.lines.append("var s = 0;")
+            kernel.loop([rows[0]], lambda indices: [
+                f"let n = {indices[0]};", f"s |= (({term([], [])}) as i64);"], "|: s")
+            return kind, "s != 0"
+        if not rank:
+            kernel.lines.append(f"var s: {kind.name} = {start};")
+            operator, update = complex_numbers.accumulator(expressions, kind, "+")
+            kernel.loop([rows[0]], lambda indices: [
+                f"let n = {indices[0]};", update("s", term([], []))], f"{operator}: s")
+            return kind, "s"
+
+        def updated(product):
+            return f"s = s || {product};" if are_bools else f"s += {product};"
+
+        result, outer = Array(kind.name, rank), rows[:-1] + columns[1:]
+        kernel.lines.append(f"let r = {result.text}({', '.join(outer)});")
+        kernel.loop(outer, lambda indices: [
+            f"var s: {kind.name} = {start};",
+            f"for n in 0..{rows[-1]} {{ {updated(term(indices[:len(rows) - 1], indices[len(rows) - 1:]))} }}",
+            f"r[{', '.join(indices)}] = s;"])
+        return result, "r"
+
+    return call_of(expressions, node, build)
 
 
 def of_call(expressions, node, function):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from . import complex_numbers, views
-from .kernels import Kernel
+from .kernels import call_of
 from .types import BOOL, INT, UNKNOWN, Array, Scalar, literal
 from .values import NOTHING, Value
 
@@ -13,11 +13,13 @@ def new_array(expressions, node, value):
     """A new array with these elements."""
     if expressions.is_sequential:
         return scratch(expressions, node, value.type, _outer_sizes(value), value)
-    kernel = Kernel(expressions, node)
-    shape = kernel.shape(value)
-    kernel.lines.append(f"let r = {value.type.text}({', '.join(shape)});")
-    kernel.loop(shape, lambda indices: [f"r[{', '.join(indices)}] = {kernel.element(value, indices).text};"])
-    return kernel.call(value.type, "r")
+    def build(kernel):
+        shape = kernel.shape(value)
+        kernel.lines.append(f"let r = {value.type.text}({', '.join(shape)});")
+        kernel.loop(shape, lambda indices: [f"r[{', '.join(indices)}] = {kernel.element(value, indices).text};"])
+        return value.type, "r"
+
+    return call_of(expressions, node, build)
 
 
 def _outer_sizes(value):
@@ -46,17 +48,20 @@ def scratch(expressions, node, kind, sizes, value):
 
 def store(expressions, node, target, value):
     """The text of a call that sets the elements of an array or view."""
-    kernel = Kernel(expressions, node)
-    shape = kernel.shape(target)
-    kernel.check_fits(shape, value)
     element = Scalar(target.type.element)
 
-    def line(indices):
-        place, given = kernel.element(target, indices), kernel.element(value, indices)
-        return [f"{place.text} = {given.as_type(element)};"]
+    def build(kernel):
+        shape = kernel.shape(target)
+        kernel.check_fits(shape, value)
 
-    kernel.loop(shape, line)
-    return kernel.call().text
+        def line(indices):
+            place, given = kernel.place(target, indices), kernel.element(value, indices)
+            return [f"{place.text} = {given.as_type(element)};"]
+
+        kernel.loop(shape, line)
+        return None, ""
+
+    return call_of(expressions, node, build).text
 
 
 def leaves(value):
@@ -99,7 +104,12 @@ def reduction(expressions, node, name, value, axis=None):
         return _running_sum(expressions, node, value)
     if axis is not None:
         return _along(expressions, node, name, value, axis)
-    kernel, kind = Kernel(expressions, node), _result(value.type.element, name)
+    return call_of(expressions, node, lambda kernel: _reduced(kernel, name, value))
+
+
+def _reduced(kernel, name, value):
+    """Adds the lines of the reduction of all elements; type and text of the result."""
+    expressions, kind = kernel.expressions, _result(value.type.element, name)
     shape = kernel.shape(value)
     if name in ("min", "max", "argmin", "argmax"):
         return _extreme(kernel, name, value, shape, kind)
@@ -109,12 +119,12 @@ def reduction(expressions, node, name, value, axis=None):
         kernel.loop(shape, lambda indices: [
             f"s {'|' if is_any else '&'}= ({kernel.element(value, indices).as_type(BOOL)} as i64);"],
             f"{'|' if is_any else '&'}: s")
-        return kernel.call(kind, "s != 0")
+        return kind, "s != 0"
     symbol = "*" if name == "prod" else "+"
     kernel.lines.append(f"var s: {kind.name} = {literal(symbol == '*', kind.name)};")
     operator, update = complex_numbers.accumulator(expressions, kind, symbol)
     kernel.loop(shape, lambda indices: [update("s", kernel.element(value, indices).as_type(kind))], f"{operator}: s")
-    return kernel.call(kind, _mean(kind, shape) if name == "mean" else "s")
+    return kind, _mean(kind, shape) if name == "mean" else "s"
 
 
 def _mean(kind, shape):
@@ -141,7 +151,7 @@ def _extreme(kernel, name, value, shape, kind):
         if element.is_float:
             kernel.lines.append(f"if unordered != 0 {{ s = {element.name}.nan; }}")
     if not is_index:
-        return kernel.call(kind, "s")
+        return kind, "s"
     kernel.lines.append("var place = i64.max;")
 
     def line(indices):
@@ -153,7 +163,7 @@ def _extreme(kernel, name, value, shape, kind):
                 "{ i64.max });"]
 
     kernel.loop(shape, line, "min: place")
-    return kernel.call(kind, "place")
+    return kind, "place"
 
 
 def _ordered(name):
@@ -171,12 +181,17 @@ def _along(expressions, node, name, value, axis):
         return reduction(expressions, node, name, value)
     if expressions.is_sequential:
         expressions.fail(node, f"in a prange loop {name} along an axis cannot be compiled: write a loop")
-    kernel, kind = Kernel(expressions, node), _result(value.type.element, name)
+    return call_of(expressions, node, lambda kernel: _reduced_along(kernel, name, value, axis))
+
+
+def _reduced_along(kernel, name, value, axis):
+    """Adds the lines of the reductions along an axis; type and text of the result."""
+    expressions, kind = kernel.expressions, _result(value.type.element, name)
     shape = kernel.shape(value)
     others = [size for position, size in enumerate(shape) if position != axis]
     if name in ("min", "max", "argmin", "argmax"):
         kernel.check(f"{shape[axis]} > 0", f"{name} of an array without elements")
-    result = Array(kind.name, rank - 1)
+    result = Array(kind.name, value.type.rank - 1)
     kernel.lines.append(f"let r = {result.text}({', '.join(others)});")
 
     def lines(indices):
@@ -189,7 +204,7 @@ def _along(expressions, node, name, value, axis):
         return [*start, f"for n in 0..{shape[axis]} {{ {update} }}", f"r[{', '.join(indices)}] = {last};"]
 
     kernel.loop(others, lines)
-    return kernel.call(result, "r")
+    return result, "r"
 
 
 def _line_of(expressions, name, kind, element, at):
@@ -214,13 +229,17 @@ def _line_of(expressions, name, kind, element, at):
 def _running_sum(expressions, node, value):
     if value.type.rank != 1 or expressions.is_sequential:
         expressions.fail(node, "cumsum is for arrays of one dimension, outside of prange loops: write a loop")
-    kernel = Kernel(expressions, node)
     kind = _result(value.type.element, "sum")
-    (size,) = kernel.shape(value)
     result = Array(kind.name, 1)
-    kernel.lines += [f"let r = {result.text}({size});", f"var s: {kind.name} = {literal(0, kind.name)};",
-                     f"for i in 0..{size} {{", f"s += {kernel.element(value, ['i']).as_type(kind)};", "r[i] = s;", "}"]
-    return kernel.call(result, "r")
+
+    def build(kernel):
+        (size,) = kernel.shape(value)
+        kernel.lines += [f"let r = {result.text}({size});", f"var s: {kind.name} = {literal(0, kind.name)};",
+                         f"for i in 0..{size} {{", f"s += {kernel.element(value, ['i']).as_type(kind)};", "r[i] = s;",
+                         "}"]
+        return result, "r"
+
+    return call_of(expressions, node, build)
 
 
 def sizes(expressions, node, value):
