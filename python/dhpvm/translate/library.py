@@ -25,8 +25,8 @@ from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross
                                nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc, solve)
 from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factorial, fmax, fmin, gcd, heaviside, invert,
                                isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor, math_acosh,
-                               math_asinh, math_atanh, math_degrees, math_isclose, math_radians, negative, power,
-                               radians, sign)
+                               math_asinh, math_atanh, math_degrees, math_erfc, math_gamma, math_isclose, math_lgamma,
+                               math_radians, negative, power, radians, sign)
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
                                 tile)
 from .types import INT, NONE, UNKNOWN, Array, Scalar, Tuple
@@ -53,7 +53,8 @@ _FUNCTIONS = {
     np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
     math.radians: (math_radians, 0), math.degrees: (math_degrees, 0), math.gcd: (gcd, 0), math.isqrt: (isqrt, 0),
     math.factorial: (factorial, 0), math.lcm: (lcm, 0), math.comb: (comb, 0), math.asinh: (math_asinh, 0),
-    math.acosh: (math_acosh, 0), math.atanh: (math_atanh, 0), pow: (power, 0), np.convolve: (convolve, 1),
+    math.acosh: (math_acosh, 0), math.atanh: (math_atanh, 0), math.gamma: (math_gamma, 0),
+    math.lgamma: (math_lgamma, 0), math.erfc: (math_erfc, 0), pow: (power, 0), np.convolve: (convolve, 1),
     np.correlate: (correlate, 1),
     np.gradient: (gradient, 1), np.pad: (pad, 2), np.histogram: (histogram, 3), np.cov: (cov, 2),
     np.corrcoef: (corrcoef, 2), np.polyval: (polyval, 1), np.cross: (cross, 2), np.logspace: (logspace, 0),

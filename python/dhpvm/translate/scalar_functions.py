@@ -156,3 +156,92 @@ def power(x, y):
 
 def log(x, base):
     return math.log(x) / math.log(base)
+
+
+def _series(x):
+    """What Stirling's formula leaves out of the logarithm of the gamma function, for x from 12 on."""
+    y = 1 / (x * x)
+    return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * (
+        691 / 360360 - y / 156)))))) / x
+
+
+def _sine_of_pi(x):
+    """sin(pi * x), without what is lost in the product of pi and a large number."""
+    rest = x - 2.0 * math.floor(0.5 * x)
+    if rest > 1.0:
+        return -_sine_of_half_turn(rest - 1.0)
+    return _sine_of_half_turn(rest)
+
+
+def _sine_of_half_turn(x):
+    return math.sin(math.pi * (1.0 - x if x > 0.5 else x))
+
+
+def _gamma(x):
+    """For x from 0.5 on: from what is shifted to large numbers, where Stirling's formula holds. The power is taken in
+    halves, since it overflows before its product with exp(-x)."""
+    divisor = 1.0
+    while x < 12.0:
+        divisor *= x
+        x += 1.0
+    half = math.pow(x, 0.5 * x - 0.25)
+    return math.sqrt(2 * math.pi) * half * math.exp(-x) * half * math.exp(_series(x)) / divisor
+
+
+def math_gamma(x):
+    y = float(x)
+    if y > 172:
+        return math.inf
+    if y == math.floor(y) and 0 < y < 24:
+        product = 1.0
+        for i in range(2, int(y)):
+            product *= i
+        return product
+    if y >= 0.5:
+        return _gamma(y)
+    if y != y or (y < 0 and y == math.floor(y)):
+        return math.nan
+    if y < -200:
+        return 0.0 * _sine_of_pi(y)
+    # By reflection. What would overflow is shifted down, and divided by in the end.
+    reflected, divisor = 1.0 - y, 1.0
+    while reflected > 160.0:
+        reflected -= 1.0
+        divisor *= reflected
+    if abs(y) < 1e-300:
+        return 1.0 / y
+    return math.pi / (_sine_of_pi(y) * _gamma(reflected)) / divisor
+
+
+def math_lgamma(x):
+    y = abs(float(x))
+    if y == math.inf:
+        return y
+    shifted, divisor = y, 1.0
+    while shifted < 12.0:
+        divisor *= shifted
+        shifted += 1.0
+    found = (shifted - 0.5) * (math.log(shifted) - 1.0) + (0.5 * math.log(2 * math.pi) - 0.5) + _series(shifted) - \
+        math.log(divisor)
+    if y == 1 or y == 2:
+        found = 0.0
+    if x >= 0 or x != x:
+        return found
+    sine = abs(_sine_of_pi(y))
+    return math.log(math.pi / (y * sine)) - found if sine > 0 else math.inf
+
+
+def math_erfc(x):
+    y = float(x)
+    size = abs(y)
+    if size < 2.0 or y != y:
+        return 1.0 - math.erf(y)
+    if size > 28.0:
+        return 0.0 if y > 0 else 2.0
+    # A continued fraction, from its end. The square has more digits than a number: exp gets it in two parts.
+    fraction = size
+    for k in range(12 + int(180.0 / (size * size)), 0, -1):
+        fraction = size + 0.5 * k / fraction
+    begin = math.floor(size * 1048576.0) / 1048576.0
+    found = math.exp(-begin * begin) * math.exp((begin - size) * (begin + size)) / (math.sqrt(math.pi) * fraction)
+    return found if y > 0 else 2.0 - found
