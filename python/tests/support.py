@@ -55,6 +55,8 @@ def nearly(a, b, tolerance=1e-9):
     if a.dtype != b.dtype and (are_arrays or a.dtype.kind != b.dtype.kind):
         return False
     is_short = "f4" in (a.dtype.str[1:], b.dtype.str[1:]) or "c8" in (a.dtype.str[1:], b.dtype.str[1:])
+    if a.dtype.names:
+        return a.dtype == b.dtype and all(nearly(a[name], b[name], tolerance) for name in a.dtype.names)
     return a.shape == b.shape and np.allclose(a, b, 1e-5 if is_short else tolerance, 1e-12, equal_nan=True)
 
 

@@ -216,11 +216,33 @@ class Refused(unittest.TestCase):
         self.refuse(f, "With statements", 1)
 
         def f(x):
+            for i in dhpvm.prange(len(x)):
+                try:
+                    x[i] += 1
+                except ValueError:
+                    pass
+        self.refuse(f, "prange loop catches no exceptions: set a flag", X, line=2)
+
+        def f(x):
             try:
-                x += 1
-            except ValueError:
-                pass
-        self.refuse(f, "Try statements .*: ask for what can go wrong with if", 1)
+                return 1 // x
+            finally:
+                print(x)
+        self.refuse(f, "keep what is to be returned in a variable", 1, line=4)
+
+        def f(x):
+            try:
+                return 1 // x
+            except ZeroDivisionError as error:
+                print(error)
+        self.refuse(f, "what an exception says cannot be read here", 1, line=4)
+
+        def f(x):
+            try:
+                return 1 // x
+            except x:
+                return 2
+        self.refuse(f, "'x' is no class of exceptions", 1, line=3)
 
         def f(x):
             yield x
@@ -301,13 +323,13 @@ class Refused(unittest.TestCase):
         self.refuse(f, "reads elements that it has written", np.ones((2, 3)), line=-2)
 
         def g(x):
-            assert x > 0
+            assert x > 0, f"{x}"
             return x
 
         def f(x):
             for i in prange(3):
                 x[i] = g(x[i])
-        self.refuse(f, "a prange loop cannot assert", X, line=-3)
+        self.refuse(f, "text of an exception is the same for all iterations", X, line=-3)
 
     def test_what_to_write(self):
         import functools
@@ -341,13 +363,6 @@ class Refused(unittest.TestCase):
                 case 1:
                     return 2
         self.refuse(f, "write if and elif", 1)
-
-        def f(x):
-            try:
-                return x
-            except ValueError:
-                return 1
-        self.refuse(f, "ask for what can go wrong with if", 1)
 
         def f(x):
             xs = [1, 2]

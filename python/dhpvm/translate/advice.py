@@ -9,7 +9,7 @@ import builtins
 STATEMENTS = {
     "FunctionDef": "define functions in the first level of the function, or outside",
     "ClassDef": "define classes outside, and pass numbers and arrays",
-    "Try": "ask for what can go wrong with if, or catch the exception outside",
+    "TryStar": "write except, without *",
     "Match": "write if and elif",
     "Global": "return the value, or store it in an array that is passed",
     "Nonlocal": "return the value, or store it in an array that is passed",

@@ -362,6 +362,8 @@ def _of_math(expressions, node, function):
         if not _is_from(function, "math", names):
             continue
         values = [value.as_type(FLOAT) for value in _arguments(expressions, node, count)]
+        if function.__name__ in _DOMAINS and expressions.statements.catches(ValueError):
+            values = [f"{_in_domain(expressions, function.__name__)}({values[0]})"]
         name = "abs" if function.__name__ == "fabs" else function.__name__
         text = f"{expressions.unit.module('math')}.{name}({', '.join(values)})"
         return Value(f"({text} as i64)", INT) if names is MATH_TO_INTEGER else Value(text, FLOAT)
@@ -371,6 +373,19 @@ def _of_math(expressions, node, function):
             return Value(f"{expressions.unit.module('math')}.hypot({x}, {y})", FLOAT)
         return Value(f"{expressions.unit.helper(HELPERS[function.__name__], 'f64')}({x}, {y})", FLOAT)
     return None
+
+
+# Where functions of math have values; elsewhere Python raises, where the exception would be caught.
+_DOMAINS = {"sqrt": "x >= 0.0", "log": "x > 0.0", "log2": "x > 0.0", "log10": "x > 0.0", "log1p": "x > -1.0",
+            "asin": "math.abs(x) <= 1.0", "acos": "math.abs(x) <= 1.0"}
+
+
+def _in_domain(expressions, name):
+    """The name of a function that checks the argument of this one."""
+    return expressions.unit.function(f"_domain_of_{name}", f"""fn _domain_of_{name}(x: f64) -> f64 {{
+    assert({_DOMAINS[name]} || x != x, "ValueError: math domain error");
+    return x;
+}}""")
 
 
 def _clip(expressions, node):

@@ -344,6 +344,8 @@ class Expressions(Comparisons, Operators):
         """The number at a position, whose text may be evaluated several times, in a list of a few."""
         if UNKNOWN in [item.type for item in items]:
             return NOTHING
+        if len({len(item.items) for item in items}) == 1 and items[0].items and not any(map(records.is_record, items)):
+            return tuple_of(self.one_of(node, position, parts) for parts in zip(*(item.items for item in items)))
         if not all(isinstance(item.type, Scalar) for item in items):
             self.fail(node, "an item of a tuple that holds more than numbers is named by a constant: t[0]")
         views.check_repeatable(self, node, position)

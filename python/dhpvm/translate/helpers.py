@@ -74,6 +74,11 @@ HELPERS = {
     let size = math.abs(a);
     return if negative { -size } else { size };
 }"""},
+    "from_end": {"integer": "fn NAME(place: T, size: T) -> T => if place < ZERO { place + size } else { place };"},
+    "divisor": {"any": """fn NAME(x: T) -> T {
+    assert(x != ZERO, "ZeroDivisionError: division by zero");
+    return x;
+}"""},
     # A bound of a slice: from the end if it is negative, and within the array.
     "slice_bound": {"integer": """fn NAME(bound: T, size: T, step: T) -> T {
     let place = if bound < ZERO { bound + size } else { bound };

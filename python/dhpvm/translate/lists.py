@@ -11,7 +11,7 @@ import inspect
 import builtins
 import collections
 
-from . import advice, list_functions, views, whole
+from . import advice, list_functions, places, views, whole
 from .types import BOOL, INT, NONE, UNKNOWN, Array, Dict, List, Scalar, Tuple, Unconvertible, join, promote
 from .values import NOTHING, Value, tuple_of
 
@@ -352,6 +352,8 @@ def item(expressions, node, value):
     place = expressions.integer(node.slice)
     if index.is_constant and index.constant < 0:
         place = f"{value.text}.len() - {-index.constant}"
+    elif not index.is_constant:
+        place = places.from_end(expressions, node.slice, index, f"{value.text}.len()")
     text = f"{value.text}[{place}]"
     if isinstance(value.type.element, Tuple):
         views.check_repeatable(expressions, node, place)

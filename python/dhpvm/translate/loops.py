@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .. import parallel
 from . import calls, complex_numbers, scopes, views
 from .iterables import Items
-from .types import INT, Array, Record, Scalar
+from .types import INT, Array, Record, Scalar, Text
 from .values import Value, constant
 from .variables import Frame
 
@@ -154,17 +154,18 @@ class Loops:
         self.scope.forget_view(node.target.id)
         self.scope.leave()
 
-    # ---- Over a tuple of arrays: a turn for each, written out, since each is another type or view.
+    # ---- Over a tuple of arrays or texts: a turn for each, written out, since each is another type or view.
 
     def _over_tuple(self, node):
-        """for a in (x, y), for a, w in ((x, 1), (y, 2)): False if there are no arrays in the tuple."""
+        """for a in (x, y), for a, w in ((x, 1), (y, 2)): False if there are neither arrays nor texts in
+        the tuple."""
         is_literal = isinstance(node.iter, (ast.Tuple, ast.List))
         if not is_literal and not isinstance(node.iter, ast.Name):
             return False
         values = [self.expressions.value(each) for each in node.iter.elts] if is_literal else \
             self.expressions.value(node.iter).items
         if isinstance(node.iter, ast.Name) and isinstance(self.expressions.value(node.iter).type, Record) or not any(
-                map(_has_array, values)):
+                map(_is_written_out, values)):
             return False
         names = scopes.stored([ast.Expr(node.target)])
         if node.orelse or scopes.has_break(node.body) or scopes.has_continue(node.body):
@@ -367,8 +368,10 @@ class Loops:
 
 
 
-def _has_array(value):
-    return isinstance(value.type, Array) or (not isinstance(value.type, Record) and any(map(_has_array, value.items)))
+def _is_written_out(value):
+    """Whether a value is an array or a text, or a tuple with one: each is another type or view."""
+    return isinstance(value.type, (Array, Text)) or (not isinstance(value.type, Record) and any(
+        map(_is_written_out, value.items)))
 
 
 def _count(node):

@@ -69,6 +69,8 @@ class Operators:
         if kind in ARITHMETIC or kind in BITWISE:
             symbol = SYMBOLS[kind]
             return Value(f"({left.as_type(result)} {symbol} {right.as_type(result)})", result)
+        if kind in (ast.Div, ast.FloorDiv, ast.Mod):
+            right = self._checked_divisor(right, result)
         if kind is ast.Div:
             if result.is_integer:
                 result = FLOAT if result.is_weak else Scalar("f64")
@@ -78,6 +80,15 @@ class Operators:
         if kind is ast.Pow:
             return self._power(node, left, right, result)
         self.fail(node, f"{ast.unparse(node)} cannot be compiled here")
+
+    def _checked_divisor(self, right, result):
+        """The divisor, which is an exception in Python if it is 0, where one would be caught; others divide to
+        infinity. Integers are checked anyway, unless their quotient is a float."""
+        if not result.is_weak or right.is_constant or not self.statements.catches(ZeroDivisionError):
+            return right
+        helper = self.unit.helper("divisor", right.type.name if right.type != BOOL else "i64")
+        return Value(f"{helper}({right.as_type(INT) if right.type == BOOL else right.text})",
+                     INT if right.type == BOOL else right.type)
 
     def _fold(self, operator, left, right):
         """Two constants of Python, combined by Python."""

@@ -11,6 +11,7 @@ from ..errors import TranslationError
 from . import advice, dicts, parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
+from .handlers import Handlers
 from .loops import Loops
 from .returns import Returns
 from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple, Unconvertible
@@ -19,7 +20,7 @@ from .views import PassedView, base_of
 from .variables import Variables
 
 
-class Statements(Assignments, Loops, Returns):
+class Statements(Assignments, Handlers, Loops, Returns):
     """Translates a function, pass after pass, until no type changes any more."""
 
     def __init__(self, source, unit, types, version):
@@ -28,6 +29,7 @@ class Statements(Assignments, Loops, Returns):
         self.expressions = Expressions(source, unit, self.scope, version)
         self.lines = []
         self.loops, self.before_parallel, self._with_reductions, self.parallel = [], [], set(), None
+        self.handlers, self.caught = [], []
         self.chosen_names = set()  # of variables that a conditional expression gives one of two values
         self.expressions.statements = self
 
@@ -250,21 +252,28 @@ class Statements(Assignments, Loops, Returns):
         return f"{{{self._printed(node.value)}{spec and ':'}{spec}}}"
 
     def _assert(self, node):
-        if self.expressions.is_sequential:
-            self.source.fail(node, "a prange loop cannot assert: check before the loop")
         kind = "ValueError" if self.source.is_ours else "AssertionError"
         given = ast.Constant(f"assert {ast.unparse(node.test)}") if node.msg is None else node.msg
-        self.emit(f"assert({self.expressions.test(node.test)}, {self._message(kind, [given])});", node)
+        text = self._fixed(node, self._message(kind, [given]))
+        self.emit(f"assert({self.expressions.test(node.test)}, {text});", node)
 
     def _raise(self, node):
-        if self.expressions.is_sequential:
-            self.source.fail(node, "a prange loop cannot raise: set a flag in an array")
-        self.emit(f"trap({self._raised(node)});", node)
+        self.emit(f"trap({self._fixed(node, self._raised(node))});", node)
         return True
+
+    def _fixed(self, node, text):
+        """The text of an exception, which holds no numbers in a prange loop."""
+        if self.expressions.is_sequential and not text.startswith('"'):
+            self.source.fail(node, "in a prange loop the text of an exception is the same for all iterations: leave "
+                                   "the numbers out of it")
+        return text
 
     def _raised(self, node):
         """The message of the trap, "ValueError: too small": dhpvm.errors makes this exception of it."""
         exception = node.exc
+        again = self.raised_again(node)
+        if again is not None:
+            return again
         if exception is None:
             self.source.fail(node, "raise stands with an exception: raise ValueError(\"..\")")
         if not isinstance(exception, ast.Call):

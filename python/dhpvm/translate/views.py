@@ -7,6 +7,7 @@ import ast
 import re
 from dataclasses import dataclass, replace
 
+from . import places
 from .types import UNKNOWN, Array, Scalar
 from .values import Value
 
@@ -170,7 +171,7 @@ def _index(expressions, node, size):
         expressions.fail(node, f"an index is an integer, and this is {value.type}: write int(...)")
     if value.is_constant and value.constant < 0:
         return f"({size} - {-value.constant})"
-    return value.text
+    return value.text if value.is_constant else places.from_end(expressions, node, value, size)
 
 
 def _slice(expressions, node, given, axis):

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions that are caught: `try` with `except`, `else` and `finally`, as blocks of the language that catch traps."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass
+
+from . import scopes
+
+# The name of the exception that a trap stands for, in front of its text, as dhpvm.errors has it.
+_NAMED = """fn _exception(error: Error) -> str => match error.kind {
+    IndexOutOfRange => f"IndexError: {error.message}",
+    DivisionByZero => f"ZeroDivisionError: {error.message}",
+    NegativeLength => f"ValueError: {error.message}",
+    else => if error.message.starts_with("List: index ") { f"IndexError: {error.message}" } else { error.message },
+};"""
+_IS = """fn _is_exception(text: str, name: str) -> bool => text == name || text.starts_with(f"{name}: ");"""
+
+
+@dataclass
+class Handler:
+    """The except clause around a statement: the text of the variable with the exception, and its name in Python."""
+
+    text: str
+    name: str | None
+
+
+class Handlers:
+    """The part of Statements that translates `try`. `handlers` has the except clauses around a statement, innermost
+    last, `caught` the classes of exceptions that the try statements around it catch."""
+
+    def _try(self, node):
+        if self.expressions.is_sequential:
+            self.source.fail(node, "a prange loop catches no exceptions: set a flag in an array")
+        if not node.finalbody:
+            return self._try_except(node)
+        if any(isinstance(each, ast.Return) for part in (node.body, node.orelse, node.handlers) for inner in part
+               for each in ast.walk(inner)) or any(scopes.has_break(part) or scopes.has_continue(part)
+                                                   for part in (node.body, node.orelse, *(
+                                                       each.body for each in node.handlers))):
+            self.source.fail(node.finalbody[0], "a try with finally is left at its end alone: keep what is to be "
+                                                "returned in a variable, and return it behind")
+        failure = self.temporary()
+        self.emit(f"var {failure} = \"\";", node)
+        self.emit("try {", node)
+        self.scope.open_block()
+        self._try_except(node) if node.handlers else self.block(node.body)
+        self.scope.close_block()
+        self._catch(node, lambda text: self.emit(f"{failure} = {text};", node))
+        is_end = self.block(node.finalbody)
+        if not is_end:
+            self.emit(f'if {failure} != "" {{ trap({failure}); }}', node)
+        return is_end
+
+    def _try_except(self, node):
+        classes = [self._classes(each) for each in node.handlers]
+        passed = self.temporary() if node.orelse else None
+        if passed:
+            self.emit(f"var {passed} = false;", node)
+        self.emit("try {", node)
+        self.scope.open_block()
+        self.caught.append([each for several in classes for each in several])
+        is_end = self.block(node.body)
+        self.caught.pop()
+        if passed and not is_end:
+            self.emit(f"{passed} = true;", node)
+        self.scope.close_block()
+        ends = []
+        self._catch(node, lambda text: ends.append(self._dispatch(node, classes, text)))
+        if passed:
+            self.braces(f"if {passed}", node.orelse, node.orelse[0])
+        if is_end and ends[0]:
+            self.emit('trap("");', node)  # nothing comes here
+            return True
+        return False
+
+    def _catch(self, node, body):
+        """The block behind one that may trap; `body` gets the text of the exception."""
+        error, text = self.temporary(), self.temporary()
+        self.emit(f"}} catch {error} {{", node)
+        self.scope.open_block()
+        self.emit(f"let {text} = {self.unit.function('_exception', _NAMED)}({error});", node)
+        body(text)
+        self.scope.close_block()
+        self.emit("}", node)
+
+    def _dispatch(self, node, classes, text):
+        """The clauses that are for the exception with this text. Whether nothing is reached behind any of them."""
+        ends = True
+        for handler, own in zip(node.handlers, classes):
+            self._check_name(handler)
+            self.handlers.append(Handler(text, handler.name))
+            if any(each in (Exception, BaseException) for each in own):
+                is_end = self.block(handler.body)
+                self.handlers.pop()
+                return is_end and ends
+            self.emit(f"if {self._is_one(text, own)} {{", handler)
+            self.scope.open_block()
+            is_end = self.block(handler.body)
+            self.scope.close_block()
+            self.handlers.pop()
+            self.emit("} else {", handler)
+            ends = is_end and ends
+        self.emit(f"trap({text});", node)
+        for _ in node.handlers:
+            self.emit("}", node)
+        return ends
+
+    def _classes(self, handler):
+        """The classes of exceptions that a clause catches."""
+        if handler.type is None:
+            return [BaseException]
+        found = []
+        for each in handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]:
+            try:
+                meant = self.source.meaning(each, self.scope.names())
+            except LookupError:
+                meant = None
+            if not isinstance(meant, type) or not issubclass(meant, BaseException):
+                self.source.fail(handler, f"'{ast.unparse(each)}' is no class of exceptions: write except ValueError")
+            found.append(meant)
+        return found
+
+    def _is_one(self, text, classes):
+        """The text of a test whether the exception is one of these classes, or of those derived from them."""
+        own = self.unit.function("_is_exception", _IS)
+        names = [each.__name__ for each in classes]
+        names += [name for name, each in vars(builtins).items() if isinstance(each, type) and
+                  issubclass(each, tuple(classes))]
+        return " || ".join(f'{own}({text}, "{name}")' for name in dict.fromkeys(names))
+
+    def _check_name(self, handler):
+        """An exception has no value here, but can be raised again."""
+        raised = {each.exc for inner in handler.body for each in ast.walk(inner) if isinstance(each, ast.Raise)}
+        raised |= {each.cause for inner in handler.body for each in ast.walk(inner) if isinstance(each, ast.Raise)}
+        for inner in handler.body:
+            for each in ast.walk(inner):
+                if isinstance(each, ast.Name) and each.id == handler.name and each not in raised:
+                    self.source.fail(each, "what an exception says cannot be read here: write a text of your own, or "
+                                           "let it pass")
+
+    def raised_again(self, node):
+        """The text of the exception of the clause around it that `raise` and `raise error` raise again; None for
+        others."""
+        name = node.exc.id if isinstance(node.exc, ast.Name) else None
+        for handler in reversed(self.handlers):
+            if node.exc is None or (name is not None and name == handler.name):
+                return handler.text
+        return None
+
+    def catches(self, kind):
+        """Whether an exception of this class would be caught in this function."""
+        return any(issubclass(kind, each) for classes in self.caught for each in classes)

@@ -1,0 +1,860 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Functions as scientists write them for Numba: simulations, images, sequences, statistics. Each runs as Python, and
+compiled."""
+
+import math
+
+import numpy as np
+import support
+
+import dhpvm
+from dhpvm import prange
+
+R = np.random.default_rng(19)
+X, Y, M, S = R.random(40), R.random(40), R.random((9, 7)), R.random((6, 6))
+COL, ROW = R.random((9, 1)), R.random((1, 7))
+CUBE = R.random((4, 5, 6))
+I = R.integers(0, 12, 50)
+SPINS = R.choice(np.array([-1, 1]), (8, 8))
+POINTS, CENTRES = R.random((30, 2)), R.random((3, 2))
+SEQUENCE, OTHER = R.integers(0, 4, 20), R.integers(0, 4, 15)
+BODIES, SPEEDS, MASSES = R.random((5, 3)), np.zeros((5, 3)), R.random(5) + 0.5
+GRAPH = np.where(R.random((7, 7)) < 0.4, R.random((7, 7)) * 10, np.inf)
+Z = R.random(16) + 1j * R.random(16)
+CELLS = (R.random((8, 9)) < 0.4).astype(np.int8)
+PARTICLES = np.zeros(6, dtype=[("x", "f8"), ("y", "f8"), ("charge", "i4")])
+PARTICLES["x"], PARTICLES["y"], PARTICLES["charge"] = R.random(6), R.random(6), [1, -1, 1, 1, -1, 0]
+G = 6.674e-2
+OFFSETS = ((-1, 0, 1.0), (1, 0, 1.0), (0, -1, 0.5), (0, 1, 0.5))
+case = support.Cases()
+close = support.nearly
+
+
+# ---- Simulations.
+
+@case(BODIES, SPEEDS, MASSES, 0.01, 3)
+def n_body(position, velocity, mass, dt, steps=10):
+    n = position.shape[0]
+    for _ in range(steps):
+        for i in range(n):
+            ax = ay = az = 0.0
+            for j in range(n):
+                if i == j:
+                    continue
+                dx = position[j, 0] - position[i, 0]
+                dy = position[j, 1] - position[i, 1]
+                dz = position[j, 2] - position[i, 2]
+                d2 = dx * dx + dy * dy + dz * dz + 1e-3
+                inv = G * mass[j] / (d2 * math.sqrt(d2))
+                ax += dx * inv
+                ay += dy * inv
+                az += dz * inv
+            velocity[i, 0] += dt * ax
+            velocity[i, 1] += dt * ay
+            velocity[i, 2] += dt * az
+        position += dt * velocity
+
+
+@case(BODIES, MASSES, fit=close)
+def potential_by_broadcasting(position, mass):
+    difference = position[:, None, :] - position[None, :, :]
+    distance = np.sqrt((difference ** 2).sum(axis=-1)) + np.eye(len(mass))
+    pairs = mass[:, np.newaxis] * mass / distance
+    return -G * np.triu(pairs, 1).sum()
+
+
+@case(SPINS, 0.4, X)
+def ising_sweep(spins, beta, draws):
+    n, m = spins.shape
+    accepted = 0
+    for k in range(len(draws)):
+        i, j = (k * 7) % n, (k * 5) % m
+        total = spins[i - 1, j] + spins[(i + 1) % n, j] + spins[i, j - 1] + spins[i, (j + 1) % m]
+        change = 2 * spins[i, j] * total
+        if change <= 0 or draws[k] < np.exp(-beta * change):
+            spins[i, j] *= -1
+            accepted += 1
+    return accepted
+
+
+@case(SPINS)
+def ising_energy(spins):
+    energy = 0
+    for i in range(spins.shape[0]):
+        for j in range(spins.shape[1]):
+            energy -= spins[i, j] * (spins[i - 1, j] + spins[i, j - 1])
+    return energy
+
+
+@case(SPINS)
+def ising_energy_in_parallel(spins):
+    energy = 0
+    for i in prange(spins.shape[0]):
+        left = i - 1
+        for j in range(spins.shape[1]):
+            energy -= spins[i, j] * (spins[left, j] + spins[i, j - 1])
+    return energy
+
+
+@case(CELLS, 3)
+def game_of_life(cells, generations):
+    h, w = cells.shape
+    board = cells.copy()
+    for _ in range(generations):
+        following = np.zeros_like(board)
+        for y in range(h):
+            for x in range(w):
+                alive = 0
+                for dy in (-1, 0, 1):
+                    for dx in (-1, 0, 1):
+                        if dy == 0 and dx == 0:
+                            continue
+                        alive += board[(y + dy) % h, (x + dx) % w]
+                following[y, x] = 1 if alive == 3 or (board[y, x] and alive == 2) else 0
+        board = following
+    return board
+
+
+@case(S, 0.1, 5, fit=close)
+def heat_with_offsets(plate, alpha, steps):
+    u = plate.copy()
+    for _ in range(steps):
+        new = u.copy()
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                total = 0.0
+                for di, dj, weight in OFFSETS:
+                    total += weight * (u[i + di, j + dj] - u[i, j])
+                new[i, j] = u[i, j] + alpha * total
+        u = new
+    return u
+
+
+@case(X, 0.2)
+def periodic_advection(u, c):
+    n = len(u)
+    new = np.empty_like(u)
+    for i in range(n):
+        new[i] = u[i] - c * (u[i] - u[i - 1])
+    return new
+
+
+@case(1.0, 0.0, 0.1, 20)
+def runge_kutta(y, v, h, steps):
+    def acceleration(position, speed):
+        return -4.0 * position - 0.1 * speed
+
+    path = np.zeros((steps + 1, 2))
+    path[0] = y, v
+    for k in range(steps):
+        k1y, k1v = v, acceleration(y, v)
+        k2y, k2v = v + h / 2 * k1v, acceleration(y + h / 2 * k1y, v + h / 2 * k1v)
+        k3y, k3v = v + h / 2 * k2v, acceleration(y + h / 2 * k2y, v + h / 2 * k2v)
+        k4y, k4v = v + h * k3v, acceleration(y + h * k3y, v + h * k3v)
+        y += h / 6 * (k1y + 2 * k2y + 2 * k3y + k4y)
+        v += h / 6 * (k1v + 2 * k2v + 2 * k3v + k4v)
+        path[k + 1, 0], path[k + 1, 1] = y, v
+    return path
+
+
+@case(PARTICLES, fit=close)
+def coulomb(particles):
+    energy = 0.0
+    for i, p in enumerate(particles):
+        for j in range(i + 1, len(particles)):
+            q = particles[j]
+            if p["charge"] == 0 or q["charge"] == 0:
+                continue
+            energy += p["charge"] * q["charge"] / math.hypot(p["x"] - q["x"], p["y"] - q["y"])
+    return energy
+
+
+# ---- Fractals, transforms, filters.
+
+@case(12, 9, 30)
+def mandelbrot(width, height, limit=50):
+    image = np.zeros((height, width), dtype=np.int32)
+    for row in prange(height):
+        for column in range(width):
+            c = complex(-2.0 + 3.0 * column / width, -1.0 + 2.0 * row / height)
+            z = 0j
+            n = 0
+            while abs(z) <= 2.0 and n < limit:
+                z = z * z + c
+                n += 1
+            image[row, column] = n
+    return image
+
+
+@case(Z, fit=close)
+def fft_by_hand(signal):
+    n = len(signal)
+    out = signal.copy()
+    j = 0
+    for i in range(1, n):
+        bit = n >> 1
+        while j & bit:
+            j ^= bit
+            bit >>= 1
+        j |= bit
+        if i < j:
+            out[i], out[j] = out[j], out[i]
+    length = 2
+    while length <= n:
+        w = np.exp(-2j * np.pi / length)
+        for start in range(0, n, length):
+            factor = 1 + 0j
+            for k in range(length // 2):
+                a = out[start + k]
+                b = out[start + k + length // 2] * factor
+                out[start + k] = a + b
+                out[start + k + length // 2] = a - b
+                factor *= w
+        length *= 2
+    return out
+
+
+@case(X, fit=close)
+def dft(x):
+    n = len(x)
+    k = np.arange(n).reshape((n, 1))
+    t = np.arange(n)
+    return np.exp(-2j * np.pi * k * t / n) @ x.astype(np.complex128)
+
+
+@case(M, S[:3, :3].copy(), fit=close)
+def convolve_2d(image, kernel):
+    m, n = image.shape
+    kh, kw = kernel.shape
+    out = np.zeros_like(image)
+    for i in range(m):
+        for j in range(n):
+            total = 0.
+            for a in range(kh):
+                for b in range(kw):
+                    y, x = i + a - kh // 2, j + b - kw // 2
+                    if 0 <= y < m and 0 <= x < n:
+                        total += image[y, x] * kernel[-a - 1, -b - 1]
+            out[i, j] = total
+    return out
+
+
+@case(X, 5, fit=close)
+def moving_average(values, window):
+    result = np.full(values.shape, np.nan)
+    running = 0.0
+    for i in range(len(values)):
+        running += values[i]
+        if i >= window:
+            running -= values[i - window]
+        if i >= window - 1:
+            result[i] = running / window
+    return result
+
+
+@case(X, 0.3)
+def exponential_smoothing(x, alpha):
+    s = np.empty_like(x)
+    s[0] = x[0]
+    for t in range(1, x.size):
+        s[t] = alpha * x[t] + (1 - alpha) * s[t - 1]
+    return s, s[-1], s[-2:]
+
+
+@case(M, 3)
+def median_filter(image, size):
+    half = size // 2
+    out = image.copy()
+    for i in range(half, image.shape[0] - half):
+        for j in range(half, image.shape[1] - half):
+            window = image[i - half:i + half + 1, j - half:j + half + 1]
+            out[i, j] = np.median(window)
+    return out
+
+
+@case(M)
+def integral_image(a):
+    out = np.zeros((a.shape[0] + 1, a.shape[1] + 1))
+    for i in range(1, out.shape[0]):
+        for j in range(1, out.shape[1]):
+            out[i, j] = a[i - 1, j - 1] + out[i - 1, j] + out[i, j - 1] - out[i - 1, j - 1]
+    return out[1:, 1:].copy()
+
+
+# ---- Sequences and graphs.
+
+@case(SEQUENCE, OTHER, 2, -1, 1)
+def smith_waterman(a, b, match=3, mismatch=-3, gap=2):
+    h = np.zeros((len(a) + 1, len(b) + 1), dtype=np.int64)
+    best, where = 0, (0, 0)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            diagonal = h[i - 1, j - 1] + (match if a[i - 1] == b[j - 1] else mismatch)
+            h[i, j] = max(0, diagonal, h[i - 1, j] - gap, h[i, j - 1] - gap)
+            if h[i, j] > best:
+                best = h[i, j]
+                where = (i, j)
+    i, j = where
+    path = []
+    while h[i, j] > 0:
+        path.append((i - 1, j - 1))
+        score = h[i, j]
+        if score == h[i - 1, j - 1] + (match if a[i - 1] == b[j - 1] else mismatch):
+            i, j = i - 1, j - 1
+        elif score == h[i - 1, j] - gap:
+            i -= 1
+        else:
+            j -= 1
+    return best, path[::-1]
+
+
+@case(SEQUENCE, OTHER)
+def edit_distance(a, b):
+    previous = np.arange(len(b) + 1)
+    for i, x in enumerate(a):
+        current = np.empty_like(previous)
+        current[0] = i + 1
+        for j, y in enumerate(b):
+            current[j + 1] = min(previous[j + 1] + 1, current[j] + 1, previous[j] + (x != y))
+        previous = current
+    return previous[-1]
+
+
+@case(GRAPH)
+def floyd_warshall(weights):
+    d = weights.copy()
+    np.fill_diagonal(d, 0.0)
+    n = d.shape[0]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                if d[i, k] + d[k, j] < d[i, j]:
+                    d[i, j] = d[i, k] + d[k, j]
+    return d
+
+
+@case(GRAPH)
+def floyd_warshall_by_rows(weights):
+    d = weights.copy()
+    for k in range(len(d)):
+        d = np.minimum(d, d[:, k:k + 1] + d[k:k + 1, :])
+    return d
+
+
+@case(GRAPH, 0)
+def dijkstra(weights, source):
+    n = weights.shape[0]
+    distance = np.full(n, np.inf)
+    done = np.zeros(n, dtype=np.bool_)
+    before = -np.ones(n, dtype=np.int64)
+    distance[source] = 0.
+    while True:
+        u = -1
+        for v in range(n):
+            if not done[v] and (u == -1 or distance[v] < distance[u]):
+                u = v
+        if u == -1 or not np.isfinite(distance[u]):
+            break
+        done[u] = True
+        for v in range(n):
+            other = distance[u] + weights[u, v]
+            if other < distance[v]:
+                distance[v], before[v] = other, u
+    return distance, before
+
+
+@case(200)
+def sieve(limit):
+    is_prime = np.ones(limit + 1, dtype=bool)
+    is_prime[:2] = False
+    for p in range(2, int(limit ** 0.5) + 1):
+        if is_prime[p]:
+            is_prime[p * p::p] = False
+    return np.nonzero(is_prime)[0]
+
+
+@case(I)
+def word_count(values):
+    counts = {}
+    for v in values:
+        if v in counts:
+            counts[v] += 1
+        else:
+            counts[v] = 1
+    best, most = -1, 0
+    for key, count in counts.items():
+        if count > most or (count == most and key < best):
+            best, most = key, count
+    return best, most
+
+
+@case(I)
+def count_inversions(a):
+    total = 0
+    for i in range(len(a) - 1, -1, -1):
+        for j in range(i - 1, -1, -1):
+            if a[j] > a[i]:
+                total += 1
+    return total
+
+
+# ---- Statistics.
+
+@case(X, 8)
+def histogram(data, bins=10):
+    low, high = data.min(), data.max()
+    counts = np.zeros(bins, np.int64)
+    width = (high - low) / bins
+    for x in data:
+        index = int((x - low) / width)
+        counts[min(index, bins - 1)] += 1
+    return counts, low + np.arange(bins + 1) * width
+
+
+@case(POINTS, CENTRES, 4, fit=close)
+def k_means(points, start, rounds):
+    centres = start.copy()
+    labels = np.zeros(len(points), dtype=np.int64)
+    for _ in range(rounds):
+        for i in range(len(points)):
+            nearest = np.inf
+            for c in range(len(centres)):
+                d = np.sum((points[i] - centres[c]) ** 2)
+                if d < nearest:
+                    nearest, labels[i] = d, c
+        for c in range(len(centres)):
+            members = points[labels == c]
+            if len(members) > 0:
+                centres[c] = members.mean(axis=0)
+    return centres, labels
+
+
+@case(POINTS, CENTRES, fit=close)
+def nearest_by_broadcasting(points, centres):
+    d2 = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2)
+    return np.argmin(d2, axis=1), np.sqrt(d2.min(axis=1))
+
+
+@case(M, fit=close)
+def standardise(data):
+    mean = data.mean(axis=0)
+    deviation = data.std(axis=0)
+    return (data - mean) / np.where(deviation > 0, deviation, 1.0)
+
+
+@case(M, fit=close)
+def softmax_rows(x):
+    e = np.exp(x - np.max(x, axis=1).reshape(-1, 1))
+    return e / e.sum(axis=1).reshape(-1, 1)
+
+
+@case(M, fit=close)
+def softmax_keepdims(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+
+@case(X, Y, fit=close)
+def linear_regression(x, y):
+    n = len(x)
+    a = np.ones((n, 2))
+    a[:, 1] = x
+    return np.linalg.solve(a.T @ a, a.T @ y)
+
+
+@case(X, Y)
+def rank_correlation(x, y):
+    n = len(x)
+    rx, ry = np.empty(n), np.empty(n)
+    rx[np.argsort(x)] = np.arange(n)
+    ry[np.argsort(y)] = np.arange(n)
+    d = rx - ry
+    return 1 - 6 * (d ** 2).sum() / (n * (n * n - 1))
+
+
+@case(X, 0.5)
+def masked_statistics(x, threshold=0.25):
+    mask = (x > threshold) & (x < 2 * threshold + 0.3)
+    y = x.copy()
+    y[~mask] = 0
+    y[mask] *= 2
+    return y, mask.sum(), np.count_nonzero(mask), y[::2], x[::-1][:3].copy()
+
+
+@case(X)
+def prefix_sums(x):
+    total = np.zeros(len(x) + 1)
+    for i, v in enumerate(x, 1):
+        total[i] = total[i - 1] + v
+    return total[5:20:3] - total[:5]
+
+
+@case(X, Y, 3, fit=close)
+def lagged_products(x, y, lag):
+    total = 0.0
+    for a, b in zip(x[lag:], y[:-lag]):
+        total += a * b
+    for k in range(10, 0, -2):
+        total -= x[k] * y[k - 1]
+    return total / (len(x) - lag)
+
+
+@case(X, 1e-10, fit=close)
+def newton(coefficients, tolerance):
+    x = 1.5
+    for step in range(50):
+        value = derivative = 0.0
+        for c in coefficients[::-1]:
+            derivative = derivative * x + value
+            value = value * x + c
+        if derivative == 0:
+            return x, -1
+        new = x - value / derivative
+        if abs(new - x) < tolerance:
+            return new, step
+        x = new
+    return x, 50
+
+
+@case(4.5, fit=close)
+@case(0.3, fit=close)
+@case(-2.5, fit=close)
+@case(25, fit=close)
+def gamma_functions(x):
+    return math.gamma(x), math.lgamma(x), math.erf(x), math.erfc(x)
+
+
+@case(100.0, 105.0, 1.0, 0.02, 0.3, fit=close)
+def black_scholes(spot, strike, t, rate, sigma):
+    d1 = (np.log(spot / strike) + (rate + 0.5 * sigma ** 2) * t) / (sigma * np.sqrt(t))
+    d2 = d1 - sigma * np.sqrt(t)
+
+    def normal(d):
+        return 0.5 * math.erfc(-d / math.sqrt(2))
+
+    return spot * normal(d1) - strike * np.exp(-rate * t) * normal(d2)
+
+
+# ---- Shapes that stretch.
+
+@case(M, COL, ROW)
+@case(M, M, M)
+@case(M, ROW, COL)
+def stretched(a, b, c):
+    return a + b, a * b - c, b * c, np.maximum(a, b), np.where(a > b, a, c)
+
+
+@case(M, COL)
+@case(M, ROW)
+def stretched_in_place(a, b):
+    a += b
+    a[1:] *= b[:1]
+    a[:, :] = a - b
+    return a.sum() > 0
+
+
+@case(COL, ROW, fit=close)
+def stretched_sums(a, b):
+    return np.sum(a * b), (a + b).max(), (a - b).mean(axis=1), (a * b > 0.25).any(), np.argmax(a + b)
+
+
+@case(CUBE, CUBE[:, :1].copy())
+@case(CUBE, CUBE[:1, :, :1].copy())
+@case(CUBE, CUBE[0, :, :1].copy())
+def stretched_cubes(a, b):
+    return a * b, b - a
+
+
+@case(X.reshape(-1, 1), Y[:5].copy())
+def column_against_row(x, y):
+    return np.abs(x - y), (x == y).sum(), x.T * y.reshape(-1, 1)
+
+
+# ---- Places counted from the end.
+
+@case(X)
+def from_the_end(x):
+    n = len(x)
+    back = np.empty(n)
+    for i in range(n):
+        back[i] = x[-i - 1] + x[-1] * x[n - 1 - i]
+    for i in range(1, 4):
+        back[-i] += x[-i]
+    k = -3
+    return back, x[k], x[k + 1], x[-n]
+
+
+@case(X, -2)
+@case(X, 3)
+def place_as_argument(x, i):
+    return x[i], x[i - 1]
+
+
+@case(X)
+def ends_wrap_in_parallel(x):
+    r = np.empty_like(x)
+    n = x.shape[0]
+    for i in prange(n):
+        r[i] = 0.5 * (x[i - 1] + x[i - 2]) if i % 2 else x[i] - x[i - 1]
+    return r
+
+
+@case(M)
+def shifted_rows(m):
+    out = np.zeros_like(m)
+    for i in range(m.shape[0]):
+        out[i] = m[i] - m[i - 1]
+        out[i, 0] += m[i - 2, -1]
+    return out
+
+
+# ---- Errors.
+
+@case(7, 0)
+@case(7, 2)
+def divided(a, b):
+    try:
+        return a // b
+    except ZeroDivisionError:
+        return -1
+
+
+@case(X, 3)
+@case(X, 100)
+@case(X, -100)
+def looked_up(x, i):
+    found = 0.0
+    try:
+        found = x[i]
+    except IndexError:
+        found = -1.0
+    return found
+
+
+def checked_root(x):
+    if x < 0:
+        raise ValueError("negative")
+    return math.sqrt(x)
+
+
+@case(X - 0.5)
+def roots(values):
+    total, failed = 0.0, 0
+    for v in values:
+        try:
+            total += checked_root(v)
+        except ValueError:
+            failed += 1
+            continue
+        total += 1
+    return total, failed
+
+
+@case(3)
+@case(-3)
+@case(0)
+def several_handlers(n):
+    steps = 0
+    try:
+        steps += 1
+        if n < 0:
+            raise ValueError(f"n is {n}")
+        steps += 10 // n
+    except (ZeroDivisionError, OverflowError):
+        steps = 100
+    except ValueError as error:
+        steps = 200
+    else:
+        steps += 1000
+    finally:
+        steps += 5
+    return steps
+
+
+@case(1.0, 0.0)
+@case(1.0, 4.0)
+@case(1, 0)
+def quotients(a, b):
+    try:
+        return a / b, a % b, math.log(b) / 2
+    except ArithmeticError:
+        return 0.0, 0.0, 0.0
+
+
+@case(-1.0)
+@case(4.0)
+def safe_root(x):
+    try:
+        return math.sqrt(x)
+    except ValueError:
+        return math.sqrt(-x)
+
+
+@case(6, fit=close)
+def tried_keys(n):
+    ages = {1: 2.5, 4: 3.5}
+    total = 0.0
+    for k in range(n):
+        try:
+            total += ages[k]
+        except KeyError:
+            total += 100
+        finally:
+            total += 0.25
+    return total
+
+
+@case(X)
+def stops_at_first(x):
+    i = 0
+    while True:
+        try:
+            if x[i] > 0.8:
+                break
+            i += 1
+        except Exception:
+            return -1
+    return i
+
+
+# ---- Tuples of several types.
+
+@case(X, 1)
+@case(X, 0)
+def rules(x, which):
+    table = ((0.5, 1, True), (0.25, 2, False))
+    weight, power, is_negative = table[which]
+    total = 0.0
+    for w, p, negative in table:
+        total += w * x[p] * (-1 if negative else 1)
+    for name, value in (("a", 1), ("b", 2.5)):
+        if name == "b":
+            total += value
+    return total + weight * x[0] ** power, is_negative, (1.5, 2)[which] * 1.0, (x[0] > 3, 1, 0.5)
+
+
+@case(X)
+def states(x):
+    state = (0, 0.0, False)
+    for v in x:
+        count, total, seen = state
+        state = (count + 1, total + v, seen or v > 0.9)
+    return state
+
+
+# ---- Lists of arrays.
+
+@case(X, 8)
+def chunks(x, size):
+    parts = []
+    for begin in range(0, len(x), size):
+        parts.append(x[begin:begin + size])
+    total = 0.0
+    for part in parts:
+        total += part[0] * len(part)
+    parts[0] = parts[-1] * 2
+    return total, len(parts), parts[0][1], parts[1].sum() > 0
+
+
+@case(M)
+def list_of_rows(m):
+    rows = [m[i] * i for i in range(len(m))]
+    best = rows[0]
+    for row in rows:
+        if row.sum() > best.sum():
+            best = row
+    return best
+
+
+@case([X, Y, X[:5]])
+def over_list(arrays):
+    total = 0.0
+    for a in arrays:
+        for v in a:
+            total += v
+    return total + arrays[1][2] + len(arrays)
+
+
+@case([X.copy(), Y.copy()], 2.0)
+def scaled_list(arrays, factor):
+    for i in range(len(arrays)):
+        arrays[i] *= factor
+        arrays[i][0] = -1
+
+
+@case([1.5, 2.5, 4.0])
+@case([1, 2, 4])
+def list_of_numbers(values):
+    total = 0
+    for v in values:
+        total += v
+    return total / len(values), values[-1], max(values)
+
+
+def raised_again(x):
+    try:
+        return 1 // x
+    except ZeroDivisionError as error:
+        if x == 0:
+            raise ValueError("no inverse") from error
+        raise
+
+
+def passes_on(x, i):
+    steps = np.zeros(1)
+    try:
+        try:
+            return x[i]
+        except ValueError:
+            steps[0] = -1.0
+    except IndexError:
+        raise
+    return steps[0]
+
+
+class Scientists(support.Comparisons):
+    def test_all(self):
+        case.compare(self)
+
+    def test_exceptions_that_are_raised_again(self):
+        with self.assertRaisesRegex(ValueError, "no inverse"):
+            dhpvm.jit(raised_again)(0)
+        self.assertEqual(dhpvm.jit(raised_again)(1), 1)
+        passed = dhpvm.jit(passes_on)
+        self.assertEqual(passed(X, 1), X[1])
+        with self.assertRaisesRegex(IndexError, "out of range"):
+            passed(X, 1000)
+
+    def test_exceptions_in_parallel(self):
+        def logarithms(x):
+            for i in prange(len(x)):
+                assert x[i] < 100
+                if x[i] <= 0:
+                    raise ValueError("no logarithm")
+                x[i] = math.log(x[i])
+
+        compiled = dhpvm.jit(logarithms)
+        compiled(X.copy())
+        with self.assertRaisesRegex(ValueError, "no logarithm, in iteration 2 "):
+            compiled(np.array([1.0, 2.0, 0.0, 3.0]))
+        with self.assertRaisesRegex(AssertionError, "assert x.i. < 100, in iteration 1 "):
+            compiled(np.array([1.0, 200.0, 3.0]))
+
+    def test_finally_runs_before_the_exception_goes_on(self):
+        def finished(x, i, done):
+            try:
+                x[i] = 1.0
+            finally:
+                done[0] += 1
+
+        done = np.zeros(1)
+        compiled = dhpvm.jit(finished)
+        compiled(np.zeros(3), 1, done)
+        with self.assertRaises(IndexError):
+            compiled(np.zeros(3), 3, done)
+        self.assertEqual(done[0], 2)
+
+
+if __name__ == "__main__":
+    support.main()
