@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lists, sets and dictionaries that compiled functions return: programs return arrays of what is in them."""
 
+import math
+
 
 def numbers(items):
     return items.tolist()
@@ -16,6 +18,16 @@ def lists(items, lengths):
     for length in lengths.tolist():
         found.append(numbers[begin:begin + length])
         begin += length
+    return found
+
+
+def arrays(items, shapes):
+    """Arrays in a list: all elements, and the shape of each."""
+    found, begin = [], 0
+    for shape in shapes.tolist():
+        size = math.prod(shape)
+        found.append(items[begin:begin + size].reshape(shape).copy())
+        begin += size
     return found
 
 

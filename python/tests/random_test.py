@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random numbers in compiled functions: of a generator, and by place in prange loops."""
 
+import math
+import random
 import unittest
 
-import support
 import numpy as np
+import support
 
 import dhpvm
 from dhpvm import prange
@@ -68,6 +70,42 @@ def step(rng, x):
     return x + rng.normal()
 
 
+def _step():
+    return 1 if np.random.rand() < 0.5 else -1
+
+
+@dhpvm.jit
+def random_walk(seed, n):
+    np.random.seed(seed)
+    x = np.zeros(n)
+    for i in range(1, n):
+        x[i] = x[i - 1] + _step()
+    return x
+
+
+@dhpvm.jit
+def inside_circle(n):
+    inside = 0
+    for _ in range(n):
+        x, y = random.random(), random.random()
+        if x * x + y * y < 1:
+            inside += 1
+    return 4 * inside / n
+
+
+@dhpvm.jit
+def of_the_modules(seed, n):
+    random.seed(seed)
+    ints = np.random.randint(0, 10, size=n)
+    dice = np.zeros(n, np.int64)
+    for i in range(n):
+        dice[i] = random.randint(1, 6)
+    chosen, order = np.random.choice(ints, 50), np.arange(20)
+    np.random.shuffle(order)
+    return (np.random.randn(n, 2), ints, np.random.uniform(-1, 1, n), chosen, order, dice,
+            np.random.random_sample((2, 3)), np.random.normal(5, 2, n) + 0 * random.gauss(0, 1))
+
+
 class Random(unittest.TestCase):
     def test_seeds(self):
         self.assertNotEqual(seeded(0), seeded(1))
@@ -108,6 +146,20 @@ class Random(unittest.TestCase):
         np.testing.assert_allclose(z, [dhpvm.normal(-9, i) for i in range(200)], rtol=1e-13)
         self.assertTrue((u == by_place(-9, 200)[0]).all())
 
+    def test_of_the_modules(self):
+        """np.random and random: one generator for a call and what it calls."""
+        path = random_walk(7, 400)
+        self.assertTrue((path == random_walk(7, 400)).all() and (np.abs(np.diff(path)) == 1).all())
+        self.assertFalse((path == random_walk(8, 400)).all())
+        self.assertAlmostEqual(inside_circle(20000), math.pi, delta=0.1)
+        self.assertNotEqual(inside_circle(20000), inside_circle(20000))
+        normal, ints, floats, chosen, order, dice, table, scaled = of_the_modules(3, 2000)
+        self.assertEqual((normal.shape, table.shape, chosen.shape), ((2000, 2), (2, 3), (50,)))
+        self.assertTrue(abs(normal.mean()) < 0.1 and abs(normal.std() - 1) < 0.1 and abs(scaled.mean() - 5) < 0.2)
+        self.assertEqual((ints.min(), ints.max(), sorted(set(dice.tolist()))), (0, 9, [1, 2, 3, 4, 5, 6]))
+        self.assertTrue((floats >= -1).all() and (floats < 1).all() and np.isin(chosen, ints).all())
+        self.assertEqual(sorted(order.tolist()), list(range(20)))
+
     def test_errors(self):
         def in_prange(x):
             rng = np.random.default_rng(1)
@@ -119,14 +171,19 @@ class Random(unittest.TestCase):
             return rng.gamma(1.0)
 
         def of_the_module(x):
-            return np.random.rand()
+            return np.random.beta(1.0, 2.0)
+
+        def of_the_module_in_prange(x):
+            for i in prange(len(x)):
+                x[i] = random.random()
 
         def wrong_bounds(x):
             rng = np.random.default_rng(1)
             return rng.integers(3, 3)
 
         for function, message in ((in_prange, r"dhpvm.uniform\(seed, i\)"), (unknown, "exponential"),
-                                  (of_the_module, "default_rng")):
+                                  (of_the_module, "of a generator cannot be compiled; .*uniform"),
+                                  (of_the_module_in_prange, r"dhpvm.uniform\(seed, i\)")):
             with self.subTest(function.__name__), self.assertRaisesRegex(dhpvm.TranslationError, message):
                 dhpvm.jit(function)(np.zeros(3))
         with self.assertRaisesRegex(ValueError, "low >= high"):

@@ -767,6 +767,56 @@ def list_of_rows(m):
     return best
 
 
+@case(X, 8)
+def returned_chunks(x, size):
+    parts = []
+    for begin in range(0, len(x), size):
+        parts.append(x[begin:begin + size].copy())
+    return parts
+
+
+@case(M)
+def returned_tables(m):
+    return [m[:2].copy(), m * 2]
+
+
+@case(M)
+def stacked(m):
+    rows = []
+    for i in range(3):
+        rows.append(m[i] + i)
+    return np.array(rows), np.concatenate(rows), np.vstack(rows), np.stack(rows), np.column_stack(rows)
+
+
+@case(X)
+def shared_in_list(x):
+    a = np.zeros(3)
+    found = [a, x[:3].copy()]
+    a[0] = 7
+    found[1][2] = 9
+    found[0][1] += 5
+    last = found.pop()
+    found.append(last)
+    total = 0.0
+    for i, each in enumerate(found):
+        total += each[0] * i
+        each += 1
+    return a, last, total, len(found)
+
+
+def total_of(parts):
+    total = 0.0
+    for part in parts:
+        total += part.sum()
+    return total
+
+
+@case(X, fit=close)
+def list_for_function(x):
+    parts = [x[:3] * 1, x[3:9] * 2]
+    return total_of(parts) + total_of([x, x * 2])
+
+
 @case([X, Y, X[:5]])
 def over_list(arrays):
     total = 0.0
@@ -840,6 +890,15 @@ class Scientists(support.Comparisons):
             compiled(np.array([1.0, 2.0, 0.0, 3.0]))
         with self.assertRaisesRegex(AssertionError, "assert x.i. < 100, in iteration 1 "):
             compiled(np.array([1.0, 200.0, 3.0]))
+
+    def test_views_in_lists_are_copies(self):
+        def written(x):
+            parts = [x[1:3], x[3:]]
+            parts[0][0] = 5.0
+            return parts[1][0]
+
+        with self.assertRaisesRegex(dhpvm.TranslationError, "may be the memory of 'x' in NumPy"):
+            dhpvm.jit(written)(X)
 
     def test_finally_runs_before_the_exception_goes_on(self):
         def finished(x, i, done):

@@ -22,8 +22,24 @@ def _is_pythons(value):
     return value is None or isinstance(value, (list, dict, set))
 
 
+def _has_arrays(value):
+    return isinstance(value, list) and any(isinstance(each, np.ndarray) for each in value)
+
+
+def _all(fit, a, b):
+    """Whether both are lists of equal items."""
+    return isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and all(map(fit, a, b))
+
+
+def _copy(value):
+    return value.copy() if isinstance(value, np.ndarray) else list(map(_copy, value)) if isinstance(value, list) else \
+        value
+
+
 def same_bits(a, b):
     """Whether two results are the same: arrays by their type, too, numbers by its kind: all come back as Python's."""
+    if _has_arrays(a) or _has_arrays(b):
+        return _all(same_bits, a, b)
     if _is_pythons(a) or _is_pythons(b):
         return type(a) is type(b) and a == b
     if isinstance(a, tuple) or isinstance(b, tuple):
@@ -45,6 +61,8 @@ def same_bits(a, b):
 
 def nearly(a, b, tolerance=1e-9):
     """Whether two results have the same types and shapes, and numbers up to rounding."""
+    if _has_arrays(a) or _has_arrays(b):
+        return _all(nearly, a, b)
     if _is_pythons(a) or _is_pythons(b):
         return type(a) is type(b) and a == b
     if isinstance(a, tuple) or isinstance(b, tuple):
@@ -93,8 +111,7 @@ class Comparisons(unittest.TestCase):
 
     def compare(self, function, *arguments, fit=same_bits):
         """Calls it in both with equal arguments: the results and what it writes are the same."""
-        own = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
-        theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        own, theirs = _copy(list(arguments)), _copy(list(arguments))
         compiled = self.compiled.setdefault(function, dhpvm.jit(function))
         with np.errstate(all="ignore"):
             expected = function(*own)

@@ -71,7 +71,7 @@ def of_function(function):
     if module.partition(".")[0] == "numba":
         return f"write dhpvm.{getattr(function, '__name__', 'prange')}, if there is one"
     if "random" in module:
-        return "make a generator in the function, rng = np.random.default_rng(seed), and write rng.normal()"
+        return "random, uniform, normal, integers, choice, shuffle and others of np.random and of a generator can"
     if module in ("time", "builtins", "_io") or module.startswith(("numpy.linalg", "numpy.fft", "scipy")):
         return "call it outside of the function, and pass what it returns"
     return "docs/python.md lists the functions that can, and functions written in Python can be called"

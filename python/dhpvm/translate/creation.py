@@ -60,7 +60,7 @@ def _of_list(expressions, node):
     else:
         whole = expressions.value(given["object"])
         if isinstance(whole.type, List):
-            has_rows = isinstance(whole.type.element, (Tuple, List))
+            has_rows = isinstance(whole.type.element, (Array, Tuple, List))
             array = lists.rows(expressions, whole) if has_rows else lists.as_array(whole)
             if array.type == UNKNOWN or name in (None, array.type.element):
                 return array

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import ast
 
-from . import (advice, calls, complex_numbers, creation, dicts, elementwise, lists, optionals, records, sets, views,
-               whole)
+from . import (advice, calls, complex_numbers, creation, dicts, elementwise, generators, lists, optionals, records,
+               sets, views, whole)
 from .comparisons import Comparisons
 from .operators import Operators
-from .types import BOOL, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Set, Tuple, literal
+from .types import BOOL, GENERATOR, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Set, Tuple, literal
 from .values import NOTHING, Value, constant, tuple_of
 
 
@@ -183,6 +183,8 @@ class Expressions(Comparisons, Operators):
     # ---- Names and elements.
 
     def _name(self, node):
+        if node.id == generators.SHARED and self.version.takes_shared_generator(self.unit):
+            return Value(generators.SHARED_TEXT, GENERATOR)
         if node.id not in self.scope.names():
             self.fail(node, f"'{node.id}' is not defined")
         return self.scope.read(node)

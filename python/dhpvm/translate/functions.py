@@ -41,7 +41,8 @@ def arguments(expressions, node, function, evaluate=None):
 
 def _parts(node):
     """The nodes in a tuple, and in tuples in it; others alone."""
-    return [part for each in node.elts for part in _parts(each)] if isinstance(node, ast.Tuple) else [node]
+    return [part for each in node.elts for part in _parts(each)] if isinstance(
+        node, (ast.List, ast.Tuple)) else [node]
 
 
 def of_function(expressions, node, function, nodes, values):

@@ -8,7 +8,7 @@ import ast
 import sys
 
 from . import functions, random_functions
-from .types import FLOAT, GENERATOR, INT, UNKNOWN, Array, Scalar
+from .types import FLOAT, GENERATOR, INT, NONE, UNKNOWN, Array, List, Scalar
 from .values import NOTHING, Value
 
 
@@ -18,11 +18,19 @@ _SEED = """fn _seed(x: i64) -> i64 {
 }"""
 
 
+# The generator of np.random and random: a name that no variable has, and its text.
+SHARED, SHARED_TEXT = "'rng", "_rng"
+_BEGIN = """fn _begin(rng: Random, seed: i64) {
+    rng.seed = seed;
+    rng.i = 0;
+}"""
+
+
 def of_call(expressions, node, function):
-    """np.random.default_rng(seed); None for other calls."""
+    """np.random.default_rng(seed), np.random.rand() and random.random(); None for other calls."""
     numpy = sys.modules.get("numpy")
     if numpy is None or function is not numpy.random.default_rng:
-        return None
+        return _of_shared(expressions, node, function)
     if expressions.is_sequential:
         expressions.fail(node, "a prange loop makes no generators: dhpvm.uniform(seed, i) and dhpvm.normal(seed, i) "
                                "give the numbers of each iteration")
@@ -56,7 +64,7 @@ def method(expressions, node, rng):
 
 
 def _drawn(expressions, node, rng, own, nodes, values):
-    if own is random_functions.choice and not isinstance(values[0].type, Array):
+    if own is random_functions.choice and not isinstance(values[0].type, (Array, List)):
         own = random_functions._choice_of
     if own is random_functions.permutation and not isinstance(values[0].type, Array):
         own = random_functions._permutation_of
@@ -78,6 +86,47 @@ def primitive(expressions, node, function):
     expressions.unit.module("random")
     return Value(f"{rng.text}.{name}({', '.join(['0', *(each.as_type(INT) for each in given)] if given else [])})",
                  kind)
+
+
+# ---- The generator that np.random and random have in common.
+
+# Functions of np.random and random, as methods of a generator; others have their names.
+_METHODS = {"random_sample": "random", "ranf": "random", "sample": "random", "rand": "random",
+            "randn": "standard_normal", "randint": "integers", "randrange": "integers", "gauss": "normal",
+            "normalvariate": "normal"}
+
+
+def _of_shared(expressions, node, function):
+    """np.random.normal(0, 2, size=n), random.randint(1, 6): numbers of one generator for a call from Python and all
+    that it calls; None for other functions."""
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    own = getattr(sys.modules.get("numpy"), "random", None)
+    is_numpys = type(owner).__name__ == "RandomState" or any(
+        function is getattr(own, each, own) for each in ("seed", "ranf", "sample"))
+    if not is_numpys and owner is not getattr(sys.modules.get("random"), "_inst", None):
+        return None
+    rng = ast.copy_location(ast.Name(SHARED, ast.Load()), node)
+    if name == "seed":
+        return _seeded(expressions, node)
+    args, keywords = list(node.args), list(node.keywords)
+    if name in ("rand", "randn"):
+        args, keywords = [], [ast.keyword("size", ast.Tuple(args, ast.Load()))] if args else keywords
+    elif name == "randint" and not is_numpys and len(args) == 2:  # with its last number
+        args[1] = ast.BinOp(args[1], ast.Add(), ast.Constant(1))
+    method_node = ast.Call(ast.Attribute(rng, _METHODS.get(name, name), ast.Load()), args, keywords)
+    value = method(expressions, ast.fix_missing_locations(ast.copy_location(method_node, node)),
+                   expressions.value(rng))
+    return Value(value.text, INT) if value.type == Scalar("i64") else value
+
+
+def _seeded(expressions, node):
+    """np.random.seed(7): the numbers of this call begin anew."""
+    if expressions.is_sequential or len(node.args) != 1 or node.keywords:
+        expressions.fail(node, "seed takes an integer, outside of prange loops")
+    expressions.value(ast.copy_location(ast.Name(SHARED, ast.Load()), node))
+    own = expressions.unit.function("_begin", _BEGIN)
+    checked = expressions.unit.function("_seed", _SEED)
+    return Value(f"{own}({SHARED_TEXT}, {checked}({expressions.integer(node.args[0])}))", NONE)
 
 
 _PLACED = {"uniform": FLOAT, "normal": FLOAT}

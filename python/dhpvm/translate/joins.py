@@ -7,10 +7,10 @@ import ast
 
 import numpy as np
 
-from . import views, whole
+from . import list_functions, views, whole
 from .array_functions import concatenate
 from .own_calls import call
-from .types import UNKNOWN, Array, Scalar, numpy_name
+from .types import UNKNOWN, Array, List, Scalar, numpy_name
 from .values import NOTHING
 
 
@@ -22,6 +22,9 @@ JOINED = {np.concatenate: ((1, 2), None), np.append: ((1, 1), None), np.hstack: 
 def joined(expressions, node, function):
     """np.concatenate((a, b)) and its kin: along the second axis it joins what is transposed."""
     name, (ranks, new_axis) = function.__name__, JOINED[function]
+    found = None if len(node.args) != 1 or node.keywords else _of_list(expressions, node, function)
+    if found is not None:
+        return found
     given = node.args if function is np.append else node.args[0].elts if len(node.args) == 1 and isinstance(
         node.args[0], (ast.Tuple, ast.List)) else []
     axes = [each.value.value for each in node.keywords if each.arg == "axis" and isinstance(each.value, ast.Constant)]
@@ -50,6 +53,22 @@ def joined(expressions, node, function):
     for value, argument in zip(values[1:], given[1:]):
         result = call(expressions, node, concatenate, [node, argument], [result, value])
     return whole.new_array(expressions, node, views.transposed(result) if axis else result)
+
+
+def _of_list(expressions, node, function):
+    """np.concatenate(parts) and its kin of a list of arrays with one dimension; None for others."""
+    if not isinstance(node.args[0], (ast.Name, ast.Subscript)):
+        return None
+    value = expressions.value(node.args[0])
+    element = value.type.element if isinstance(value.type, List) else None
+    if not isinstance(element, Array) or element.rank != 1:
+        return NOTHING if UNKNOWN in (value.type, element) else None
+    if function in (np.concatenate, np.hstack):
+        return list_functions.joined(expressions, value)
+    rows = list_functions.table(expressions, value)
+    if function is not np.column_stack:
+        return rows
+    return whole.new_array(expressions, node, views.transposed(expressions.statements.kept(rows, node)))
 
 
 def stacked(expressions, node, given, values, element=None):

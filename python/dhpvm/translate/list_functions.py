@@ -103,7 +103,9 @@ def name(expressions, what, element, other=None):
 
 
 def _word(text):
-    return text.replace("<", "_of_").replace(">", "")
+    for mark, word in (("<", "_of_"), (">", ""), ("[", "array_"), ("]", ""), (", ", "_")):
+        text = text.replace(mark, word)
+    return text
 
 
 def converted(expressions, text, given, wanted):
@@ -142,10 +144,10 @@ def rows(expressions, value, common):
                  f"({value.text})", result)
 
 
-_TABLE = """fn {0}(found: List<List<{1}>>) -> {2} {{
-    let r = {2}(found.len(), if found.len() > 0 {{ found[0].len() }} else {{ 0 }});
+_TABLE = """fn {0}(found: List<{3}>) -> {2} {{
+    let r = {2}(found.len(), if found.len() > 0 {{ found[0].{4} }} else {{ 0 }});
     for i in 0..found.len() {{
-        assert(found[i].len() == r.dim(1), "ValueError: the lists in a list have different lengths");
+        assert(found[i].{4} == r.dim(1), "ValueError: the lists in a list have different lengths");
         for j in 0..r.dim(1) {{ r[i, j] = found[i][j]; }}
     }}
     return r;
@@ -153,14 +155,31 @@ _TABLE = """fn {0}(found: List<List<{1}>>) -> {2} {{
 
 
 def table(expressions, value):
-    """An array of two dimensions with the lists of a list as its rows."""
+    """An array of two dimensions with the lists or arrays of a list as its rows."""
+    inner = value.type.known.element
+    is_array = isinstance(inner, Array)
+    if isinstance(inner.element, (Array, List, Tuple)) or (is_array and inner.rank > 1):
+        raise Unconvertible("an array is made of numbers, or of a list of lists or rows of numbers: write a loop")
+    name = inner.element if is_array else inner.element.name
+    result, kind = Array(name, 2), expressions.unit.type_text(inner)
+    own = f"_table_{_word(kind)}"
+    text = _TABLE.format(own, name, result.text, kind, "len" if is_array else "len()")
+    return Value(f"{expressions.unit.function(own, text)}({value.text})", result)
+
+
+_JOINED = """fn {0}(found: List<[{1}]>) -> [{1}] {{
+    assert(found.len() > 0, "ValueError: need at least one array to concatenate");
+    let r = List<{1}>();
+    for i in 0..found.len() {{ r.append_array(found[i]); }}
+    return r.to_array();
+}}"""
+
+
+def joined(expressions, value):
+    """All elements of the arrays in a list, as one array."""
     element = value.type.known.element.element
-    if isinstance(element, (List, Tuple)):
-        raise Unconvertible("an array is made of numbers, or of a list of lists of numbers: write a loop")
-    result = Array(element.name, 2)
-    own = f"_table_{element.name}"
-    return Value(f"{expressions.unit.function(own, _TABLE.format(own, element.name, result.text))}({value.text})",
-                 result)
+    own = f"_list_joined_arrays_{element}"
+    return Value(f"{expressions.unit.function(own, _JOINED.format(own, element))}({value.text})", Array(element, 1))
 
 
 _COLUMN = """fn {0}(found: List<{1}>) -> [{2}] {{
@@ -173,6 +192,19 @@ _LENGTHS = """fn {0}(found: List<List<{1}>>) -> [i64] {{
     for i in 0..found.len() {{ r[i] = found[i].len(); }}
     return r;
 }}"""
+_FLAT_ARRAYS = """fn {0}(found: List<{1}>) -> [{2}] {{
+    let r = List<{2}>();
+    for i in 0..found.len() {{
+        let a = found[i];
+        {3}
+    }}
+    return r.to_array();
+}}"""
+_SHAPES = """fn {0}(found: List<{1}>) -> [i64, 2] {{
+    let r = [i64, 2](found.len(), {2});
+    for n in 0..found.len() {{ {3} }}
+    return r;
+}}"""
 _FLAT = """fn {0}(found: List<List<{1}>>) -> [{1}] {{
     let r = List<{1}>();
     for i in 0..found.len() {{ r.append(found[i]); }}
@@ -183,7 +215,9 @@ _FLAT = """fn {0}(found: List<List<{1}>>) -> [{1}] {{
 def parts(expressions, value):
     """The texts of the arrays that Python gets for a list: see dhpvm.results."""
     element, unit = value.type.known.element, expressions.unit
-    if isinstance(element, List):
+    if isinstance(element, Array):
+        found = _parts_of_arrays(unit, element)
+    elif isinstance(element, List):
         inner = element.known.element.name
         found = [unit.function(f"_list_flat_{inner}", _FLAT.format(f"_list_flat_{inner}", inner)),
                  unit.function(f"_list_lengths_{inner}", _LENGTHS.format(f"_list_lengths_{inner}", inner))]
@@ -194,3 +228,16 @@ def parts(expressions, value):
     else:
         return [f"{value.text}.to_array()"]
     return [f"{each}({value.text})" for each in found]
+
+
+def _parts_of_arrays(unit, kind):
+    """The functions that give all elements of the arrays in a list, and their shapes."""
+    indices = "ijk"[:kind.rank]
+    loops = " ".join(f"for {index} in 0..{'a.len' if kind.rank == 1 else f'a.dim({axis})'} {{"
+                     for axis, index in enumerate(indices))
+    body = f"{loops} r.push(a[{', '.join(indices)}]); {'}' * kind.rank}"
+    sizes = " ".join(f"r[n, {axis}] = found[n].{'len' if kind.rank == 1 else f'dim({axis})'};"
+                     for axis in range(kind.rank))
+    own = _word(kind.text)
+    return [unit.function(f"_list_flat_{own}", _FLAT_ARRAYS.format(f"_list_flat_{own}", kind.text, kind.element, body)),
+            unit.function(f"_list_shapes_{own}", _SHAPES.format(f"_list_shapes_{own}", kind.text, kind.rank, sizes))]

@@ -30,7 +30,7 @@ def make(statements, target, node, times=None):
     """found = [], found = [1, 2], found = [0] * n."""
     expressions = statements.expressions
     _check(expressions, node)
-    values = [statements.kept(_item(expressions, each, expressions.value(each)), each) for each in node.elts]
+    values = [statements.kept(_item(expressions, each, expressions.value(each), target), each) for each in node.elts]
     count = None if times is None else expressions.integer(times)
     kind = statements.scope.assign(target, target.id, List(UNKNOWN))
     for value in values:
@@ -168,23 +168,41 @@ def _check(expressions, node):
         expressions.fail(node, "a prange loop makes and changes no lists: set elements of an array that is made before")
 
 
-def _item(expressions, node, value):
-    """The value as an item of a list."""
+def _item(expressions, node, value, owner=None):
+    """The value as an item of a list, which the node `owner` names."""
+    if isinstance(value.type, Array):
+        return _array_item(expressions, node, value, owner)
     if isinstance(value.type, Tuple) and value.type.items and all(
             isinstance(item, Scalar) or item == UNKNOWN for item in value.type.items):
         return NOTHING if UNKNOWN in value.type.items else value
     if value.type != UNKNOWN and not isinstance(value.type, (Scalar, List)):
-        expressions.fail(node, f"a list has numbers, tuples of numbers or lists here, and this is {value.type}: make "
-                               "an array with np.empty")
+        expressions.fail(node, f"a list has numbers, tuples of numbers, arrays or lists here, and this is "
+                               f"{value.type}: make an array with np.empty")
     return value
+
+
+def _array_item(expressions, node, value, owner):
+    """An array in a list is the array itself; of a view it is a copy, as long as neither is written."""
+    base, scope = views.base_of(node), expressions.scope
+    name = None if owner is None else views.base_of(owner)
+    if base is not None and name is not None and base.id in scope.names():
+        scope.alias(name.id, base.id)
+        if value.view is not None:
+            scope.copied_view(node, base.id)
+    if value.view is None and value.elements is None:
+        return value
+    return whole.new_array(expressions, node, value)
 
 
 def item_text(expressions, node, value, element):
     """The text of a value as an element."""
     if value.type == UNKNOWN:
-        return _new(expressions, element.element) if isinstance(element, List) else "0"
+        return _new(expressions, element.element) if isinstance(element, List) else "0" if not isinstance(
+            element, Array) else f"{element.text}({', '.join('0' * element.rank)})"
     if isinstance(element, List):
         return adapted(expressions, node, value, element)
+    if isinstance(element, Array):
+        return value.text
     if not isinstance(element, Tuple):
         return value.as_type(element)
     if not value.items:
@@ -223,7 +241,7 @@ def method(expressions, node, value):
                                           node.keywords), node)
     count = len(node.args)
     if name in ("append", "insert") and count == 1 + (name == "insert") and not node.keywords:
-        given = _item(expressions, node.args[-1], expressions.value(node.args[-1]))
+        given = _item(expressions, node.args[-1], expressions.value(node.args[-1]), target)
         kind = _grown(expressions, target, given)
         pushed = item_text(expressions, node.args[-1], given, kind.known.element)
         if name == "append":
@@ -278,7 +296,7 @@ def searched(expressions, node, name, item_node, value):
     given = _item(expressions, item_node, expressions.value(item_node))
     if UNKNOWN in (given.type, value.type.element):
         return Value("false", BOOL) if name == "has" else NOTHING
-    if isinstance(kind, List) or isinstance(given.type, List):
+    if isinstance(kind, (Array, List)) or isinstance(given.type, (Array, List)):
         expressions.fail(node, "numbers and tuples are looked for in lists: write a loop")
     if isinstance(kind, Tuple) != isinstance(given.type, Tuple):
         expressions.fail(node, f"the list has items of type {kind}, and this is {given.type}")
@@ -393,7 +411,7 @@ def store_item(statements, target, value, node):
     expressions = statements.expressions
     if isinstance(target.slice, ast.Slice):
         statements.source.fail(target, "a part of a list cannot be assigned: write a loop, or make a new list with +")
-    given = _item(expressions, node, value)
+    given = _item(expressions, node, value, target.value)
     kind = _grown(expressions, target.value, given)
     place = item(expressions, target, expressions.value(target.value))
     if place.type == UNKNOWN:
@@ -421,7 +439,7 @@ def add_items(items, target, owner, text, kind):
 
 def rows(expressions, value):
     """The tuples or lists in a list as the rows of an array."""
-    if isinstance(value.type.element, List):
+    if isinstance(value.type.element, (Array, List)):
         return list_functions.table(expressions, value)
     kinds = value.type.element.items
     common = kinds[0]
@@ -439,6 +457,6 @@ def as_array(value):
         return value
     if value.type.element == UNKNOWN:
         return NOTHING
-    if isinstance(value.type.element, (Tuple, List)):
-        raise Unconvertible("a list of tuples or lists is a loop's or np.array's here: for x, y in found")
+    if isinstance(value.type.element, (Array, Tuple, List)):
+        raise Unconvertible("a list of tuples, arrays or lists is a loop's or np.array's here: for x, y in found")
     return Value(f"{value.text}.to_array()", Array(value.type.element.name, 1))

@@ -103,7 +103,8 @@ class Named(Tuple):
 
 @dataclass(frozen=True)
 class List:
-    """A list of numbers, of tuples of them or of such lists. `element` is UNKNOWN before the first is appended."""
+    """A list of numbers, of tuples of them, of arrays or of such lists. `element` is UNKNOWN before the first is
+    appended."""
 
     element: object
 
@@ -217,6 +218,8 @@ def outward(kind):
         item = kind.known.element
         if isinstance(item, List):
             return Tuple((Array(item.element.name, 1), Array("i64", 1)))
+        if isinstance(item, Array):  # all elements, and shapes
+            return Tuple((Array(item.element, 1), Array("i64", 2)))
         parts = item.items if isinstance(item, Tuple) else (item,)
         return Tuple(tuple(Array(part.name, 1) for part in parts))
     if isinstance(kind, Dict):
@@ -230,7 +233,7 @@ def outward(kind):
 def builder(kind):
     """The function of dhpvm.results for a result of this type, None where there is none."""
     if isinstance(kind, List):
-        return {List: "lists", Tuple: "tuples"}.get(type(kind.known.element), "numbers")
+        return {List: "lists", Tuple: "tuples", Array: "arrays"}.get(type(kind.known.element), "numbers")
     return "members" if isinstance(kind, Set) else "mixed" if kind == MIXED else None
 
 

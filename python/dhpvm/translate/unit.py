@@ -7,10 +7,10 @@ import re
 
 from ..cache import Reads
 from ..errors import TranslationError
-from . import complex_numbers, helpers, parameters
+from . import complex_numbers, generators, helpers, parameters
 from .source import Source
 from .statements import Statements
-from .types import COMPLEXES, KEY_TEXT, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
+from .types import COMPLEXES, GENERATOR, KEY_TEXT, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
 
 
 _CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
@@ -28,7 +28,14 @@ class Version:
         self.lines = []
         self.kernels = {}  # name and line by text
         self.captures, self.called = set(), set()  # numbers of arrays, and versions
+        self.draws = False  # from the generator of np.random
         self.scope = None
+
+    def takes_shared_generator(self, unit):
+        """Notes that it draws from the generator of np.random."""
+        unit.module("random")
+        self.draws = True
+        return True
 
     def call(self, texts):
         """The text of a call with these texts of arguments."""
@@ -117,14 +124,13 @@ class Unit:
 
     def captures_of(self, version):
         """Numbers and types of those that this version and what it calls use."""
-        seen, todo = set(), [version]
-        while todo:
-            each = todo.pop()
-            if each not in seen:
-                seen.add(each)
-                todo.extend(each.called)
-        numbers = sorted({number for each in seen for number in each.captures})
+        numbers = sorted({number for each in _reached(version) for number in each.captures})
         return [(number, self._captured[number][1]) for number in numbers]
+
+    def _passed_on(self, version):
+        """Names and types of what each call of this version passes behind its arguments."""
+        shared = [(generators.SHARED_TEXT, GENERATOR)] if any(each.draws for each in _reached(version)) else []
+        return shared + [(f"_c{number}", kind) for number, kind in self.captures_of(version)]
 
     def captured_arrays(self, version):
         return [self._captured[number][0] for number, _ in self.captures_of(version)]
@@ -136,7 +142,7 @@ class Unit:
         versions = {version.text_name: version for version in self._versions.values()}
 
         def names(match):
-            found = [f"_c{number}" for number, _ in self.captures_of(versions[match[2]])]
+            found = [name for name, _ in self._passed_on(versions[match[2]])]
             return match[1] + (", " if match[1] != "(" and found else "") + ", ".join(found)
 
         text = re.sub(f"(.){_CAPTURES}(\\w+){_CAPTURES}", names, text)
@@ -186,6 +192,8 @@ class Unit:
         for version, head in bodies:
             source = version.source
             add(head, (source.file, source.name, source.tree.lineno))
+            if version.is_entry and any(each.draws for each in _reached(version)):
+                add(f"    let {generators.SHARED_TEXT} = Random(random.entropy());")
             for depth, text, line in version.lines:
                 add("    " * depth + text, (source.file, source.name, line))
             add("}")
@@ -203,9 +211,21 @@ class Unit:
         given = [each for name, kind in zip(version.source.parameters, version.types)
                  for each in parameters.heads(self, version.scope.parameter_text(name),
                                               version.scope.grown(name, kind))]
-        given += [f"_c{number}: {text(kind)}" for number, kind in self.captures_of(version)]
+        given += [f"{name}: {text(kind)}" for name, kind in self._passed_on(version)
+                  if kind != GENERATOR or not version.is_entry]
         heads = ", ".join(given)
         result = outward(version.result) if version.is_entry else version.result
         if result == NONE:
             return f"fn {version.text_name}({heads}) {{"
         return f"fn {version.text_name}({heads}) -> {self.type_text(result)} {{"
+
+
+def _reached(version):
+    """The version, and all that it calls."""
+    seen, todo = set(), [version]
+    while todo:
+        each = todo.pop()
+        if each not in seen:
+            seen.add(each)
+            todo.extend(each.called)
+    return seen
