@@ -19,6 +19,9 @@ ArgumentLayout::Argument ArgumentLayout::argument_of(nb::handle description) {
     for (const nb::handle item : description) argument.items.push_back(argument_of(item));
   } else if (description.is_none()) {
     record_of_.push_back(0);
+  } else if (nb::isinstance<nb::dict>(description)) {
+    argument.make = description["make"];
+    record_of_.insert(record_of_.end(), nb::cast<std::size_t>(description["count"]), 0);
   } else if (PyType_Check(description.ptr())) {
     argument.complex_type = nb::borrow(description);
     record_of_.insert(record_of_.end(), 2, 0);
@@ -46,6 +49,14 @@ bool take_apart(PyObject* object, std::vector<nb::object>& parameters) {
   return true;
 }
 
+// The parameters that `make` gives; none if it gives None.
+bool make_parameters(const nb::object& make, PyObject* object, std::vector<nb::object>& parameters) {
+  const nb::object made = nb::steal(PyObject_CallFunctionObjArgs(make.ptr(), object, nullptr));
+  if (!made.is_valid() || made.is_none()) return false;
+  for (const nb::handle parameter : made) parameters.push_back(nb::borrow(parameter));
+  return true;
+}
+
 }  // namespace
 
 bool ArgumentLayout::expand(const Argument& argument, PyObject* object, std::vector<nb::object>& parameters) {
@@ -59,6 +70,7 @@ bool ArgumentLayout::expand(const Argument& argument, PyObject* object, std::vec
     }
     return true;
   }
+  if (argument.make.is_valid()) return make_parameters(argument.make, object, parameters);
   if (argument.complex_type.is_valid()) {
     if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != argument.complex_type.ptr()) return false;
     return take_apart(object, parameters);

@@ -14,8 +14,9 @@ namespace dhpvm::python {
 class ArgumentLayout {
  public:
   // One description for each argument: None for one that is passed as it is, a list for the items of a tuple, and
-  // (dtype, names of fields) for an array of records, the type for a complex number, which is two parameters. An empty
-  // list of descriptions: all are passed as they are.
+  // (dtype, names of fields) for an array of records, the type for a complex number, which is two parameters, and for
+  // others {"make": f, "count": n}: f gives the tuple of n parameters for an argument, or None if it is not as described.
+  // An empty list of descriptions: all are passed as they are.
   ArgumentLayout(const nanobind::list& arguments, const nanobind::list& captured);
 
   // Whether arguments are parameters as they are.
@@ -32,6 +33,7 @@ class ArgumentLayout {
     std::vector<Argument> items;           // of a tuple
     nanobind::object dtype;                // of records, else null
     nanobind::object complex_type;         // of a complex number, else null
+    nanobind::object make;                 // the parameters of others, else null
     std::vector<nanobind::object> fields;  // their names
   };
   Argument argument_of(nanobind::handle description);

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import re
 
-from . import _core, arrays, cache, errors, options, signature
+from . import _core, arrays, cache, errors, options, passed_lists, signature
 from .drawing import Explanation
 from .engine import Engine, current, on_end
 from .translate import types
@@ -246,13 +246,15 @@ def _type_name(kind):
 
 
 def _copy(argument):
-    if type(argument) is tuple:
-        return tuple(map(_copy, argument))
+    if type(argument) in (tuple, list):
+        return type(argument)(map(_copy, argument))
     return argument.copy() if hasattr(argument, "copy") else argument
 
 
 def _leaves(kind, is_python, is_written):
     """Type, origin and use of each parameter of a program that an argument of this type has."""
+    if isinstance(kind, types.Listed):
+        return [(part, False, is_written and isinstance(kind.element, types.Array)) for part in kind.parameters]
     if isinstance(kind, types.Scalar) and kind.is_complex:
         return [(part, True, False) for part in _parts(kind)]
     if not isinstance(kind, types.Tuple):
@@ -265,6 +267,8 @@ def _layout(argument):
     """The argument as _core.Function takes it apart: see ArgumentLayout."""
     if type(argument) is tuple:
         return [_layout(item) for item in argument]
+    if type(argument) is list:
+        return passed_lists.layout(argument)
     dtype = getattr(argument, "dtype", None)
     if isinstance(argument, complex) or (getattr(dtype, "kind", "") == "c" and argument.ndim == 0):
         return type(argument)
@@ -300,6 +304,8 @@ def type_of(argument, name):
     if type(argument) is tuple and argument:
         items = [type_of(item, f"{name}[{i}]") for i, item in enumerate(argument)]
         return types.Tuple(tuple(kind for kind, _ in items)), tuple(is_python for _, is_python in items)
+    if type(argument) is list and argument:
+        return _type_of_list(argument, name), False
     if isinstance(argument, arrays.Array):
         return types.Array(types.NUMPY_NAMES[argument.dtype.name], argument.ndim), False
     dtype = getattr(argument, "dtype", None)
@@ -314,7 +320,7 @@ def type_of(argument, name):
         raise errors.TranslationError(f"'{name}' is a masked array, which programs do not have: pass x.filled(0), or "
                                       "x.data and x.mask")
     if dtype is None or rank is None:
-        advice = {list: "pass np.array(..)", tuple: "pass np.array(..)", dict: "pass what it holds",
+        advice = {list: "an empty list has no type, pass np.zeros(0)", tuple: "pass np.array(..)", dict: "pass what it holds",
                   str: "pass a number or a bool in its place", bytes: "pass np.frombuffer(x, np.uint8)"}.get(
                       type(argument), "pass the numbers and arrays in it")
         raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}, and functions are compiled for "
@@ -335,3 +341,19 @@ def type_of(argument, name):
     if rank == 0:
         return types.Scalar(element), False
     return types.Array(element, rank), False
+
+
+def _type_of_list(items, name):
+    """The type of a list of numbers, or of arrays of one type."""
+    kinds = [type_of(item, f"{name}[{i}]")[0] for i, item in enumerate(items)]
+    if all(kind == kinds[0] for kind in kinds) and isinstance(kinds[0], types.Array):
+        if len(items) > passed_lists.MOST_ARRAYS:
+            raise errors.TranslationError(f"'{name}' has {len(items)} arrays, and a list that is passed has up to "
+                                          f"{passed_lists.MOST_ARRAYS}: pass np.concatenate(..) and where each begins")
+        return types.Listed(kinds[0], len(items))
+    if not all(isinstance(kind, types.Scalar) and not kind.is_complex for kind in kinds):
+        raise errors.TranslationError(f"'{name}' is a list of {kinds[0]} and others: a list that is passed has numbers, "
+                                      "or arrays of one type; pass np.array(..), or a tuple")
+    element = passed_lists.of_numbers(items).dtype.name
+    return types.Listed(types.Scalar(types.NUMPY_NAMES[element], kinds[0].is_weak and element in (
+        "int64", "float64")), 0)

@@ -833,6 +833,29 @@ def scaled_list(arrays, factor):
         arrays[i][0] = -1
 
 
+@case([np.eye(2), np.ones((3, 2))], True)
+@case([np.float32([1, 2]), np.float32([3])], False)
+def returned_list(arrays, both):
+    return arrays if both else [arrays[0] + 1, arrays[-1]]
+
+
+@case([M, S], fit=close)
+def layers(weights):
+    x = np.ones(7)
+    for w in weights[:1]:
+        x = np.tanh(w @ x)
+    return x, weights[1].shape[0]
+
+
+@case([5, 3, 8], 2)
+def sorted_copy(values, more):
+    found = list(values)
+    found.append(more)
+    found.sort()
+    return found, values[0]
+
+
+@case([np.float32(1), np.float32(2)])
 @case([1.5, 2.5, 4.0])
 @case([1, 2, 4])
 def list_of_numbers(values):
@@ -899,6 +922,42 @@ class Scientists(support.Comparisons):
 
         with self.assertRaisesRegex(dhpvm.TranslationError, "may be the memory of 'x' in NumPy"):
             dhpvm.jit(written)(X)
+
+    def test_lists_that_python_passes(self):
+        def first(values):
+            return values[0]
+
+        def shape(arrays):
+            return arrays[0].shape[0] + 10 * len(arrays)
+
+        of_list = dhpvm.jit(first)
+        given = [[1, 2], [1.5], (3, 4), np.array([5, 6]), [1], [True, False], [2, 2.5]]
+        for values in given + given:
+            self.assertEqual(repr(of_list(values)), repr(np.array(values)[0].item()), values)
+        of_arrays = dhpvm.jit(shape)
+        for arrays in ([X], [X, Y], [X, Y, X], [M, S]):
+            self.assertEqual(of_arrays(arrays), arrays[0].shape[0] + 10 * len(arrays))
+
+        def append(values):
+            values.append(1.0)
+
+        def add(values):
+            values[0] += 1.0
+
+        def through(values):
+            other = values
+            append(other)
+
+        for function in (append, add, through):
+            with self.subTest(function.__name__), self.assertRaisesRegex(
+                    dhpvm.TranslationError, "the caller would not see that 'values' changes"):
+                dhpvm.jit(function)([1.0, 2.0])
+        for values, message in (([], "an empty list has no type"), ([1, X], "numbers, or arrays of one type"),
+                                ([X, M], "numbers, or arrays of one type"), (["a"], "numbers, or arrays of one type"),
+                                ([[1], [2]], "numbers, or arrays of one type"), ([X] * 25, "up to 24"),
+                                ([1j], "numbers, or arrays of one type")):
+            with self.subTest(message), self.assertRaisesRegex(dhpvm.TranslationError, message):
+                dhpvm.jit(first)(values)
 
     def test_finally_runs_before_the_exception_goes_on(self):
         def finished(x, i, done):

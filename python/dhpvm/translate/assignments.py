@@ -184,6 +184,9 @@ class Assignments(Stores):
         if self.expressions.is_sequential:
             self.source.fail(target, "a prange loop makes and changes no lists: set elements of an array that is made "
                                      "before")
+        base = views.base_of(node)
+        if base is not None and base.id in self.scope.names():
+            self.scope.alias(target.id, base.id)
         kind = self.scope.assign(target, target.id, value.type)
         own = lists if isinstance(kind, List) else sets
         text = own.adapted(self.expressions, node, value, kind)

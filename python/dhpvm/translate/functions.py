@@ -72,5 +72,9 @@ def of_function(expressions, node, function, nodes, values):
                     expressions.scope.copied_view(argument, base.id)
             if base is not None:
                 expressions.scope.written(base.id, node)
+    for position in version.changed_parameters():
+        base = views.base_of(nodes[position])
+        if base is not None:
+            expressions.scope.changed(base.id, node)
     expressions.version.called.add(version)
     return Value(version.call(texts), version.result)

@@ -235,6 +235,8 @@ def method(expressions, node, value):
     """found.append(x), found.pop() and others."""
     name, target = node.func.attr, node.func.value
     _check(expressions, node)
+    if name in (*_RESIZING, "reverse", "sort"):
+        _note_changed(expressions, target, node)
     if name in ("popleft", "appendleft"):  # of a deque
         name = {"popleft": "pop", "appendleft": "insert"}[name]
         node = ast.copy_location(ast.Call(node.func, [ast.copy_location(ast.Constant(0), node), *node.args],
@@ -267,6 +269,13 @@ def method(expressions, node, value):
         return searched(expressions, node, name, node.args[0], value)
     expressions.fail(node, f".{name}({', '.join('.' * count)}) of a list cannot be compiled; append, extend, insert, "
                            "pop, remove, clear, copy, reverse, sort, index and count can")
+
+
+def _note_changed(expressions, owner, node):
+    """Notes that the list at the node `owner` gets other items."""
+    base = views.base_of(owner)
+    if base is not None:
+        expressions.scope.changed(base.id, node)
 
 
 def _extend(expressions, node, value):
@@ -411,6 +420,7 @@ def store_item(statements, target, value, node):
     expressions = statements.expressions
     if isinstance(target.slice, ast.Slice):
         statements.source.fail(target, "a part of a list cannot be assigned: write a loop, or make a new list with +")
+    _note_changed(expressions, target.value, target)
     given = _item(expressions, node, value, target.value)
     kind = _grown(expressions, target.value, given)
     place = item(expressions, target, expressions.value(target.value))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import views
-from .types import GENERATOR, NONE, Array, Dict, List, Scalar, Text, Tuple
+from .types import GENERATOR, NONE, Array, Dict, List, Listed, Scalar, Text, Tuple
 from .values import Value
 
 
@@ -31,7 +31,17 @@ def heads(unit, name, kind):
         return [each for i, item in enumerate(kind.items) for each in heads(unit, _item(name, i), item)]
     if isinstance(kind, views.PassedView):
         return [f"{name}: {Array(kind.element, kind.view.rank).text}", *(f"{each}: i64" for each in kind.names(name))]
+    if isinstance(kind, Listed):
+        return [f"{_item(name, i)}: {each.text}" for i, each in enumerate(kind.parameters)]
     return [f"{name}: {unit.type_text(kind)}"]
+
+
+def listed(unit, name, kind):
+    """The text of a list of what Python passes for it."""
+    unit.module("list")
+    if isinstance(kind.element, Scalar):
+        return f"list.of<{kind.element.name}>({_item(name, 0)})"
+    return f"list.of<{kind.element.text}>([{', '.join(_item(name, i) for i in range(kind.count))}])"
 
 
 def value(name, kind):

@@ -7,8 +7,8 @@ import ast
 from dataclasses import replace
 
 from . import dicts, dtypes, list_functions, lists, optionals
-from .types import (FLOAT, INT, KEY_TEXT, MIXED, NONE, UNKNOWN, Array, Dict, Given, List, Named, Optional, Record,
-                    Scalar, Tuple, join, join_results, literal, outward, text)
+from .types import (FLOAT, INT, KEY_TEXT, MIXED, NONE, UNKNOWN, Array, Dict, Given, List, Listed, Named, Optional,
+                    Record, Scalar, Tuple, join, join_results, literal, outward, text)
 from .values import Value, tuple_of
 from .views import PassedView, base_of
 from .whole import new_array
@@ -151,7 +151,7 @@ class Returns:
     def _given_arrays(self):
         """The parameters that are arrays."""
         return {name for name, kind in zip(self.source.parameters, self.types)
-                if isinstance(kind, (Array, PassedView, Tuple))}
+                if isinstance(kind, (Array, Listed, PassedView, Tuple))}
 
     def _note_result(self, node, kind):
         result = self._joined_result(kind)

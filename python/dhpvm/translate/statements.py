@@ -14,7 +14,7 @@ from .expressions import Expressions
 from .handlers import Handlers
 from .loops import Loops
 from .returns import Returns
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple, Unconvertible
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Listed, Optional, Scalar, Text, Tuple, Unconvertible
 from .values import Value, quoted
 from .views import PassedView, base_of
 from .variables import Variables
@@ -48,6 +48,7 @@ class Statements(Assignments, Handlers, Loops, Returns):
         else:
             self.source.fail(self.source.tree, "the types of its variables do not settle: give them different names")
         self.scope.check_copied_views()
+        self.scope.check_lists()
         if self.version.result == UNKNOWN:
             for each in ast.walk(self.source.tree):
                 if isinstance(each, ast.Return) and each.value is not None:
@@ -77,6 +78,10 @@ class Statements(Assignments, Handlers, Loops, Returns):
                 self.scope.assign(self.source.tree, name, kind)
                 self.scope.declare_array(self.source.tree, name)
                 self.emit(f"var {self.scope.text(name)} = {self.scope.parameter_text(name)};", self.source.tree)
+            elif isinstance(kind, Listed):
+                self.scope.take_list(self.source.tree, name, List(kind.element))
+                made = parameters.listed(self.unit, self.scope.parameter_text(name), kind)
+                self.emit(f"var {self.scope.text(name)} = {made};", self.source.tree)
             elif isinstance(kind, (PassedView, Tuple)):
                 value = parameters.value(self.scope.text(name), kind)
                 self.scope.define(0, name, value.type)

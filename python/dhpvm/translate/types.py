@@ -120,6 +120,22 @@ class List:
 
 
 @dataclass(frozen=True)
+class Listed:
+    """A list that Python passes: its numbers are one array, and its `count` arrays are parameters of their own."""
+
+    element: object
+    count: int
+
+    def __str__(self):
+        return f"list of {self.element}"
+
+    @property
+    def parameters(self):
+        """The types of the parameters of a program."""
+        return [self.element] * self.count if isinstance(self.element, Array) else [Array(self.element.name, 1)]
+
+
+@dataclass(frozen=True)
 class Dict:
     """A dictionary; its values are numbers, tuples of them or lists. Types are UNKNOWN before the first entry is set.
     Reading sets an entry that is missing if the dictionary is a defaultdict."""

@@ -54,6 +54,12 @@ class Version:
             return []
         return [i for i, name in enumerate(self.source.parameters) if self.scope.is_written(name)]
 
+    def changed_parameters(self):
+        """The positions of the lists that it changes."""
+        if self.scope is None:
+            return []
+        return [i for i, name in enumerate(self.source.parameters) if self.scope.change_of(name) is not None]
+
 
 class Unit:
     """The program. `hints` stand before each parallel loop."""

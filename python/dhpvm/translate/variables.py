@@ -37,6 +37,7 @@ class Variables:
         self._types = {}
         self._aliases = {}
         self._written = set()
+        self._lists, self._changed = {}, {}  # those that Python passes, with their types, and nodes that change lists
         self.has_changed = True
         self.in_parallel = False
         self.assigned_parameters = set()
@@ -251,6 +252,31 @@ class Variables:
             if self.same_arrays(name) & set(self._writes[begin:]):
                 self._source.fail(node, f"this may be the memory of '{name}' in NumPy, and one of both is written: "
                                         "write .copy() behind it")
+
+    # ---- Lists that Python passes: it would not see that they change.
+
+    def take_list(self, node, name, kind):
+        """A parameter that is such a list."""
+        self.assigned_parameters.add(name)
+        self._lists[name] = self.assign(node, name, kind)
+        self.declare_array(node, name)
+
+    def changed(self, name, node):
+        """Notes that the list gets other items."""
+        self._changed[name] = node
+
+    def change_of(self, name):
+        """A node that changes the list; None if none does."""
+        return next((self._changed[each] for each in self.same_arrays(name) if each in self._changed), None)
+
+    def check_lists(self):
+        for name, kind in self._lists.items():
+            node = self.change_of(name)
+            if node is None and isinstance(kind.element, Scalar) and self.is_written(name):
+                node = self._source.tree
+            if node is not None:
+                self._source.fail(node, f"the caller would not see that '{name}' changes: make a list of it, "
+                                        f"found = list({name}), and return that")
 
     def same_arrays(self, name):
         """All names that may be the same array."""
