@@ -15,8 +15,8 @@ class ArgumentLayout {
  public:
   // One description for each argument: None for one that is passed as it is, a list for the items of a tuple, and
   // (dtype, names of fields) for an array of records, the type for a complex number, which is two parameters, and for
-  // others {"make": f, "count": n}: f gives the tuple of n parameters for an argument, or None if it is not as described.
-  // An empty list of descriptions: all are passed as they are.
+  // others {"make": f, "count": n}: f gives the tuple of n parameters for an argument, or None where it is not as
+  // described. An empty list of descriptions: all are passed as they are.
   ArgumentLayout(const nanobind::list& arguments, const nanobind::list& captured);
 
   // Whether arguments are parameters as they are.

@@ -320,8 +320,8 @@ def type_of(argument, name):
         raise errors.TranslationError(f"'{name}' is a masked array, which programs do not have: pass x.filled(0), or "
                                       "x.data and x.mask")
     if dtype is None or rank is None:
-        advice = {list: "an empty list has no type, pass np.zeros(0)", tuple: "pass np.array(..)", dict: "pass what it holds",
-                  str: "pass a number or a bool in its place", bytes: "pass np.frombuffer(x, np.uint8)"}.get(
+        advice = {list: "an empty list has no type, pass np.zeros(0)", tuple: "pass np.array(..)",
+                  dict: "pass what it holds", str: "pass a number or a bool in its place", bytes: "pass np.frombuffer(x, np.uint8)"}.get(
                       type(argument), "pass the numbers and arrays in it")
         raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}, and functions are compiled for "
                                       f"int, float, bool, and arrays and numbers of NumPy: {advice}")
@@ -352,8 +352,8 @@ def _type_of_list(items, name):
                                           f"{passed_lists.MOST_ARRAYS}: pass np.concatenate(..) and where each begins")
         return types.Listed(kinds[0], len(items))
     if not all(isinstance(kind, types.Scalar) and not kind.is_complex for kind in kinds):
-        raise errors.TranslationError(f"'{name}' is a list of {kinds[0]} and others: a list that is passed has numbers, "
-                                      "or arrays of one type; pass np.array(..), or a tuple")
+        raise errors.TranslationError(f"'{name}' is a list of {kinds[0]} and others: a list that is passed has "
+                                      "numbers, or arrays of one type; pass np.array(..), or a tuple")
     element = passed_lists.of_numbers(items).dtype.name
     return types.Listed(types.Scalar(types.NUMPY_NAMES[element], kinds[0].is_weak and element in (
         "int64", "float64")), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lists as arguments of compiled functions: of numbers, which are copied, and of arrays, which are passed as they are."""
+"""Lists as arguments of compiled functions: of numbers, which are copied, and of arrays, which are passed as such."""
 
 from __future__ import annotations
 
