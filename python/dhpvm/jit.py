@@ -321,8 +321,8 @@ def type_of(argument, name):
                                       "x.data and x.mask")
     if dtype is None or rank is None:
         advice = {list: "an empty list has no type, pass np.zeros(0)", tuple: "pass np.array(..)",
-                  dict: "pass what it holds", str: "pass a number or a bool in its place", bytes: "pass np.frombuffer(x, np.uint8)"}.get(
-                      type(argument), "pass the numbers and arrays in it")
+                  dict: "pass what it holds", str: "pass a number or a bool in its place",
+                  bytes: "pass np.frombuffer(x, np.uint8)"}.get(type(argument), "pass the numbers and arrays in it")
         raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}, and functions are compiled for "
                                       f"int, float, bool, and arrays and numbers of NumPy: {advice}")
     element = types.NUMPY_NAMES.get(dtype.name)
