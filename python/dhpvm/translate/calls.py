@@ -39,8 +39,6 @@ def _modules():
 
 def call(expressions, node):
     """The value of a call."""
-    from . import library  # which needs NumPy
-
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
     except LookupError:
@@ -48,12 +46,18 @@ def call(expressions, node):
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
     for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, sets.of_call, creation.create,
-                   sequences.of_call, library.of_call, reductions.of_call, products.of_call, generators.of_call,
+                   sequences.of_call, _of_library, reductions.of_call, products.of_call, generators.of_call,
                    generators.primitive, _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
     expressions.fail(node, f"{ast.unparse(node.func)} cannot be compiled: {advice.of_function(function)}")
+
+
+def _of_library(expressions, node, function):
+    from . import library  # which needs NumPy, and takes longer to import than most functions to translate
+
+    return library.of_call(expressions, node, function)
 
 
 def _method(expressions, node):

@@ -37,13 +37,15 @@ def operands(expressions, node):
 
 
 def _is_function(expressions, node):
-    from . import library  # which needs NumPy
-
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
     except LookupError:
         return False
-    if function is abs or library.is_of_elements(function):
+    if function is abs or getattr(function, "__module__", "") in ("builtins", "math"):
+        return function is abs
+    from . import library  # which needs NumPy
+
+    if library.is_of_elements(function):
         return True
     if isinstance(function, type):
         return function.__module__ == "numpy"

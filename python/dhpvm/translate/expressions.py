@@ -21,6 +21,7 @@ class Expressions(Comparisons, Operators):
         self.source, self.unit, self.scope, self.version = source, unit, scope, version
         self._given = {}  # values of nodes that are known already
         self._is_element = False
+        self.least = None  # what is known of its integers: see places.py
         self.statements = None  # that these expressions are in
 
     @property

@@ -19,7 +19,9 @@ def from_end(expressions, node, index, size):
 
 
 def _may_be_negative(expressions, node):
-    least = Least(expressions).of(node)
+    if expressions.least is None:
+        expressions.least = Least(expressions)
+    least = expressions.least.of(node)
     if least is not None:
         return least < 0
     statements = expressions.statements
@@ -32,6 +34,16 @@ class Least:
 
     def __init__(self, expressions):
         self._expressions, self._seen = expressions, set()
+        self._stores = None  # nodes that assign variables, by name, and the statements
+
+    def _stores_of(self, name):
+        if self._stores is None:
+            self._stores = {}
+            for statement in ast.walk(self._expressions.source.tree):
+                if isinstance(statement, ast.stmt):
+                    for each in _own_names(statement):
+                        self._stores.setdefault(each.id, []).append((each, statement))
+        return self._stores.get(name, ())
 
     def of(self, node):
         if isinstance(node, ast.Constant):
@@ -76,12 +88,10 @@ class Least:
         if node.id in self._seen or node.id in source.parameters:
             return None
         self._seen.add(node.id)
-        stores = [each for each in ast.walk(source.tree) if isinstance(each, ast.Name) and each.id == node.id and
-                  isinstance(each.ctx, ast.Store)]
-        found = {id(each): least for statement in ast.walk(source.tree) for each, least in self._stored(
-            statement, node.id)}
+        found = [dict((id(target), least) for target, least in self._stored(statement, node.id)).get(id(each))
+                 for each, statement in self._stores_of(node.id)]
         self._seen.discard(node.id)
-        return _smaller([found.get(id(each)) for each in stores])
+        return _smaller(found)
 
     def _stored(self, statement, name):
         """What a statement assigns to the variable: its nodes there, and the least values."""
@@ -121,6 +131,16 @@ class Least:
             return None
         least = self.of(bounds[0] if step > 0 else bounds[1])
         return least if least is None or step > 0 else least + 1
+
+
+def _own_names(statement):
+    """The names that a statement assigns itself, without those of the statements in it."""
+    todo = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node
+        todo += [each for each in ast.iter_child_nodes(node) if not isinstance(each, (ast.stmt, ast.ExceptHandler))]
 
 
 def _smaller(values):
