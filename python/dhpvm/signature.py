@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .fields import Fields
 
 # The use that a function makes of an array; a program in the language does not say.
 UNSAID, WRITTEN, READ = 0, 1, 2
@@ -15,8 +15,7 @@ ERROR = 'class "Error"'
 TEXT_MARK = "'"  # in front of the one text that a parameter has
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Fields):
     """A parameter of a function of a program, as the compiled part takes it."""
 
     kind: int

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
+from ..fields import replace
 from . import complex_numbers, dicts, dtypes, lists, optionals, records, scopes, selections, sets, views, whole
 from .stores import Stores
 from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple

@@ -7,8 +7,8 @@ from __future__ import annotations
 import ast
 import collections
 import re
-from dataclasses import replace
 
+from ..fields import replace
 from . import list_functions, lists
 from .types import (BOOL, FLOAT, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple,
                     outward)

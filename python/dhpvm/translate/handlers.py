@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from dataclasses import dataclass
 
+from ..fields import Fields
 from . import scopes
 
 # The name of the exception that a trap stands for, in front of its text, as dhpvm.errors has it.
@@ -19,8 +19,7 @@ _NAMED = """fn _exception(error: Error) -> str => match error.kind {
 _IS = """fn _is_exception(text: str, name: str) -> bool => text == name || text.starts_with(f"{name}: ");"""
 
 
-@dataclass
-class Handler:
+class Handler(Fields):
     """The except clause around a statement: the text of the variable with the exception, and its name in Python."""
 
     text: str

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ..fields import replace
 from . import views
 from .types import INT, Array, text
 from .values import Value

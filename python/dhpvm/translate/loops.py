@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
 from .. import parallel
+from ..fields import Fields
 from . import calls, complex_numbers, scopes, views
 from .iterables import Items
 from .types import INT, Array, Record, Scalar, Text
@@ -19,8 +19,7 @@ from .variables import Frame
 MAXIMUM_UNROLLED = 3000
 
 
-@dataclass
-class ParallelLoop:
+class ParallelLoop(Fields):
     """The prange loop around a statement: texts of an iteration's place and of the number of iterations, for each
     dimension; what differs from one iteration to the next: names, and temporaries from a number on."""
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from ..fields import replace
 from . import views
 from .types import GENERATOR, NONE, Array, Dict, List, Listed, Scalar, Text, Tuple
 from .values import Value

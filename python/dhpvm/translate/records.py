@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
+from ..fields import replace
 from . import views
 from .types import UNKNOWN, Array, Record, Scalar
 from .values import NOTHING, Value

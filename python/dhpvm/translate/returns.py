@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 
+from ..fields import replace
 from . import dicts, dtypes, list_functions, lists, optionals
 from .types import (FLOAT, INT, KEY_TEXT, MIXED, NONE, UNKNOWN, Array, Dict, Given, List, Listed, Named, Optional,
                     Record, Scalar, Tuple, join, join_results, literal, outward, text)

@@ -7,7 +7,7 @@ a number of NumPy it takes that one's type, as NumPy 2 has it: `x[i] * 2.0` is a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from ..fields import Fields, replace
 
 INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 FLOATS = ("f32", "f64")
@@ -21,8 +21,7 @@ class Unconvertible(Exception):
     """There is no value of a type for this one. Statements turn it into an error at their line."""
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(Fields):
     """A number or bool. `name` is the language's."""
 
     name: str
@@ -54,8 +53,7 @@ class Scalar:
         return self.name in INTEGERS
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(Fields):
     """An array of NumPy of 1 to 3 dimensions."""
 
     element: str
@@ -70,8 +68,7 @@ class Array:
         return f"[{self.element}]" if self.rank == 1 else f"[{self.element}, {self.rank}]"
 
 
-@dataclass(frozen=True)
-class Tuple:
+class Tuple(Fields):
     """Several results of a function."""
 
     items: tuple
@@ -80,7 +77,6 @@ class Tuple:
         return f"tuple of {len(self.items)} items"
 
 
-@dataclass(frozen=True)
 class Record(Tuple):
     """Records of NumPy, an array of them or a single one: `items` are arrays of their fields."""
 
@@ -91,7 +87,6 @@ class Record(Tuple):
         return "record" if self.rank == 0 else "array of records"
 
 
-@dataclass(frozen=True)
 class Named(Tuple):
     """Results that Python gets as a dictionary with these texts as its keys."""
 
@@ -101,8 +96,7 @@ class Named(Tuple):
         return f"dictionary of {', '.join(self.names)}"
 
 
-@dataclass(frozen=True)
-class List:
+class List(Fields):
     """A list of numbers, of tuples of them, of arrays or of such lists. `element` is UNKNOWN before the first is
     appended."""
 
@@ -119,8 +113,7 @@ class List:
         return List(Scalar("f64")) if self.element == UNKNOWN else self
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Fields):
     """A list that Python passes: its numbers are one array, and its `count` arrays are parameters of their own."""
 
     element: object
@@ -135,8 +128,7 @@ class Listed:
         return [self.element] * self.count if isinstance(self.element, Array) else [Array(self.element.name, 1)]
 
 
-@dataclass(frozen=True)
-class Dict:
+class Dict(Fields):
     """A dictionary; its values are numbers, tuples of them or lists. Types are UNKNOWN before the first entry is set.
     Reading sets an entry that is missing if the dictionary is a defaultdict."""
 
@@ -155,7 +147,6 @@ class Dict:
                        value=Scalar("f64") if value == UNKNOWN else value)
 
 
-@dataclass(frozen=True)
 class Set(Dict):
     """A set of numbers: a dictionary whose values nobody sees."""
 
@@ -163,8 +154,7 @@ class Set(Dict):
         return "set" if self.key == UNKNOWN else f"set of {self.key}"
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(Fields):
     """The type of this one text: functions are compiled for each."""
 
     value: str
@@ -173,8 +163,7 @@ class Text:
         return f"the text {self.value!r}"
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Fields):
     """The result that is the argument at this position, which the caller has. Programs return a number for it."""
 
     position: int
@@ -184,8 +173,7 @@ class Given:
         return str(self.type)
 
 
-@dataclass(frozen=True)
-class Optional:
+class Optional(Fields):
     """The result that is None, or of a type."""
 
     kind: object
@@ -194,16 +182,14 @@ class Optional:
         return f"None or {self.kind}"
 
 
-@dataclass(frozen=True)
-class Mixed:
+class Mixed(Fields):
     """The result that is an integer, or a float: Python keeps them apart."""
 
     def __str__(self):
         return "int or float"
 
 
-@dataclass(frozen=True)
-class Special:
+class Special(Fields):
     """A type without values that are passed on."""
 
     name: str

@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ..fields import Fields
 from .types import (BOOL, COMPLEX, COMPLEXES, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Text, Tuple,
                     Unconvertible, literal)
 
 ABSENT = object()
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(Fields):
     """An expression. `constant` is what it is known to be. A tuple that is made where it is used, a shape for example,
     has its `items`. `view` says which elements of the array with this text a view has. `elements` is the
     expression of each element where there is no array yet."""
@@ -52,8 +50,7 @@ class Value:
         return f"({self.text} as {name})"
 
 
-@dataclass(frozen=True)
-class Elementwise:
+class Elementwise(Fields):
     """An expression of whole arrays: its node, and pairs of node and value of what it combines."""
 
     node: object

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
 
 from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple, join
 from .values import Value, constant, tuple_of
@@ -16,14 +15,13 @@ RESERVED = set("as break catch class const continue else extern false fn for if 
                "Error".split())
 
 
-@dataclass
 class Frame:
-    """Variables that live as long as a function, an iteration of a parallel loop, or a loop."""
+    """Variables that live as long as a function, an iteration of a parallel loop, or a loop. They are constant if they
+    are loop variables of the language."""
 
-    key: object
-    names: set
-    is_constant: bool = False  # loop variables of the language
-    reductions: dict = field(default_factory=dict)
+    def __init__(self, key, names, is_constant=False):
+        self.key, self.names, self.is_constant = key, names, is_constant
+        self.reductions = {}
 
 
 class Variables:

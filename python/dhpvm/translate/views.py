@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass, replace
 
+from ..fields import Fields, replace
 from . import places
 from .types import UNKNOWN, Array, Scalar
 from .values import Value
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Fields):
     """A dimension of a view: its element i is at begin + i * step in a dimension of the array. An axis without one is
     new, and stretches to any size. A step is a number, or the text of one."""
 
@@ -38,8 +37,7 @@ class Axis:
         return 0 if self.dimension is None else 2 + isinstance(self.step, str)
 
 
-@dataclass(frozen=True)
-class View:
+class View(Fields):
     """The dimensions of the view, and the texts of the indices at which other dimensions of the array stay."""
 
     rank: int
@@ -224,8 +222,7 @@ def base_of(node):
     return node if isinstance(node, ast.Name) else None
 
 
-@dataclass(frozen=True)
-class PassedView:
+class PassedView(Fields):
     """The type of a parameter that is a view: the array is passed, and the texts of indices and sizes as numbers, which
     `view` has as their positions behind it."""
 
