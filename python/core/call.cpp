@@ -96,12 +96,12 @@ ProgramFunction::ProgramFunction(std::shared_ptr<Machine> machine, const std::st
 // refused, unless the function writes to neither.
 bool ProgramFunction::lend_shared(dhpvm_value* values, dhpvm_array* arrays,
                                   std::vector<dhpvm_object*>& lent) {
-  for (std::size_t i = 1; i < parameters_.size(); ++i) {
+  SmallArray<Extent, 12> extents(parameters_.size());
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    extents[i] = values[i].kind == DHPVM_ARRAY ? extent_of(arrays[i]) : Extent{0, 0};
     if (values[i].kind != DHPVM_ARRAY) continue;
-    const Extent extent = extent_of(arrays[i]);
     for (std::size_t j = 0; j < i; ++j) {
-      if (parameters_[j].kind != DHPVM_ARRAY || values[j].kind == DHPVM_NULL) continue;
-      if (!overlap(extent, extent_of(arrays[j]))) continue;
+      if (!overlap(extents[i], extents[j])) continue;
       if (arrays[i].access == DHPVM_READ && arrays[j].access == DHPVM_READ) continue;
       if (arguments_.is_one_record(i, j)) continue;
       if (!is_same_view(arrays[i], arrays[j])) {
