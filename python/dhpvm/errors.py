@@ -140,7 +140,7 @@ def make_exception(code, is_trap, message, text, frames):
         if code == USER_TRAP:
             made, message = _raised(message)
         if made is IndexTrap and "index -" in message:
-            message += "; only constants count from the end: write a[i % len(a)]"
+            message += "; this index does not count from the end: write a[i % len(a)]"
         stack = (f"\n  at {frame.file}:{frame.line} in {frame.function}" for frame in seen)
         text = python_lines(message) + "".join(stack)
     error = made(text)

@@ -865,6 +865,260 @@ def list_of_numbers(values):
     return total / len(values), values[-1], max(values)
 
 
+# ---- Where new things meet.
+
+@case(M)
+def stretched_over_itself(m):
+    m += m[:1]
+    m -= m[:, :1]
+    m[1:] *= m[:1]
+    m[:, :] = m[-1:] + m[:, -1:]
+    return m.sum() > 0
+
+
+@case(M, M[:1, :1].copy())
+@case(M, COL)
+def stretched_masks(m, o):
+    chosen = np.where(m > o, m, o)
+    both = (m > o) & (o > 0.1)
+    c = m.copy()
+    c[m > o] = 0
+    return chosen, both, c, np.clip(m, o, 1.0), np.minimum(o, m) ** 2, -o + m, (m - o).argmax()
+
+
+@case(np.zeros((0, 3)), np.ones((1, 3)))
+@case(np.zeros((0, 3)), np.ones((1, 1)))
+def stretched_and_empty(a, b):
+    return a + b, (a * b).sum()
+
+
+@case(X)
+def stores_from_the_end(x):
+    n = len(x)
+    r = np.zeros(n)
+    for i in range(n):
+        r[i - 1] += x[i]
+        r[i - 2] = r[i - 2] * 0.5 + x[i - 3]
+        r[-i] -= 1
+    return r
+
+
+@case(M)
+def views_from_the_end(m):
+    r = m.copy()
+    for i in range(m.shape[0]):
+        row = r[i - 1]
+        row[0] += 1
+        r[i - 2, 1:] -= m[i - 1, :-1]
+        r[:, -1 - i % 3] *= 2
+    return r, r[-2] - r[-3], r[-1][-1]
+
+
+@case(X)
+def lists_from_the_end(x):
+    found = [1, 2, 3, 4]
+    for i in range(4):
+        found[i - 1] += i
+    total = 0
+    for k in range(1, 5):
+        total += found[-k] * k
+    return found, total
+
+
+@case(X)
+def tries_in_loops(x):
+    total, bad = 0.0, []
+    for i in range(-45, 45, 7):
+        try:
+            if i % 2 == 0:
+                raise KeyError("even")
+            total += x[i] if i >= 0 else x[len(x) + i]
+            if i > 30:
+                break
+        except IndexError:
+            bad.append(i)
+        except KeyError:
+            continue
+        total *= 0.5
+    return total, bad
+
+
+@case(X)
+def tries_with_arrays(x):
+    y = np.zeros(3)
+    try:
+        z = x[:5] * 2
+        y[0] = z[1]
+        y[7] = 1
+        y[1] = 5
+    except (IndexError, ValueError):
+        y[2] = 9
+    else:
+        y[:] = 0
+    return y
+
+
+@case(0)
+@case(3)
+def tries_in_each_other(n):
+    out = 0
+    try:
+        try:
+            out += 10 // n
+        except ValueError:
+            out = -1
+        else:
+            out += 1
+    except ZeroDivisionError:
+        out = -2
+    return out
+
+
+def one_of(x, i):
+    return x[i] + 1.0 / (i + 5.0)
+
+
+@case(X)
+def tries_calls(x):
+    total = 0.0
+    for i in range(-45, 45, 4):
+        try:
+            total += one_of(x, i)
+        except (IndexError, ZeroDivisionError):
+            total -= 1
+    return total
+
+
+@case(X)
+def shapes_that_do_not_fit(x):
+    try:
+        y = x[:3] + x[:4]
+        return y.sum()
+    except ValueError:
+        return 0.0
+
+
+@case(X)
+def left_by_an_exception(x):
+    i = 0
+    try:
+        while True:
+            i += 1
+            if x[i] > 2:
+                return -5
+    except IndexError:
+        pass
+    return i
+
+
+@case([3.5, 1.5, 2.5], [1, 2, 3])
+def lists_of_numbers(a, b):
+    total = 0.0
+    for x, y in zip(a, b):
+        total += x * y
+    both = np.array(a) * np.array(b)
+    return total, both, sorted(a), 2.5 in a, a.index(1.5), [x * 2 for x in b], sum(b), min(a)
+
+
+@case(5)
+def lists_of_new_arrays(n):
+    layers = [np.zeros(k + 1) for k in range(n)]
+    for k in range(n):
+        layers[k][:] = k
+        layers[k][0] -= 1
+    grids = [np.ones((2, 3))] * 2
+    grids[0][1, 1] = 7
+    total = 0.0
+    for g in grids:
+        total += g.sum()
+    return total, layers[-1], len(layers), layers
+
+
+@case(X)
+def swapped_arrays(x):
+    pair = [x[:3] * 1.0, x[3:6] * 1.0]
+    pair[0], pair[1] = pair[1], pair[0]
+    a, b = pair[0], pair[1]
+    a[0] = 0
+    return a, b
+
+
+@case(I)
+def mode(a):
+    counts = dict()
+    best = None
+    for v in a:
+        counts[v] = counts.get(v, 0) + 1
+        if best is None or counts[v] > counts[best]:
+            best = v
+    return best
+
+
+@case(20, fit=close)
+def sum_of_local_function(n):
+    f = lambda t: math.sin(t) * math.exp(-t)  # noqa: E731: as it is written
+    h = 2 * math.pi / n
+    return h * (0.5 * (f(0.0) + f(2 * math.pi)) + sum(f(i * h) for i in range(1, n)))
+
+
+@case((R.random((8, 8)) < 0.5).astype(np.int64))
+def label_components(img):
+    h, w = img.shape
+    labels = np.zeros((h, w), dtype=np.int32)
+    current = 0
+    for sy in range(h):
+        for sx in range(w):
+            if img[sy, sx] == 0 or labels[sy, sx]:
+                continue
+            current += 1
+            stack = [(sy, sx)]
+            while len(stack) > 0:
+                y, x = stack.pop()
+                if y < 0 or y >= h or x < 0 or x >= w:
+                    continue
+                if img[y, x] == 0 or labels[y, x] != 0:
+                    continue
+                labels[y, x] = current
+                for dy, dx in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+                    stack.append((y + dy, x + dx))
+    return labels, current
+
+
+@case(M, np.array([1, 1, 2, 0, 0, 1, 2, 2, 1]))
+def group_means(m, labels):
+    k = labels.max() + 1
+    out = np.zeros((k, m.shape[1]))
+    n = np.zeros(k, int)
+    for i, label in enumerate(labels):
+        out[label] += m[i]
+        n[label] += 1
+    return out / n[:, None]
+
+
+@case(np.array([1 + 2j, 3 - 1j, 0.5j]), fit=close)
+def polynomial_roots(c):
+    r = np.array([(0.4 + 0.9j) ** k for k in range(3)])
+    for _ in range(100):
+        for i in range(3):
+            p = d = 1 + 0j
+            for q in c:
+                p = p * r[i] + q
+            for j in range(3):
+                if i != j:
+                    d *= r[i] - r[j]
+            r[i] -= p / d
+    return r
+
+
+@case(7)
+def pascal(n):
+    rows = [[1]]
+    for i in range(1, n):
+        prev = rows[-1]
+        rows.append([1] + [prev[k] + prev[k + 1] for k in range(len(prev) - 1)] + [1])
+    return rows
+
+
 def raised_again(x):
     try:
         return 1 // x

@@ -16,10 +16,17 @@ READS = (ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolO
 
 class Spread:
     """Rewrites the statements of a function. `made` has the names of new variables; `means(name)` is the function of
-    Python or the module that a name is, and None for other names."""
+    Python or the module that a name is, and None for other names; `functions` are those that are defined in it."""
 
-    def __init__(self, means):
-        self.made, self._means = [], means
+    def __init__(self, means, functions=()):
+        self.made, self._means, self._pure = [], means, set()
+        self._pure = {each.name for each in functions if self._is_pure(each)}
+
+    def _is_pure(self, function):
+        """Whether calls of the function change nothing."""
+        return not any(isinstance(each, ast.AugAssign) or (isinstance(each, ast.Call) and self._may_write(each)) or
+                       (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
+                       for each in ast.walk(function))
 
     def block(self, statements, in_parallel=False):
         """The statements with what has to come before them."""
@@ -139,7 +146,9 @@ class Spread:
         return not self._is_harmless(call)
 
     def _is_harmless(self, call):
-        """Whether the call changes nothing: those of Python and NumPy."""
+        """Whether the call changes nothing: those of Python and NumPy, and of what is defined in the function."""
+        if isinstance(call.func, ast.Name) and call.func.id in self._pure:
+            return True
         known = self._means(_root(call.func))
         return known is not None and (not inspect.ismodule(known) or
                                       known.__name__.partition(".")[0] in ("numpy", "math", "builtins"))

@@ -9,7 +9,7 @@ import collections
 import re
 
 from ..fields import replace
-from . import list_functions, lists
+from . import list_functions, lists, optionals
 from .types import (BOOL, FLOAT, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple,
                     outward)
 from .values import NOTHING, Value, quoted, tuple_of
@@ -94,6 +94,8 @@ def as_key(expressions, node, value, kind):
 
 def key(expressions, node):
     value = expressions.value(node)
+    if optionals.is_number(value):
+        value = optionals.number(expressions, value)
     if isinstance(value.type, Text):
         return Value(value.text, KEY_TEXT, value.constant)
     if value.items and UNKNOWN in [item.type for item in value.items]:

@@ -9,6 +9,8 @@ import builtins
 from ..fields import Fields
 from . import scopes
 
+# Where these are caught, what Python raises in more cases than compiled code does is checked as Python does it.
+OBSERVED = (IndexError, ValueError, ZeroDivisionError)
 # The name of the exception that a trap stands for, in front of its text, as dhpvm.errors has it.
 _NAMED = """fn _exception(error: Error) -> str => match error.kind {
     IndexOutOfRange => f"IndexError: {error.message}",
@@ -150,5 +152,5 @@ class Handlers:
         return None
 
     def catches(self, kind):
-        """Whether an exception of this class would be caught in this function."""
-        return any(issubclass(kind, each) for classes in self.caught for each in classes)
+        """Whether an exception of this class would be caught by this function, or by one that calls it."""
+        return kind in self.version.caught or any(issubclass(kind, each) for classes in self.caught for each in classes)

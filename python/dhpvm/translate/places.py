@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Indices below 0, which count from the end. An index costs a comparison then, and a parallel loop no longer knows
-which elements its iterations use: so only those do that are seen to be below 0, and those outside of loops."""
+which elements its iterations use: so only those do that are seen to be below 0, those outside of loops, and those whose
+IndexError would be caught."""
 
 from __future__ import annotations
 
@@ -25,6 +26,8 @@ def _may_be_negative(expressions, node):
     if least is not None:
         return least < 0
     statements = expressions.statements
+    if statements.catches(IndexError):
+        return True
     return expressions.version.is_entry and not statements.loops and not expressions.scope.in_parallel
 
 
@@ -74,6 +77,8 @@ class Least:
         is_constant = isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
         if isinstance(node.op, ast.Sub) and left is not None and is_constant:
             return left - node.right.value
+        if isinstance(node.op, ast.Sub) and None not in (left, right):
+            return -math.inf  # what has a least value may be large
         if isinstance(node.op, ast.Mult) and None not in (left, right) and min(left, right) >= 0:
             return left * right
         if isinstance(node.op, (ast.FloorDiv, ast.RShift)) and left is not None and left >= 0:

@@ -48,7 +48,7 @@ class Source:
         self._functions = {}
         self._functions = self._take_functions()
         self._pass_captured()
-        spread = Spread(self._means_of_python)
+        spread = Spread(self._means_of_python, self._nested)
         self.tree.body = spread.block(self.tree.body)
         self.renamed = _rename(self.tree.body, self.parameters, spread.made)
 
@@ -92,6 +92,7 @@ class Source:
                 codes[node.targets[0].id] = lambdas[named.index(node)]
                 node = _as_function(node.value, node.targets[0].id)
             (nodes if isinstance(node, ast.FunctionDef) else others).append(node)
+        self._nested = nodes
         self.tree.body = others or [ast.Pass(lineno=self.tree.lineno)]
         cells = {node.name: CellType() for node in nodes}
         captured = {name: [each for each in codes[name].co_freevars if each not in cells and

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from . import complex_numbers, dicts, lists, records, selections, views, whole
 from .types import UNKNOWN, Array, Dict, List, Scalar
@@ -166,8 +167,11 @@ def _may_overlap(place, leaf):
     to, of = views.of(place), views.of(leaf)
     if place.type.element != leaf.type.element or to.rank != of.rank:
         return False
-    return _places(to) != _places(of)
+    return _places(place, to) != _places(leaf, of)
 
 
-def _places(view):
-    return [(axis.dimension, axis.begin, axis.step) for axis in view.axes], sorted(view.fixed)
+def _places(value, view):
+    """Which elements these are, in the same words for each array. The size says whether a dimension may stretch."""
+    own = re.compile(rf"\b{re.escape(value.text)}\.")
+    return [(axis.dimension, own.sub(".", axis.begin), axis.step, own.sub(".", axis.size)) for axis in view.axes], \
+        sorted(view.fixed)

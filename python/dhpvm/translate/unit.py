@@ -8,6 +8,7 @@ import re
 from ..cache import Reads
 from ..errors import TranslationError
 from . import complex_numbers, generators, helpers, parameters
+from .handlers import OBSERVED
 from .source import Source
 from .statements import Statements
 from .types import COMPLEXES, GENERATOR, KEY_TEXT, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
@@ -19,11 +20,11 @@ _UNUSED = "\2"  # marks a call whose result, if there is one, nobody uses
 
 class Version:
     """A function for one combination of types. It is sequential if iterations of prange loops call it. The entry is
-    called from Python."""
+    called from Python. Its callers catch exceptions of the classes in `caught`."""
 
-    def __init__(self, source, types, text_name, is_sequential, is_entry):
+    def __init__(self, source, types, text_name, is_sequential, is_entry, caught):
         self.source, self.types, self.text_name, self.is_sequential = source, types, text_name, is_sequential
-        self.is_entry = is_entry
+        self.is_entry, self.caught = is_entry, caught
         self.result = UNKNOWN
         self.lines = []
         self.kernels = {}  # name and line by text
@@ -73,7 +74,9 @@ class Unit:
     def version(self, function, types, node=None, caller=None):
         """The function for these types, translated on first need. `caller` has the expressions that the node is in."""
         is_sequential = caller is not None and caller.is_sequential
-        key = (function, types, is_sequential, caller is None)
+        caught = frozenset() if caller is None or (function.__module__ or "").startswith(f"{__package__}.") else \
+            frozenset(kind for kind in OBSERVED if caller.statements.catches(kind))
+        key = (function, types, is_sequential, caller is None, caught)
         if key in self._versions:
             return self._versions[key]
         source = self._sources.get(function)
@@ -85,7 +88,7 @@ class Unit:
                 raise TranslationError(message)
             caller.fail(node, message)
         version = Version(source, types, f"{source.name.strip('_') or 'f'}__{len(self._versions)}", is_sequential,
-                          caller is None)
+                          caller is None, caught)
         self._versions[key] = version
         statements = Statements(source, self, types, version)
         version.scope = statements.scope
