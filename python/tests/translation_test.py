@@ -537,7 +537,8 @@ class Refused(unittest.TestCase):
         self.refuse(f, "return cannot leave it", X, line=2)
 
     def test_arguments(self):
-        for wrong, advice in (("text", "this is the text 'text'"), ("ä", "is of type str"), ([1, 2], "is of type list"),
+        for wrong, advice in (("text", "this is the text 'text'"), ("ä", "is of type str"),
+                              ([1, "a"], "numbers, or arrays of one"),
                               (b"12", "np.frombuffer"), (np.zeros(2, ">f8"), "newbyteorder"),
                               (np.zeros(2, np.clongdouble), "astype"),
                               (np.zeros((1, 1, 1, 1)), "reshape"), (np.zeros(2, [("t", "f8")]), "name its field"),
