@@ -974,6 +974,42 @@ def tries_in_each_other(n):
     return out
 
 
+@case(X)
+def left_in_a_handler(x):
+    i, total, seen = 0, 0.0, [0]
+    while True:
+        try:
+            total += x[i]
+        except IndexError:
+            break
+        except Exception:
+            total = -1.0
+        i += 1
+    for k in seen:
+        try:
+            total += x[k * 50]
+        except ValueError:
+            pass
+        except IndexError:
+            total += sum([v for v in x if v > 0.5])
+        if k < 2:
+            seen.append(k + 1)
+    return total, i
+
+
+@case(X)
+def grown_in_a_handler(x):
+    found, total = [3], 0
+    for k in found:
+        total += k
+        try:
+            total += int(x[k * 30] * 0)
+        except IndexError:
+            if k > 0:
+                found.append(k - 1)
+    return total, found
+
+
 def one_of(x, i):
     return x[i] + 1.0 / (i + 5.0)
 

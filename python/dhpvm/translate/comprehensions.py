@@ -33,9 +33,10 @@ class Spread:
         found = []
         for statement in statements:
             inside = in_parallel or (isinstance(statement, ast.For) and _is_prange(statement.iter))
-            for field in ("body", "orelse"):
-                if getattr(statement, field, None) and not isinstance(statement, ast.expr):
-                    setattr(statement, field, self.block(getattr(statement, field), inside))
+            for owner in (statement, *getattr(statement, "handlers", ())):
+                for field in ("body", "orelse", "finalbody"):
+                    if getattr(owner, field, None) and not isinstance(owner, ast.expr):
+                        setattr(owner, field, self.block(getattr(owner, field), inside))
             if isinstance(statement, STATEMENTS) and statement.value is not None:
                 found += self._spread(statement, inside)
             elif isinstance(statement, (ast.If, ast.While, ast.Assert)) and _has_comprehension(statement.test):

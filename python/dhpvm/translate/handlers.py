@@ -37,10 +37,9 @@ class Handlers:
             self.source.fail(node, "a prange loop catches no exceptions: set a flag in an array")
         if not node.finalbody:
             return self._try_except(node)
-        if any(isinstance(each, ast.Return) for part in (node.body, node.orelse, node.handlers) for inner in part
-               for each in ast.walk(inner)) or any(scopes.has_break(part) or scopes.has_continue(part)
-                                                   for part in (node.body, node.orelse, *(
-                                                       each.body for each in node.handlers))):
+        parts = [part for part in scopes.parts(node) if part is not node.finalbody]
+        if any(scopes.has_break(part) or scopes.has_continue(part) or any(
+                isinstance(each, ast.Return) for inner in part for each in ast.walk(inner)) for part in parts):
             self.source.fail(node.finalbody[0], "a try with finally is left at its end alone: keep what is to be "
                                                 "returned in a variable, and return it behind")
         failure = self.temporary()
@@ -89,23 +88,24 @@ class Handlers:
 
     def _dispatch(self, node, classes, text):
         """The clauses that are for the exception with this text. Whether nothing is reached behind any of them."""
-        ends = True
+        ends, depth, is_all = True, 0, False
         for handler, own in zip(node.handlers, classes):
             self._check_name(handler)
+            is_all = any(each in (Exception, BaseException) for each in own)
+            if not is_all:
+                self.emit(f"if {self._is_one(text, own)} {{", handler)
+                self.scope.open_block()
             self.handlers.append(Handler(text, handler.name))
-            if any(each in (Exception, BaseException) for each in own):
-                is_end = self.block(handler.body)
-                self.handlers.pop()
-                return is_end and ends
-            self.emit(f"if {self._is_one(text, own)} {{", handler)
-            self.scope.open_block()
-            is_end = self.block(handler.body)
-            self.scope.close_block()
+            ends = self.block(handler.body) and ends
             self.handlers.pop()
+            if is_all:
+                break
+            self.scope.close_block()
             self.emit("} else {", handler)
-            ends = is_end and ends
-        self.emit(f"trap({text});", node)
-        for _ in node.handlers:
+            depth += 1
+        if not is_all:
+            self.emit(f"trap({text});", node)
+        for _ in range(depth):
             self.emit("}", node)
         return ends
 

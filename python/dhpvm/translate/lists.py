@@ -11,7 +11,7 @@ import inspect
 import builtins
 import collections
 
-from . import advice, list_functions, places, views, whole
+from . import advice, list_functions, places, scopes, views, whole
 from .types import BOOL, INT, NONE, UNKNOWN, Array, Dict, List, Scalar, Tuple, Unconvertible, join, promote
 from .values import NOTHING, Value, tuple_of
 
@@ -360,8 +360,8 @@ def _going_on(statements, is_inner=False):
         return
     for statement in statements:
         inner = is_inner or isinstance(statement, (ast.For, ast.While))
-        parts = [getattr(statement, field, []) for field in ("body", "orelse")]
-        if any(parts):
+        parts = scopes.parts(statement)
+        if parts:
             for part in parts:
                 yield from _going_on(part, inner)
             yield from (each for each in ast.iter_child_nodes(statement) if isinstance(each, ast.expr))

@@ -21,17 +21,22 @@ def loads(node, name):
                for each in ast.walk(node))
 
 
+def parts(statement):
+    """The lists of statements in a statement."""
+    found = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
+    return [each for each in (*found, *(handler.body for handler in getattr(statement, "handlers", ()))) if each]
+
+
 def has_break(statements):
     """Whether these statements of a loop leave it by break."""
-    return any(isinstance(each, ast.Break) or (not isinstance(each, (ast.For, ast.While)) and has_break(
-        getattr(each, "body", []) + getattr(each, "orelse", []))) or (
-            isinstance(each, (ast.For, ast.While)) and has_break(each.orelse)) for each in statements)
+    return any(isinstance(each, ast.Break) or any(map(has_break, [each.orelse] if isinstance(
+        each, (ast.For, ast.While)) else parts(each))) for each in statements)
 
 
 def has_continue(statements):
     """Whether these statements of a loop go on with its next turn."""
-    return any(isinstance(each, ast.Continue) or (not isinstance(each, (ast.For, ast.While)) and has_continue(
-        getattr(each, "body", []) + getattr(each, "orelse", []))) for each in statements)
+    return any(isinstance(each, ast.Continue) or any(map(has_continue, [each.orelse] if isinstance(
+        each, (ast.For, ast.While)) else parts(each))) for each in statements)
 
 
 def first_use(statements, name):
