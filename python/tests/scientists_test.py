@@ -1249,6 +1249,22 @@ class Scientists(support.Comparisons):
             with self.subTest(message), self.assertRaisesRegex(dhpvm.TranslationError, message):
                 dhpvm.jit(first)(values)
 
+    def test_indices_below_0(self):
+        """What is not seen to be below 0 is an error, also with debug=True; what is seen is right there, too."""
+        def gathered(x, places):
+            total = 0.0
+            for k in range(len(places)):
+                total += x[places[k]]
+            return total
+
+        for debug in (False, True):
+            compiled = dhpvm.jit(gathered, debug=debug)
+            self.assertEqual(compiled(X, np.array([3, 0])), X[3] + X[0])
+            with self.assertRaisesRegex(IndexError, "does not count from the end: write a.i % len.a"):
+                compiled(X, np.array([3, -1]))
+        in_parallel = dhpvm.jit(ends_wrap_in_parallel, debug=True)
+        self.assertTrue((in_parallel(X) == ends_wrap_in_parallel(X)).all())
+
     def test_finally_runs_before_the_exception_goes_on(self):
         def finished(x, i, done):
             try:
