@@ -106,8 +106,19 @@ def of_the_modules(seed, n):
             np.random.random_sample((2, 3)), np.random.normal(5, 2, n) + 0 * random.gauss(0, 1))
 
 
+@dhpvm.jit
+def distributions(seed, n):
+    np.random.seed(seed)
+    order = [1, 2, 3, 4]
+    random.shuffle(order)
+    drawn = np.random.choice(3, n, p=np.array([0.2, 0.3, 0.5]))
+    return (np.random.gamma(2.0, 3.0, n), np.random.gamma(0.5, 1.0, n), np.random.poisson(3.0, n),
+            np.random.poisson(100.0, n), np.random.binomial(10, 0.3, n), np.random.beta(2, 3, n),
+            np.random.lognormal(0, 0.5, n), drawn, order, np.random.choice(20, 5, replace=False))
+
+
 class Random(unittest.TestCase):
-    def test_seeds(self):
+    def test_seeds_below_0(self):
         self.assertNotEqual(seeded(0), seeded(1))
         with self.assertRaisesRegex(ValueError, "non-negative"):
             seeded(-1)
@@ -160,6 +171,15 @@ class Random(unittest.TestCase):
         self.assertTrue((floats >= -1).all() and (floats < 1).all() and np.isin(chosen, ints).all())
         self.assertEqual(sorted(order.tolist()), list(range(20)))
 
+    def test_distributions_of_np_random(self):
+        gamma, small, few, many, tosses, beta, logs, drawn, order, chosen = distributions(3, N)
+        for found, mean, variance in ((gamma, 6, 18), (small, 0.5, 0.5), (few, 3, 3), (many, 100, 100),
+                                      (tosses, 3, 2.1), (beta, 0.4, 0.04), (np.log(logs), 0, 0.25)):
+            self.assertAlmostEqual(found.mean(), mean, delta=5 * math.sqrt(variance / N))
+            self.assertAlmostEqual(found.var() / variance, 1, delta=0.1)
+        np.testing.assert_allclose(np.bincount(drawn) / N, [0.2, 0.3, 0.5], atol=0.02)
+        self.assertEqual((sorted(order), len(set(chosen.tolist()))), ([1, 2, 3, 4], 5))
+
     def test_errors(self):
         def in_prange(x):
             rng = np.random.default_rng(1)
@@ -168,10 +188,10 @@ class Random(unittest.TestCase):
 
         def unknown(x):
             rng = np.random.default_rng(1)
-            return rng.gamma(1.0)
+            return rng.zipf(2.0)
 
         def of_the_module(x):
-            return np.random.beta(1.0, 2.0)
+            return np.random.zipf(2.0)
 
         def of_the_module_in_prange(x):
             for i in prange(len(x)):

@@ -66,6 +66,8 @@ def method(expressions, node, rng):
 def _drawn(expressions, node, rng, own, nodes, values):
     if own is random_functions.choice and not isinstance(values[0].type, (Array, List)):
         own = random_functions._choice_of
+    if own is random_functions.shuffle and isinstance(values[0].type, List):
+        own = random_functions._shuffle_list
     if own is random_functions.permutation and not isinstance(values[0].type, Array):
         own = random_functions._permutation_of
     value = functions.of_function(expressions, node, own, [node.func.value, *nodes], [rng, *values])
@@ -93,7 +95,7 @@ def primitive(expressions, node, function):
 # Functions of np.random and random, as methods of a generator; others have their names.
 _METHODS = {"random_sample": "random", "ranf": "random", "sample": "random", "rand": "random",
             "randn": "standard_normal", "randint": "integers", "randrange": "integers", "gauss": "normal",
-            "normalvariate": "normal"}
+            "normalvariate": "normal", "betavariate": "beta", "gammavariate": "gamma", "lognormvariate": "lognormal"}
 
 
 def _of_shared(expressions, node, function):
