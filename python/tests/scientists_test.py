@@ -3,6 +3,8 @@
 """Functions as scientists write them for Numba: simulations, images, sequences, statistics. Each runs as Python, and
 compiled."""
 
+import contextlib
+import io
 import math
 
 import numpy as np
@@ -1248,6 +1250,36 @@ class Scientists(support.Comparisons):
                                 ([1j], "numbers, or arrays of one type")):
             with self.subTest(message), self.assertRaisesRegex(dhpvm.TranslationError, message):
                 dhpvm.jit(first)(values)
+
+    def test_exceptions_that_are_printed(self):
+        def reported(x):
+            try:
+                if x < 0:
+                    raise ValueError(f"x: {x}")
+                return 10 // x
+            except ZeroDivisionError as error:
+                raise ValueError(f"no inverse ({error})") from error
+            except ValueError as error:
+                print("failed:", error)
+                return 0
+
+        compiled, out = dhpvm.jit(reported), io.StringIO()
+        with contextlib.redirect_stdout(out):
+            self.assertEqual((compiled(-3), compiled(5)), (0, 2))
+        self.assertEqual(out.getvalue(), "failed: x: -3\n")
+        with self.assertRaisesRegex(ValueError, r"no inverse \(division by zero\)"):
+            compiled(0)
+
+    def test_types_that_are_refused_by_raising(self):
+        def checked(x):
+            if not isinstance(x, float):
+                raise TypeError("a float is expected")
+            return x
+
+        compiled = dhpvm.jit(checked)
+        self.assertEqual(compiled(2.0), 2.0)
+        with self.assertRaisesRegex(TypeError, "a float is expected"):
+            compiled(2)
 
     def test_indices_below_0(self):
         """What is not seen to be below 0 is an error, also with debug=True; what is seen is right there, too."""

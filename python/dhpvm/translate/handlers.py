@@ -20,6 +20,11 @@ _NAMED = """fn _exception(error: Error) -> str => match error.kind {
 };"""
 _IS = """fn _is_exception(text: str, name: str) -> bool => text == name || text.starts_with(f"{name}: ");"""
 
+_SAID = """fn _said(text: str) -> str {
+    let at = text.find(": ");
+    return if at < 0 { "" } else { text.slice(at + 2, text.len) };
+}"""
+
 
 class Handler(Fields):
     """The except clause around a statement: the text of the variable with the exception, and its name in Python."""
@@ -133,14 +138,23 @@ class Handlers:
         return " || ".join(f'{own}({text}, "{name}")' for name in dict.fromkeys(names))
 
     def _check_name(self, handler):
-        """An exception has no value here, but can be raised again."""
-        raised = {each.exc for inner in handler.body for each in ast.walk(inner) if isinstance(each, ast.Raise)}
-        raised |= {each.cause for inner in handler.body for each in ast.walk(inner) if isinstance(each, ast.Raise)}
-        for inner in handler.body:
-            for each in ast.walk(inner):
-                if isinstance(each, ast.Name) and each.id == handler.name and each not in raised:
-                    self.source.fail(each, "what an exception says cannot be read here: write a text of your own, or "
-                                           "let it pass")
+        """An exception has no value here, but can be raised again, and printed."""
+        nodes = [each for inner in handler.body for each in ast.walk(inner)]
+        used = {part for each in nodes if isinstance(each, ast.Raise) for part in (each.exc, each.cause)}
+        used |= {part for each in nodes if isinstance(each, ast.Call) and self.means(each.func, print)
+                 for part in each.args}
+        used |= {each.value for each in nodes if isinstance(each, ast.FormattedValue)}
+        for each in nodes:
+            if isinstance(each, ast.Name) and each.id == handler.name and each not in used:
+                self.source.fail(each, "an exception can be raised again and printed here: write what else depends on "
+                                       "it in clauses of their own, except ValueError")
+
+    def said_by(self, node):
+        """The text of what the exception that the node names says; None for other nodes."""
+        for handler in reversed(self.handlers):
+            if isinstance(node, ast.Name) and node.id == handler.name:
+                return f"{self.unit.function('_said', _SAID)}({handler.text})"
+        return None
 
     def raised_again(self, node):
         """The text of the exception of the clause around it that `raise` and `raise error` raise again; None for

@@ -15,9 +15,10 @@ from .whole import new_array
 
 
 class Returns:
-    """The part of Statements that translates `return`."""
+    """The part of Statements that translates `return`. `returned` has the statements that may be reached."""
 
     def _return(self, node):
+        self.returned.append(node)
         if self.scope.in_parallel:
             self.source.fail(node, "a prange loop runs all of its iterations: return cannot leave it")
         if isinstance(node.value, ast.IfExp) and (self._is_mixed(node.value) or

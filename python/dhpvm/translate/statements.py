@@ -37,7 +37,7 @@ class Statements(Assignments, Handlers, Loops, Returns):
         """The lines of the function's body: (depth, text, line of the Python code)."""
         for _ in range(20):
             self.scope.begin_pass()
-            self.lines, self._next_temporary = [], 0
+            self.lines, self._next_temporary, self.returned = [], 0, []
             self.version.kernels.clear()
             self._parameters()
             result = self.version.result
@@ -50,8 +50,8 @@ class Statements(Assignments, Handlers, Loops, Returns):
         self.scope.check_copied_views()
         self.scope.check_lists()
         if self.version.result == UNKNOWN:
-            for each in ast.walk(self.source.tree):
-                if isinstance(each, ast.Return) and each.value is not None:
+            for each in self.returned:
+                if each.value is not None:
                     self.source.fail(each, "the type of this result is not known: return a number before the function "
                                            "calls itself")
             self.version.result = NONE
@@ -239,6 +239,9 @@ class Statements(Assignments, Handlers, Loops, Returns):
             parts = [self._formatted(each) if isinstance(each, ast.FormattedValue) else
                      quoted(each.value)[1:-1].replace("{", "{{").replace("}", "}}") for each in node.values]
             return f'f"{"".join(parts)}"'
+        said = self.said_by(node)
+        if said is not None:
+            return said
         value = self.expressions.value(node)
         if isinstance(value.type, Text):
             return quoted(value.constant)
