@@ -315,6 +315,7 @@ TEST(DeviceCode, DoesSquaresOfIterationsThatShareOperands) {
   const DeviceCode code = product("p0, p3", "p3, p1", ptx());
   EXPECT_TRUE(code.has_squares);
   EXPECT_THAT(code.text, HasSubstr(".maxntid 256, 1, 1"));
+  EXPECT_THAT(code.text, HasSubstr(".minnctapersm 3"));
   EXPECT_THAT(code.text, HasSubstr("ld.shared.v4.")) << "the operands of four rows at once";
   const DeviceCode of_rows = product("p0, p3", "p1, p3", ptx());
   EXPECT_TRUE(of_rows.has_squares);

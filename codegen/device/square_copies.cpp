@@ -13,91 +13,84 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// A row of turns is as long as one that a warp loads at once.
-constexpr unsigned kTurns = 32;
+// Enough to compute with while the next ones come, few enough to be on the way in registers.
+constexpr unsigned kTurns = 16;
+constexpr unsigned kShare = kTurns * kSquareSide / kSquareItems;  // elements of a tile that a work-item moves
 // Elements of a turn and what keeps the turns in different banks of local memory: a multiple of the elements that a
 // work-item loads at once.
 constexpr unsigned kPitch = kSquareSide + kSquareRows;
 
-// Loads elements of rows `stride` bytes apart and turns `step` bytes apart, all kTurns or the first `turns` of them:
-//   void fill(ptr global corner, i64 stride, i64 step, i32 turns)
-class FillEmitter {
- public:
-  FillEmitter(llvm::Function& function, const Tile& tile)
-      : function_(function),
-        tile_(tile),
-        b_(BasicBlock::Create(function.getContext(), "entry", &function)),
-        element_(b_.getIntNTy(tile.operand->bytes * 8)) {}
-  void emit();
+// A work-item's share of a tile. Neighbours move what lies together in memory.
+struct Share {
+  Share(llvm::IRBuilder<>& b, const TiledOperand& operand);
 
- private:
-  void copy(bool is_whole);
-  Value* wide(Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); }
-
-  llvm::Function& function_;
-  const Tile& tile_;
-  llvm::IRBuilder<> b_;
-  llvm::Type* const element_;
-  Value* turn_ = nullptr;  // of this work-item's first element
-  Value* row_ = nullptr;
-  std::uint32_t more_turns_ = 0;  // from there to its next one
-  std::uint32_t more_rows_ = 0;
+  bool is_by_turns = false;  // the turns of a row lie together
+  Value* turn = nullptr;     // of the first element
+  Value* row = nullptr;
+  unsigned more_turns = 0;  // from an element to the next one
+  unsigned more_rows = 0;
 };
 
-void FillEmitter::emit() {
-  const auto narrow = [&](Builtin id, unsigned axis) {
-    return b_.CreateTrunc(call_builtin(b_, id, axis), b_.getInt32Ty());
+Share::Share(llvm::IRBuilder<>& b, const TiledOperand& operand) {
+  const auto narrow = [&](unsigned axis) {
+    return b.CreateTrunc(call_builtin(b, Builtin::kLocalId, axis), b.getInt32Ty());
   };
-  Value* const item = b_.CreateAdd(b_.CreateMul(narrow(Builtin::kLocalId, 1), b_.getInt32(kSquareGroup)),
-                                   narrow(Builtin::kLocalId, 0));
-  // Neighbours load what lies together in memory.
-  const auto* const step = llvm::dyn_cast<llvm::ConstantInt>(tile_.operand->step);
-  const bool by_turns = step != nullptr && step->getValue() == tile_.operand->bytes;
-  const std::uint32_t together = by_turns ? kTurns : kSquareSide;
-  Value* const near = b_.CreateURem(item, b_.getInt32(together));
-  Value* const far = b_.CreateUDiv(item, b_.getInt32(together));
-  turn_ = by_turns ? near : far;
-  row_ = by_turns ? far : near;
-  (by_turns ? more_rows_ : more_turns_) = kSquareItems / together;
-  BasicBlock* const whole = BasicBlock::Create(b_.getContext(), "whole", &function_);
-  BasicBlock* const part = BasicBlock::Create(b_.getContext(), "part", &function_);
-  b_.CreateCondBr(b_.CreateICmpEQ(function_.getArg(3), b_.getInt32(kTurns)), whole, part);
-  b_.SetInsertPoint(whole);
-  copy(/*is_whole=*/true);
-  b_.SetInsertPoint(part);
-  copy(/*is_whole=*/false);
+  Value* const item = b.CreateAdd(b.CreateMul(narrow(1), b.getInt32(kSquareGroup)), narrow(0));
+  const auto* const step = llvm::dyn_cast<llvm::ConstantInt>(operand.step);
+  is_by_turns = step != nullptr && step->getValue() == operand.bytes;
+  const unsigned together = is_by_turns ? kTurns : kSquareSide;
+  Value* const near = b.CreateURem(item, b.getInt32(together));
+  Value* const far = b.CreateUDiv(item, b.getInt32(together));
+  turn = is_by_turns ? near : far;
+  row = is_by_turns ? far : near;
+  (is_by_turns ? more_rows : more_turns) = kSquareItems / together;
 }
 
-// All loads of a whole tile come before its stores, so that they wait for memory together.
-void FillEmitter::copy(bool is_whole) {
-  const llvm::Align alignment(tile_.operand->bytes);
-  llvm::SmallVector<std::pair<Value*, Value*>> loaded;
-  for (std::uint32_t n = 0; n < kTurns * kSquareSide / kSquareItems; ++n) {
-    Value* const turn = b_.CreateAdd(turn_, b_.getInt32(n * more_turns_));
-    Value* const row = b_.CreateAdd(row_, b_.getInt32(n * more_rows_));
-    BasicBlock* next = nullptr;
-    if (!is_whole) {
-      BasicBlock* const move = BasicBlock::Create(b_.getContext(), "move", &function_);
-      next = BasicBlock::Create(b_.getContext(), "next", &function_);
-      b_.CreateCondBr(b_.CreateICmpULT(turn, function_.getArg(3)), move, next);
-      b_.SetInsertPoint(move);
+// Loads this work-item's share of rows `stride` bytes apart and turns `step` bytes apart. Of `turns` turns, some come
+// again in the place of those that a whole tile has behind them.
+//   [kShare x element] fetch(ptr global corner, i64 stride, i64 step, i32 turns)
+void emit_fetch(llvm::Function& function, const TiledOperand& operand) {
+  llvm::IRBuilder<> b(BasicBlock::Create(function.getContext(), "entry", &function));
+  const Share share(b, operand);
+  const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
+  Value* const turns = function.getArg(3);
+  Value* const turn =
+      b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, share.turn, b.CreateSub(turns, b.getInt32(1)));
+  Value* const more = share.is_by_turns ? b.CreateMul(function.getArg(1), b.getInt64(share.more_rows))
+                                        : b.CreateMul(function.getArg(2), b.getInt64(share.more_turns));
+  Value* const left = b.CreateSub(turns, turn);
+  Value* address = b.CreateGEP(b.getInt8Ty(), function.getArg(0),
+                               b.CreateAdd(b.CreateMul(wide(share.row), function.getArg(1)),
+                                           b.CreateMul(wide(turn), function.getArg(2))));
+  Value* result = llvm::PoisonValue::get(function.getReturnType());
+  for (unsigned n = 0; n < kShare; ++n) {
+    if (n != 0) {
+      Value* const is_there =
+          share.is_by_turns ? b.getTrue() : b.CreateICmpUGT(left, b.getInt32(n * share.more_turns));
+      address = b.CreateGEP(b.getInt8Ty(), address, b.CreateSelect(is_there, more, b.getInt64(0)));
     }
-    Value* const distance = b_.CreateAdd(b_.CreateMul(wide(row), function_.getArg(1)),
-                                         b_.CreateMul(wide(turn), function_.getArg(2)));
-    Value* const address = b_.CreateGEP(b_.getInt8Ty(), function_.getArg(0), distance);
-    llvm::LoadInst* const load = b_.CreateAlignedLoad(element_, address, alignment);
-    load->setMetadata(llvm::LLVMContext::MD_tbaa, tile_.operand->type);
-    Value* const place = b_.CreateAdd(b_.CreateMul(turn, b_.getInt32(tile_.pitch)), row);
-    loaded.emplace_back(load, b_.CreateInBoundsGEP(element_, tile_.memory, wide(place)));
-    if (is_whole) continue;
-    b_.CreateAlignedStore(load, loaded.back().second, alignment);
-    b_.CreateBr(next);
-    b_.SetInsertPoint(next);
+    llvm::LoadInst* const load =
+        b.CreateAlignedLoad(b.getIntNTy(operand.bytes * 8), address, llvm::Align(operand.bytes));
+    load->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
+    result = b.CreateInsertValue(result, load, n);
   }
-  if (is_whole) {
-    for (const auto& [value, place] : loaded) b_.CreateAlignedStore(value, place, alignment);
+  b.CreateRet(result);
+}
+
+// Stores a share in the tile:
+//   void put(element.. kShare times)
+void emit_put(llvm::Function& function, const Tile& tile) {
+  llvm::IRBuilder<> b(BasicBlock::Create(function.getContext(), "entry", &function));
+  const Share share(b, *tile.operand);
+  llvm::Type* const element = b.getIntNTy(tile.operand->bytes * 8);
+  Value* const place = b.CreateAdd(b.CreateMul(share.turn, b.getInt32(tile.pitch)), share.row);
+  Value* const first = b.CreateInBoundsGEP(element, tile.memory, b.CreateZExt(place, b.getInt64Ty()));
+  for (unsigned n = 0; n < kShare; ++n) {
+    const std::uint64_t farther = std::uint64_t{n} * (share.more_turns * tile.pitch + share.more_rows);
+    b.CreateAlignedStore(function.getArg(n), b.CreateInBoundsGEP(element, first, b.getInt64(farther)),
+                         llvm::Align(tile.operand->bytes));
   }
-  b_.CreateRetVoid();
+  b.CreateRetVoid();
 }
 
 }  // namespace
@@ -118,21 +111,44 @@ Value* SquareCopier::own_element(const Tile& tile, Value* turn) {
   return b_.CreateInBoundsGEP(b_.getIntNTy(tile.operand->bytes * 8), tile.memory, b_.CreateAdd(begin, row));
 }
 
-void SquareCopier::fill(const Tile& tile, const TilePart& part) {
+unsigned SquareCopier::fetched_ahead() const { return kShare; }
+
+llvm::Function* SquareCopier::declare(const char* name, llvm::Type* result,
+                                      llvm::ArrayRef<Value*> arguments) {
+  llvm::SmallVector<llvm::Type*> types;
+  for (const Value* const argument : arguments) types.push_back(argument->getType());
+  llvm::Function* const function =
+      llvm::Function::Create(llvm::FunctionType::get(result, types, false),
+                             llvm::GlobalValue::InternalLinkage, name, b_.GetInsertBlock()->getModule());
+  function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::AlwaysInline);
+  return function;
+}
+
+llvm::CallInst* SquareCopier::call(llvm::Function& function, llvm::ArrayRef<Value*> arguments) {
+  llvm::CallInst* const call = b_.CreateCall(&function, arguments);
+  call->addFnAttr(llvm::Attribute::get(b_.getContext(), spmd::kOnceForAllRows));
+  return call;
+}
+
+llvm::SmallVector<Value*> SquareCopier::fetch(const Tile& tile, const TilePart& part) {
   const TiledOperand& operand = *tile.operand;
   Value* const stride = operand.strides[0] != nullptr ? operand.strides[0] : operand.strides[1];
   Value* const corner = b_.CreateGEP(b_.getInt8Ty(), operand.origin, b_.CreateMul(part.begin, operand.step));
-  const llvm::SmallVector<Value*, 4> arguments = {corner, stride, operand.step, part.columns};
-  llvm::SmallVector<llvm::Type*, 4> types;
-  for (const Value* const argument : arguments) types.push_back(argument->getType());
-  llvm::Function* const function =
-      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
-                             llvm::GlobalValue::InternalLinkage, "fill", b_.GetInsertBlock()->getModule());
-  function->setDoesNotThrow();
-  function->addFnAttr(llvm::Attribute::AlwaysInline);
-  FillEmitter(*function, tile).emit();
-  llvm::CallInst* const call = b_.CreateCall(function, arguments);
-  call->addFnAttr(llvm::Attribute::get(b_.getContext(), spmd::kOnceForAllRows));
+  Value* const arguments[] = {corner, stride, operand.step, part.columns};
+  llvm::Function* const loads =
+      declare("fetch", llvm::ArrayType::get(b_.getIntNTy(operand.bytes * 8), kShare), arguments);
+  emit_fetch(*loads, operand);
+  Value* const loaded = call(*loads, arguments);
+  llvm::SmallVector<Value*> elements;
+  for (unsigned n = 0; n < kShare; ++n) elements.push_back(b_.CreateExtractValue(loaded, n));
+  return elements;
+}
+
+void SquareCopier::put(const Tile& tile, llvm::ArrayRef<Value*> elements) {
+  llvm::Function* const stores = declare("put", b_.getVoidTy(), elements);
+  emit_put(*stores, tile);
+  call(*stores, elements);
 }
 
 }  // namespace dhpvm::codegen

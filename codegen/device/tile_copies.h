@@ -49,6 +49,11 @@ class TileCopier {
   // Code that goes on in a new block. No barriers: they are the caller's.
   virtual void fill(const Tile& tile, const TilePart& part) = 0;
   virtual void drain(const Tile& tile, const TilePart& part) = 0;
+  // Elements of a tile that each work-item loads before the turns of the tile before it, and puts into local memory
+  // after them, in the place of fill(). 0: none; otherwise all work-items have iterations, and nothing is drained.
+  virtual unsigned fetched_ahead() const { return 0; }
+  virtual llvm::SmallVector<llvm::Value*> fetch(const Tile& /*tile*/, const TilePart& /*part*/) { return {}; }
+  virtual void put(const Tile& /*tile*/, llvm::ArrayRef<llvm::Value*> /*elements*/) {}
 };
 
 // The bytes of an operand's tile with `rows` rows.

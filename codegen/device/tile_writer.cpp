@@ -21,6 +21,20 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
+// Turns that are done without a branch between them: counting is little beside them then. Twice as many gain nothing.
+constexpr unsigned kUnrolledTurns = 4;
+
+// Asks the optimiser to do so with the loop that the branch goes back in.
+void unroll(llvm::BranchInst& back) {
+  llvm::LLVMContext& context = back.getContext();
+  llvm::Metadata* const count[] = {
+      llvm::MDString::get(context, "llvm.loop.unroll.count"),
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), kUnrolledTurns))};
+  llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, count)});
+  loop->replaceOperandWith(0, loop);
+  back.setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 // The number of an operand in its loop, and its bytes: loops use the same memory one after the other.
 using Place = std::pair<std::size_t, unsigned>;
 
@@ -35,6 +49,8 @@ class TileWriter {
   void spill_registers();
   void take_registers_back();
   void write_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
+  void write_ahead_loop(const TiledLoop& loop, BasicBlock* header);
+  llvm::BranchInst* count_turns(const TiledLoop& loop, Value* column, Value* columns, BasicBlock* behind);
   void replace_accesses(const Tile& tile, Value* column);
   void barrier();
   std::vector<Tile> tiles_of(const TiledLoop& loop);
@@ -107,7 +123,11 @@ void TileWriter::write() {
   headers.push_back(block("absent"));
   for (std::size_t n = 0; n < plan_.loops.size(); ++n) {
     b_.SetInsertPoint(leaving);
-    write_loop(plan_.loops[n], headers[n], headers[n + 1]);
+    if (copier_.fetched_ahead() != 0) {
+      write_ahead_loop(plan_.loops[n], headers[n]);
+    } else {
+      write_loop(plan_.loops[n], headers[n], headers[n + 1]);
+    }
   }
   b_.SetInsertPoint(leaving);
   b_.CreateCondBr(copier_.exists(), work, headers.front());
@@ -154,12 +174,7 @@ void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBloc
   b_.CreateCondBr(copier_.exists(), loop.header, drain);
 
   for (const Tile& tile : tiles) replace_accesses(tile, column);
-  Instruction* const back = loop.latch->getTerminator();
-  b_.SetInsertPoint(back);
-  Value* const now = b_.CreateAdd(b_.CreateLoad(i32, column), b_.getInt32(1));
-  b_.CreateStore(now, column);
-  b_.CreateCondBr(b_.CreateICmpULT(now, b_.CreateLoad(i32, columns)), loop.header, drain);
-  back->eraseFromParent();
+  count_turns(loop, column, columns, drain);
 
   b_.SetInsertPoint(drain);
   if (llvm::any_of(tiles, [](const Tile& tile) { return tile.operand->is_stored; })) {
@@ -174,6 +189,81 @@ void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBloc
   b_.CreateBr(header);
   b_.SetInsertPoint(done);
   b_.CreateCondBr(copier_.exists(), loop.after, next);
+}
+
+// The end of each turn of a tile.
+llvm::BranchInst* TileWriter::count_turns(const TiledLoop& loop, Value* column, Value* columns,
+                                          BasicBlock* behind) {
+  Instruction* const back = loop.latch->getTerminator();
+  b_.SetInsertPoint(back);
+  Value* const now =
+      b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), column), b_.getInt32(1), "", /*HasNUW=*/true);
+  b_.CreateStore(now, column);
+  Value* const goes_on = b_.CreateICmpULT(now, b_.CreateLoad(b_.getInt32Ty(), columns));
+  llvm::BranchInst* const branch = b_.CreateCondBr(goes_on, loop.header, behind);
+  back->eraseFromParent();
+  return branch;
+}
+
+// The elements of a tile are on their way from memory during the turns of the tile before it. There is none before the
+// first tile.
+void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
+  const std::vector<Tile> tiles = tiles_of(loop);
+  llvm::Type* const i64 = b_.getInt64Ty();
+  llvm::Type* const i32 = b_.getInt32Ty();
+  Value* const begin = variable(i64, "begin");  // of the tile that is fetched
+  Value* const columns = variable(i32, "columns");
+  Value* const column = variable(i32, "column");
+  std::vector<std::vector<Value*>> fetched(tiles.size());
+  for (std::size_t n = 0; n < tiles.size(); ++n) {
+    for (unsigned k = 0; k < copier_.fetched_ahead(); ++k)
+      fetched[n].push_back(variable(b_.getIntNTy(tiles[n].operand->bytes * 8), "fetched"));
+  }
+  b_.CreateStore(b_.getInt64(0), begin);
+  b_.CreateStore(b_.getInt32(0), columns);
+  BasicBlock* const fetch = block("fetch");
+  BasicBlock* const turns = block("turns");
+  BasicBlock* const behind = block("behind");
+  BasicBlock* const put = block("put");
+  loop.before->getTerminator()->replaceSuccessorWith(loop.header, header);
+
+  b_.SetInsertPoint(header);
+  Value* const from = b_.CreateLoad(i64, begin);
+  Value* const left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(loop.turns, from),
+                                               b_.getInt64(tiles.front().turns));
+  const TilePart part = {from, b_.CreateTrunc(left, i32)};
+  Value* const is_there = b_.CreateICmpNE(part.columns, b_.getInt32(0));
+  b_.CreateCondBr(is_there, fetch, turns);
+
+  b_.SetInsertPoint(fetch);
+  for (std::size_t n = 0; n < tiles.size(); ++n) {
+    const llvm::SmallVector<Value*> elements = copier_.fetch(tiles[n], part);
+    for (std::size_t k = 0; k < elements.size(); ++k) b_.CreateStore(elements[k], fetched[n][k]);
+  }
+  b_.CreateBr(turns);
+
+  b_.SetInsertPoint(turns);
+  b_.CreateStore(b_.getInt32(0), column);
+  b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(i32, columns), b_.getInt32(0)), loop.header, behind);
+  for (const Tile& tile : tiles) replace_accesses(tile, column);
+  unroll(*count_turns(loop, column, columns, behind));
+
+  b_.SetInsertPoint(behind);
+  b_.CreateCondBr(is_there, put, loop.after);
+
+  b_.SetInsertPoint(put);
+  // Other work-items may still read the tile before this one.
+  barrier();
+  for (std::size_t n = 0; n < tiles.size(); ++n) {
+    llvm::SmallVector<Value*> elements;
+    for (Value* const element : fetched[n])
+      elements.push_back(b_.CreateLoad(b_.getIntNTy(tiles[n].operand->bytes * 8), element));
+    copier_.put(tiles[n], elements);
+  }
+  barrier();
+  b_.CreateStore(part.columns, columns);
+  b_.CreateStore(b_.CreateAdd(from, left), begin);
+  b_.CreateBr(header);
 }
 
 // One for all iterations of a work-item that does several.

@@ -28,6 +28,9 @@ namespace {
 constexpr char kTriple[] = "nvptx64-nvidia-cuda";
 constexpr unsigned kOldest = 75;  // older ones are not taken by the assembler of CUDA 13
 
+// While one group of a kernel with squares waits at a barrier, others compute. A work-item has 80 registers then.
+constexpr std::uint32_t kSquareGroupsTogether = 3;
+
 // As for the host's kernels, but with inlining of what comes from the library, and with unrolling, because in a GPU
 // branches cost more and registers are plenty.
 constexpr char kPasses[] =
@@ -105,7 +108,11 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   ptx::mark_constant_loads(made.entry);
   define_report_trap(module);
   ptx::replace_builtins(module);
-  ptx::mark_kernel(*made.entry.function, made.has_squares ? std::max(made.group, kSquareItems) : made.group);
+  if (made.has_squares) {
+    ptx::mark_kernel(*made.entry.function, std::max(made.group, kSquareItems), kSquareGroupsTogether);
+  } else {
+    ptx::mark_kernel(*made.entry.function, made.group);
+  }
   // For the back end: approximate division of f32.
   if (fast_math) made.entry.function->addFnAttr("unsafe-fp-math", "true");
   DeviceCode code;

@@ -106,7 +106,7 @@ void mark_constant_loads(const DeviceEntry& entry) {
   }
 }
 
-void mark_kernel(llvm::Function& function, std::uint32_t most) {
+void mark_kernel(llvm::Function& function, std::uint32_t most, std::uint32_t together) {
   llvm::LLVMContext& context = function.getContext();
   llvm::NamedMDNode* const annotations = function.getParent()->getOrInsertNamedMetadata("nvvm.annotations");
   const auto annotate = [&](const char* what, std::uint32_t value) {
@@ -120,6 +120,7 @@ void mark_kernel(llvm::Function& function, std::uint32_t most) {
   annotate("maxntidx", most);
   annotate("maxntidy", 1);
   annotate("maxntidz", 1);
+  if (together > 1) annotate("minctasm", together);
 }
 
 }  // namespace dhpvm::codegen::ptx

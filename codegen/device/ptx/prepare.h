@@ -16,7 +16,8 @@ void expand_inexact_updates(llvm::Module& module, bool fast_math);
 // overlap no other ones: loops with such arrays run on the host.
 void mark_constant_loads(const DeviceEntry& entry);
 
-// Makes the function one that the host can launch, in groups of at most a size if that is not 0.
-void mark_kernel(llvm::Function& function, std::uint32_t most);
+// Makes the function one that the host can launch, in groups of at most a size if that is not 0. A processor has
+// registers for `together` of these.
+void mark_kernel(llvm::Function& function, std::uint32_t most, std::uint32_t together = 1);
 
 }  // namespace dhpvm::codegen::ptx
