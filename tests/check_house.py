@@ -110,7 +110,6 @@ FUNCTION_LINES = 80
 LONG_FUNCTIONS = {
     "bench/verify_bench.cpp": 87,
     "offload/loops/interpretation_accesses.cpp": 91,
-    "offload/remote/worker/hostile_test.cpp": 89,
 }
 # Scripts with tables, programs and texts in longer lines.
 WIDE_SCRIPTS = {
