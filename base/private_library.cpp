@@ -2,11 +2,36 @@
 #include "base/private_library.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
 
 namespace dhpvm {
+namespace {
+
+// Segments that are never written hold what the file holds.
+int release_pages(dl_phdr_info* object, std::size_t /*size*/, void* name) {
+  const std::string_view path = object->dlpi_name;
+  if (path.substr(path.rfind('/') + 1) != *static_cast<const std::string_view*>(name)) return 0;
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t start = object->dlpi_addr + segment.p_vaddr;
+    const std::uintptr_t begin = start / page * page;
+    const std::uintptr_t end = (start + segment.p_memsz + page - 1) / page * page;
+    // Whatever the system refuses stays.
+    static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
+  }
+  return 0;
+}
+
+}  // namespace
 
 std::vector<std::string> private_library_paths(const void* code, std::string_view name) {
   std::vector<std::string> paths;
@@ -42,5 +67,7 @@ OpenedLibrary open_first(const std::vector<std::string>& paths) {
   }
   return opened;
 }
+
+void release_library_pages(std::string_view name) { dl_iterate_phdr(release_pages, &name); }
 
 }  // namespace dhpvm

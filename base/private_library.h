@@ -22,4 +22,9 @@ struct OpenedLibrary {
 // state that outlives every user of theirs.
 OpenedLibrary open_first(const std::vector<std::string>& paths);
 
+// Gives the memory that code and constants of the loaded library with this file name occupy back to the system, which
+// maps them again where they are used: for a large library that nobody needs for a while. Other threads may run in it.
+// Breakpoints that a debugger has set inside are lost.
+void release_library_pages(std::string_view name);
+
 }  // namespace dhpvm

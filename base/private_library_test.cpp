@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/private_library.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace dhpvm {
 namespace {
@@ -36,6 +39,37 @@ TEST(PrivateLibrary, TheReasonIsThatOfTheFileThatIsThere) {
   EXPECT_EQ(opened.handle, nullptr);
   EXPECT_NE(opened.reason.find("dhpvm-broken-library.so"), std::string::npos) << opened.reason;
   EXPECT_NE(open_first({"/nowhere/libx.so", "liby.so"}).reason.find("libx.so"), std::string::npos);
+}
+
+// KiB in memory of the mappings of a file that are never written.
+std::size_t resident_kib(const std::string& file) {
+  std::ifstream smaps("/proc/self/smaps");
+  std::size_t kib = 0;
+  bool is_counted = false;
+  for (std::string line; std::getline(smaps, line);) {
+    if (std::isxdigit(static_cast<unsigned char>(line[0])) != 0 && line.find('-') < line.find(' ')) {
+      is_counted = line.ends_with("/" + file) && line.find(" r-xp ") != line.npos;
+    } else if (is_counted && line.starts_with("Rss:")) {
+      kib += std::stoul(line.substr(4));
+    }
+  }
+  return kib;
+}
+
+TEST(PrivateLibrary, PagesGoBackAndComeAgain) {
+  const std::string name = "libm.so.6";
+  const OpenedLibrary opened = open_first({name});
+  ASSERT_NE(opened.handle, nullptr);
+  const auto cosine = reinterpret_cast<double (*)(double)>(dlsym(opened.handle, "cos"));
+  ASSERT_NE(cosine, nullptr);
+  EXPECT_EQ(cosine(0), 1);
+  EXPECT_NE(resident_kib(name), 0U);
+  release_library_pages("libx.so");
+  EXPECT_NE(resident_kib(name), 0U);
+  release_library_pages(name);
+  EXPECT_EQ(resident_kib(name), 0U);
+  EXPECT_EQ(cosine(0), 1);
+  EXPECT_NE(resident_kib(name), 0U);
 }
 
 }  // namespace

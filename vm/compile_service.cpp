@@ -15,6 +15,10 @@
 namespace dhpvm::vm {
 namespace {
 
+// The library's code stays in memory for so long after a job: 28 MiB. Most programs compile nothing afterwards, and one
+// that does has it mapped again from the system's cache of files.
+constexpr std::chrono::milliseconds kPatienceWithCode{500};
+
 struct FoundLibrary {
   codegen::CreateCodeGenerator create;
   std::string build;
@@ -137,10 +141,19 @@ void CompileService::run(const Job& job) {
 }
 
 void CompileService::work() {
+  const auto is_wanted = [this] { return stop_ || !jobs_.empty(); };
+  bool was_used = false;
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (was_used && !changed_.wait_for(lock, kPatienceWithCode, is_wanted)) {
+      was_used = false;
+      lock.unlock();  // who adds a job is not to wait for the system
+      release_library_pages(codegen::kLibraryName);
+      lock.lock();
+    }
+    changed_.wait(lock, is_wanted);
     if (stop_) return;
+    was_used = true;
     Job job = std::move(jobs_.front());
     jobs_.pop_front();
     is_busy_ = true;

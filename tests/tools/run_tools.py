@@ -241,6 +241,32 @@ class CommandLine(ToolTest):
                 return
         self.fail(f"the program is compiled in every run: {statistics}")
 
+    def test_code_of_the_compiler_leaves_memory(self):
+        if os.environ.get("DHPVM_SANITIZED"):
+            self.skipTest("SKIP: an instrumented library has more code than the bound")
+        program = """import io;
+import time;
+fn fib(n: i64) -> i64 { if n < 2 { return n; } return fib(n - 1) + fib(n - 2); }
+fn main() { print(fib(32)); io.flush(); time.sleep(60.0); }
+"""
+        command = [BIN / "dhpvm-run", "--no-cache", self.write("compiles.dhp", program)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            try:
+                process.stdout.readline()
+                # In MiB: the compiler's library has 28 of its code in memory at first.
+                end = time.monotonic() + 50
+                while (resident := self.file_pages(process.pid)) > 16 and time.monotonic() < end:
+                    time.sleep(0.1)
+                self.assertLess(resident, 16)
+            finally:
+                process.kill()
+
+    @staticmethod
+    def file_pages(pid):
+        """MiB of files that are mapped and in memory."""
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        return int(re.search(r"^RssFile:\s+(\d+) kB$", status, re.MULTILINE)[1]) / 1024
+
     def test_few_long_iterations_are_compiled(self):
         self.write("long.dhp", "fn main() {\n    let x = [i64](64);\n    parallel for i in 0..x.len {\n"
                    "        for k in 0..300_000 { x[i] = x[i] * 3 + k; }\n    }\n    print(x[7]);\n}\n")
