@@ -34,6 +34,11 @@ check_linker_flag(CXX "LINKER:-z,pack-relative-relocs" DHPVM_PACKS_RELOCATIONS)
 if(DHPVM_PACKS_RELOCATIONS)
   target_link_options(dhpvm_flags INTERFACE "LINKER:-z,pack-relative-relocs")
 endif()
+# A name that nothing defines is an error of the linker, and not of a program that is the first to need it. What
+# sanitizers and fuzzers call is defined in the program.
+if(NOT DHPVM_SANITIZE AND NOT DHPVM_FUZZ)
+  string(APPEND CMAKE_SHARED_LINKER_FLAGS " -Wl,-z,defs")
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's own stable_sort calls a function that it marks deprecated.
   target_compile_options(dhpvm_flags INTERFACE -Wno-deprecated-declarations)
