@@ -322,8 +322,16 @@ function(dhpvm_tool name)
   # The loader looks for a name in the libraries in this order, and most names are the standard library's.
   target_link_options(${name} PRIVATE LINKER:--push-state,--no-as-needed,-lstdc++,-lc,--pop-state)
   dhpvm_one_go(${name} TOOL)
-  file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
-  set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
+  # One way to the library, in the build and where it is installed. That of a build alone would end in a separator, for
+  # CMake to replace it when installing, and the loader takes what is behind it for the current folder.
+  file(RELATIVE_PATH built "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}" "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
+  file(RELATIVE_PATH installed "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
+  set(ways "$ORIGIN/${built}" "$ORIGIN/${installed}")
+  list(REMOVE_DUPLICATES ways)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${ways}")
+  if(NOT CMAKE_SKIP_INSTALL_RPATH) # as in packages, whose libraries are where the loader looks anyhow
+    set_target_properties(${name} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
+  endif()
   set_property(GLOBAL APPEND PROPERTY DHPVM_PROGRAMS ${name})
   install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 endfunction()

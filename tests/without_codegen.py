@@ -6,7 +6,6 @@ A build without LLVM (DHPVM_CODEGEN=OFF) compiles the same files to the same pro
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -30,8 +29,6 @@ def main(arguments):
             shutil.copy2(options.bin / program, copy / "bin")
         for library in (options.bin.parent / "lib").glob("libdhpvm.so*"):
             shutil.copy2(library, copy / "lib", follow_symlinks=False)
-        # Before the path that a program of a build folder holds.
-        os.environ["LD_LIBRARY_PATH"] = str(copy / "lib")
         linked = subprocess.run(["ldd", copy / "bin/dhpvm-run"], capture_output=True, text=True, check=True).stdout
         if f"=> {copy}/" not in linked:
             print(f"FAILED: dhpvm-run takes another library than the copy:\n{linked}")

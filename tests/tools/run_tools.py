@@ -241,6 +241,15 @@ class CommandLine(ToolTest):
                 return
         self.fail(f"the program is compiled in every run: {statistics}")
 
+    def test_no_library_comes_from_the_current_folder(self):
+        for tool in ("dhpvm-run", "dhpvmc", "dhpvm-ptx"):
+            listed = subprocess.run(["ldd", BIN / tool], stdout=subprocess.PIPE, text=True, check=True).stdout
+            names = re.findall(r"^\s*(\S+) => /", listed, re.MULTILINE)
+            self.assertIn("libc.so.6", names)
+            for name in names:
+                self.write(name, "no library")
+            self.expect(0, tool, "--version")
+
     def test_code_of_the_compiler_leaves_memory(self):
         if os.environ.get("DHPVM_SANITIZED"):
             self.skipTest("SKIP: an instrumented library has more code than the bound")
