@@ -140,13 +140,18 @@ def check(pack, number, tallies):
     for name, tally in tallies.items():
         if name != REFERENCE and number % tally.every != 0:
             continue
-        found = expected if name == REFERENCE else pack.results(tally.runner.run(pack.path))
+        ended = "in the interpreter"
+        found = expected
+        if name != REFERENCE:
+            outcome = tally.runner.run(pack.path)
+            ended = f"with exit code {outcome.exit_code}, {outcome.stderr.strip()}"
+            found = pack.results(outcome)
         wrong = [seed for seed in pack.seeds if seed not in found or found[seed] != expected.get(seed)]
         tally.kernels += sum(pack.kernels[seed] for seed in pack.seeds if seed in found)
         tally.wrong += len(wrong)
         alone = [text for text in (problem_of(pack, seed, name, tallies) for seed in wrong) if text]
         if wrong and not alone:
-            alone = [f"{pack.path} on {name}: seeds {wrong} go wrong in this program, and none of them by itself"]
+            alone = [f"{pack.path} on {name}: seeds {wrong} go wrong, none of them by itself; the pack ended {ended}"]
         problems += alone
     return problems
 
