@@ -241,24 +241,13 @@ void ExpressionLowering::truth(const Expr& e, Target target) {
 
 void ExpressionLowering::string(const Expr& e, Target target) {
   const Register to = target.registers[0];
-  if (e.kind == ExprKind::kStringConcat) return string_concat(e.operands, to, target.fresh);
+  if (e.kind == ExprKind::kStringConcat) return parts_.texts.join(e.operands, to, target.fresh);
   const Register first = scalar(*e.operands[0]);
   switch (e.kind) {
     case ExprKind::kStringByte: return code_.emit(Op::kStringByte, to, first, scalar(*e.operands[1]));
     case ExprKind::kStringCompare: return code_.emit(Op::kStringCompare, to, first, scalar(*e.operands[1]));
     default: return code_.emit(Op::kStringLength, to, first);
   }
-}
-
-void ExpressionLowering::string_concat(std::span<hir::Expr* const> operands, Register to, bool fresh) {
-  // The parts stand side by side. Where `to` is on top, it can be the first of them.
-  const bool on_top = fresh && to + 1 == registers_.next_reference();
-  const Register first = on_top ? to : registers_.next_reference();
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    const Register part = i == 0 && on_top ? to : registers_.reference();
-    into(*operands[i], part);
-  }
-  code_.emit(Op::kStringConcat, to, first, static_cast<std::uint32_t>(operands.size()));
 }
 
 void ExpressionLowering::intrinsic(const Expr& e, Target target) {

@@ -28,7 +28,6 @@ class ExpressionLowering : public LoweringPart {
   void conditional(const Expr& e, Target target);
   void block(const Expr& e, Target target);
   void string(const Expr& e, Target target);
-  void string_concat(std::span<hir::Expr* const> operands, Register to, bool fresh);
   void intrinsic(const Expr& e, Target target);
   void nullable(const Expr& e, Target target);
 };

@@ -19,6 +19,7 @@
 #include "compiler/lower/parallel.h"
 #include "compiler/lower/place.h"
 #include "compiler/lower/stmt.h"
+#include "compiler/lower/text.h"
 
 namespace dhpvm::compiler {
 
@@ -36,6 +37,7 @@ struct FunctionParts {
   PlaceLowering places{*this};
   ObjectLowering objects{*this};
   ArrayLowering arrays{*this};
+  TextLowering texts{*this};
   CallLowering calls{*this};
   InlineLowering inlining{*this};
   StatementLowering statements{*this};

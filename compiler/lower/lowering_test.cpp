@@ -160,6 +160,31 @@ TEST(LoweredCode, HasNoJumpsToJumps) {
             "jump.eq.imm.i64 loop return.p");
 }
 
+TEST(LoweredCode, OfNumbersBetweenTextsMakesOneText) {
+  HirBuilder b;
+  hir::Native from{"str.from_i64", {b.i64()}, b.str()};
+  Function* f = b.function("f", {b.i64(), b.str()}, b.str());
+  const auto number = [&] {
+    Expr* e = b.make(ExprKind::kCallNative, b.str(), {b.use(f->parameters[0])});
+    e->native = &from;
+    return e;
+  };
+  const auto code_of_join = [&](std::vector<Expr*> operands) {
+    f->body = {b.ret(b.make(ExprKind::kStringConcat, b.str(), std::move(operands)))};
+    return code_of(b);
+  };
+  const auto text = [&] { return b.use(f->parameters[1]); };
+  EXPECT_EQ(code_of_join({b.text("a"), number(), b.text("b")}),
+            "const.string move.p const.string call.native return.r");
+  EXPECT_EQ(code_of_join({text(), number()}), "move.r move.p const.string call.native return.r");
+  EXPECT_EQ(code_of_join({number(), b.text(","), number(), text()}),
+            "const.string move.p const.string call.native move.p move.r call.native return.r");
+  // A text that may be long is copied once.
+  const std::string joined = code_of_join({text(), number(), b.text(","), number()});
+  EXPECT_NE(joined.find("string.concat"), std::string::npos) << joined;
+  EXPECT_EQ(code_of_join({text(), b.text(","), text()}), "move.r const.string move.r string.concat return.r");
+}
+
 TEST(LoweredCode, KnowsItsSourceLines) {
   HirBuilder b;
   Function* f = b.function("f", {b.i64(), b.i64()}, b.i64());

@@ -334,11 +334,17 @@ Status str_join(vm::NativeCall& call) {
   DHPVM_ASSIGN(char* out, result_of_size(call, size, result));
   for (std::int64_t i = 0; i < count; ++i) {
     fetch_ahead(i);
-    if (i > 0) out = std::copy(separator.begin(), separator.end(), out);
+    const std::string_view between = i > 0 ? separator : std::string_view();
+    copy_short(out, between.data(), between.size());
+    out += between.size();
     const std::string_view part = strings[i]->view();
-    DHPVM_TRY(copy_text(call, out, part));
+    if (part.size() <= kShortText) [[likely]] {
+      copy_short(out, part.data(), part.size());
+    } else {
+      DHPVM_TRY(copy_text(call, out, part));
+    }
     out += part.size();
-    DHPVM_TRY(poller.advance(separator.size() + part.size() + kFetch));
+    DHPVM_TRY(poller.advance(between.size() + part.size() + kFetch));
   }
   return_string(call, result);
   return {};

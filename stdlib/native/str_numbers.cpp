@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Natives of module str: numbers to text and back; and of module csv, which reads numbers inside
 // a larger text.
+#include <array>
+#include <bit>
 #include <charconv>
 #include <optional>
 
@@ -12,13 +14,92 @@
 namespace dhpvm::stdlib {
 namespace {
 
-using Digits = char[24];
-
-// Those of an integer, in `buffer`.
+// The text of an integer, written where it is wanted: its size is known before.
 template <typename Integer>
-std::string_view decimal(Integer value, Digits& buffer) {
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  return {buffer, static_cast<std::size_t>(end - buffer)};
+class Decimal {
+ public:
+  explicit Decimal(Integer value) : value_(value), size_(size_of(value)) {}
+  std::size_t size() const { return size_; }
+  void write(char* to) const { std::to_chars(to, to + size_, value_); }
+
+ private:
+  static constexpr auto kPowers = [] {
+    std::array<std::uint64_t, 20> powers = {1};
+    for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
+    return powers;
+  }();
+
+  static std::size_t size_of(Integer value) {
+    const bool negative = value < 0;
+    const std::uint64_t magnitude =
+        negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+    // The logarithm to base 10, from that to base 2: 1233 / 4096 is a little more than their ratio, and 0 has a digit.
+    const std::size_t most = static_cast<std::size_t>(std::bit_width(magnitude | 1)) * 1233 >> 12;
+    return most + ((magnitude | 1) >= kPowers[most] ? 1 : 0) + (negative ? 1 : 0);
+  }
+
+  Integer value_;
+  std::size_t size_;
+};
+
+// The shortest text of a float.
+class Shortest {
+ public:
+  template <typename Float>
+  explicit Shortest(Float value) {
+    text_ = shortest(value, buffer_.data());
+  }
+  Shortest(const Shortest&) = delete;
+  Shortest& operator=(const Shortest&) = delete;
+  std::size_t size() const { return text_.size(); }
+  void write(char* to) const { copy_short(to, text_.data(), text_.size()); }
+
+ private:
+  std::array<char, kShortestSize> buffer_;
+  std::string_view text_;  // in the buffer, or a constant
+};
+
+// The number between two texts, as the first reference result. Texts of arguments stay valid: objects do not move, and
+// the window keeps them alive.
+template <typename Number>
+Status return_between(vm::NativeCall& call, std::string_view before, const Number& number,
+                      std::string_view after) {
+  DHPVM_ASSIGN(gc::String* const made,
+               call.isolate.new_string_of(before.size() + number.size() + after.size()));
+  char* const out = made->bytes();
+  DHPVM_TRY(copy_text(call, out, before));
+  number.write(out + before.size());
+  DHPVM_TRY(copy_text(call, out + before.size() + number.size(), after));
+  call.r[0] = reinterpret_cast<gc::Ref>(made);
+  return {};
+}
+
+// The same in a fast path: false if there is no open memory for the text.
+template <typename Number>
+bool return_between_fast(vm::NativeCall& call, std::string_view before, const Number& number,
+                         std::string_view after) {
+  gc::String* const made = call.isolate.heap().allocate_short_string(
+      bytecode::kStringType, before.size() + number.size() + after.size());
+  if (made == nullptr) return false;
+  char* const out = made->bytes();
+  copy_short(out, before.data(), before.size());
+  number.write(out + before.size());
+  copy_short(out + before.size() + number.size(), after.data(), after.size());
+  call.r[0] = reinterpret_cast<gc::Ref>(made);
+  return true;
+}
+
+// The number between the texts of the arguments.
+template <typename Number>
+Status return_with(vm::NativeCall& call, const Number& number) {
+  if (call.r[0] == nullptr || call.r[1] == nullptr)
+    return Error(ErrorCode::kNullReference, "null was used as a string");
+  return return_between(call, text(call, 0), number, text(call, 1));
+}
+template <typename Number>
+bool return_with_fast(vm::NativeCall& call, const Number& number) {
+  if (call.r[0] == nullptr || call.r[1] == nullptr) return false;
+  return return_between_fast(call, text(call, 0), number, text(call, 1));
 }
 
 Status return_formatted(vm::NativeCall& call, Result<std::string> formatted) {
@@ -67,37 +148,32 @@ std::size_t field_size(std::string_view all, char separator) {
 
 }  // namespace
 
-Status str_from_i64(vm::NativeCall& call) {
-  Digits buffer;
-  return return_text(call, decimal(integer(call, 0), buffer));
-}
+Status str_from_i64(vm::NativeCall& call) { return return_between(call, {}, Decimal(integer(call, 0)), {}); }
 bool str_from_i64_fast(vm::NativeCall& call) {
-  Digits buffer;
-  return return_short_text(call, decimal(integer(call, 0), buffer));
+  return return_between_fast(call, {}, Decimal(integer(call, 0)), {});
 }
 
-Status str_from_u64(vm::NativeCall& call) {
-  Digits buffer;
-  return return_text(call, decimal(call.p[0], buffer));
-}
-bool str_from_u64_fast(vm::NativeCall& call) {
-  Digits buffer;
-  return return_short_text(call, decimal(call.p[0], buffer));
-}
+Status str_from_u64(vm::NativeCall& call) { return return_between(call, {}, Decimal(call.p[0]), {}); }
+bool str_from_u64_fast(vm::NativeCall& call) { return return_between_fast(call, {}, Decimal(call.p[0]), {}); }
 
-Status str_from_f64(vm::NativeCall& call) {
-  char buffer[kShortestSize];
-  return return_text(call, shortest(number(call, 0), buffer));
-}
+Status str_from_f64(vm::NativeCall& call) { return return_between(call, {}, Shortest(number(call, 0)), {}); }
 bool str_from_f64_fast(vm::NativeCall& call) {
-  char buffer[kShortestSize];
-  return return_short_text(call, shortest(number(call, 0), buffer));
+  return return_between_fast(call, {}, Shortest(number(call, 0)), {});
 }
 
 Status str_from_f32(vm::NativeCall& call) {
-  char buffer[kShortestSize];
-  return return_text(call, shortest(std::bit_cast<float>(static_cast<std::uint32_t>(call.p[0])), buffer));
+  const auto value = std::bit_cast<float>(static_cast<std::uint32_t>(call.p[0]));
+  return return_between(call, {}, Shortest(value), {});
 }
+
+Status str_with_i64(vm::NativeCall& call) { return return_with(call, Decimal(integer(call, 0))); }
+bool str_with_i64_fast(vm::NativeCall& call) { return return_with_fast(call, Decimal(integer(call, 0))); }
+
+Status str_with_u64(vm::NativeCall& call) { return return_with(call, Decimal(call.p[0])); }
+bool str_with_u64_fast(vm::NativeCall& call) { return return_with_fast(call, Decimal(call.p[0])); }
+
+Status str_with_f64(vm::NativeCall& call) { return return_with(call, Shortest(number(call, 0))); }
+bool str_with_f64_fast(vm::NativeCall& call) { return return_with_fast(call, Shortest(number(call, 0))); }
 
 Status str_format_i64(vm::NativeCall& call) {
   const std::int64_t value = integer(call, 0);

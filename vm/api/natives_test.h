@@ -20,7 +20,8 @@ inline std::string native_program() {
   std::string imports, functions;
   for (const stdlib::NativeRow& row : stdlib::natives()) {
     std::string signature = stdlib::without_parameter_names(row.signature);
-    // The text form has no parentheses around several results.
+    // The text form knows nothing of null, and has no parentheses around several results.
+    std::erase(signature, '?');
     if (const std::size_t at = signature.find("-> ("); at != signature.npos) {
       signature.erase(at + 3, 1);
       signature.pop_back();

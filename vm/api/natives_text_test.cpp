@@ -146,6 +146,14 @@ TEST_F(NativeText, NumbersBothWays) {
   EXPECT_EQ(call<std::string>("str_from_u64", UINT64_MAX), "18446744073709551615");
   EXPECT_EQ(call<std::string>("str_from_f64", 0.1), "0.1");
   EXPECT_EQ(call<std::string>("str_from_f32", 0.1f), "0.1");
+  EXPECT_EQ(call<std::string>("str_with_i64", Text("a"), INT64_MIN, Text("b")), "a-9223372036854775808b");
+  EXPECT_EQ(call<std::string>("str_with_u64", Text(""), UINT64_MAX, Text("b")), "18446744073709551615b");
+  EXPECT_EQ(call<std::string>("str_with_f64", Text("a"), 0.1, Text("")), "a0.1");
+  const std::string long_text(10'000, '.');
+  EXPECT_EQ(call<std::string>("str_with_i64", Text(long_text), I64{0}, Text(long_text)),
+            long_text + "0" + long_text);
+  EXPECT_EQ(trap<std::string>("str_with_i64", Text("a"), I64{1}, Object()).code(), ErrorCode::kNullReference);
+  EXPECT_EQ(trap<std::string>("str_with_f64", Object(), 1.0, Text("a")).code(), ErrorCode::kNullReference);
   EXPECT_EQ(call<std::string>("str_format_i64", I64{-42}, Text("06d")), "-00042");
   EXPECT_EQ(call<std::string>("str_format_i64", INT64_MIN, Text("x")), "-8000000000000000");
   EXPECT_EQ(call<std::string>("str_format_u64", UINT64_MAX, Text(",")), "18,446,744,073,709,551,615");

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lower/text.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "compiler/lower/function_parts.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+
+namespace {
+
+// The native function that makes text of a number, and the one that puts this text between two others.
+struct Conversion {
+  std::string_view alone;
+  std::string_view between;
+};
+
+constexpr std::array kConversions = {Conversion{"str.from_i64", "str.with_i64"},
+                                     Conversion{"str.from_u64", "str.with_u64"},
+                                     Conversion{"str.from_f64", "str.with_f64"}};
+
+// Each number is a call, which copies all that stands before it.
+constexpr std::ptrdiff_t kMostNumbers = 4;
+
+const Conversion* conversion_of(const hir::Expr& e) {
+  if (e.kind != ExprKind::kCallNative) return nullptr;
+  const auto* const found = std::ranges::find(kConversions, e.native->name, &Conversion::alone);
+  return found == kConversions.end() ? nullptr : found;
+}
+
+bool is_literal(const hir::Expr* e) { return e->kind == ExprKind::kString; }
+
+}  // namespace
+
+void TextLowering::join(Operands operands, Register to, bool fresh) {
+  if (has_numbers_between_texts(operands)) return join_numbers(operands, to, fresh);
+  join_texts(operands, to, fresh);
+}
+
+// Whether each text but the last stands before a number. What is copied again with each further number is short: the
+// program's own literals and numbers. So only the first and the last may be other texts, the first before one number.
+bool TextLowering::has_numbers_between_texts(Operands operands) {
+  const auto is_number = [](const Expr* e) { return conversion_of(*e) != nullptr; };
+  const auto numbers = std::ranges::count_if(operands, is_number);
+  if (numbers == 0 || numbers > kMostNumbers || operands.size() == 1) return false;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const bool is_last = i + 1 == operands.size();
+    if (is_number(operands[i])) continue;
+    if (!is_last && !is_number(operands[i + 1])) return false;
+    const bool may_be_long = is_last || (i == 0 && numbers == 1);
+    if (!may_be_long && !is_literal(operands[i])) return false;
+  }
+  return true;
+}
+
+// Each call has its window: the text before the number, which becomes the result, the number, and the text behind it.
+void TextLowering::join_numbers(Operands operands, Register to, bool fresh) {
+  const bool on_top = fresh && to + 1 == registers_.next_reference();
+  const Register before = on_top ? to : registers_.reference();
+  const Register after = registers_.reference();
+  const Register number = registers_.primitive();
+  const auto text_at = [&](std::size_t i, Register reg) {
+    const bool is_text = i < operands.size() && conversion_of(*operands[i]) == nullptr;
+    if (is_text) {
+      into(*operands[i], reg);
+    } else {
+      code_.load_string(reg, module_.builder().string(""));
+    }
+    return is_text;
+  };
+  std::size_t next = text_at(0, before) ? 1 : 0;
+  while (next < operands.size()) {
+    const Expr& of_number = *operands[next++];
+    into(*of_number.operands[0], number);
+    next += text_at(next, after) ? 1 : 0;
+    const Type* const str = of_number.type;
+    const hir::Native with{
+        std::string(conversion_of(of_number)->between), {str, of_number.operands[0]->type, str}, str};
+    code_.emit(Op::kCallNative, number, before, module_.native(with));
+  }
+  if (!on_top) code_.move_reference(to, before);
+}
+
+void TextLowering::join_texts(Operands operands, Register to, bool fresh) {
+  // The parts stand side by side. Where `to` is on top, it can be the first of them.
+  const bool on_top = fresh && to + 1 == registers_.next_reference();
+  const Register first = on_top ? to : registers_.next_reference();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Register part = i == 0 && on_top ? to : registers_.reference();
+    into(*operands[i], part);
+  }
+  code_.emit(Op::kStringConcat, to, first, static_cast<std::uint32_t>(operands.size()));
+}
+
+}  // namespace dhpvm::compiler
