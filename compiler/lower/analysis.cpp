@@ -111,6 +111,7 @@ void FunctionFacts::add(const std::vector<Stmt*>& body) {
   Collector collector(*this);
   Walk walk(collector);
   for (const Stmt* statement : body) walk.stmt(*statement);
+  find_named_texts(body, assigned, named_texts);
 }
 
 bool mentions(const Expr& e, const Local& local) {

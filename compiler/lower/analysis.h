@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowering asks this about a function before it starts: which locals are ever assigned.
+// Lowering asks this about a function before it starts: which locals are ever assigned, and which are not made.
 #pragma once
 
 #include <unordered_set>
 #include <vector>
 
 #include "compiler/hir/hir.h"
+#include "compiler/lower/named_texts.h"
 
 namespace dhpvm::compiler {
 
@@ -15,6 +16,9 @@ struct FunctionFacts {
   // Assigned inside an expression (in a kBlock) that does not declare them: they may change between the
   // evaluation of an operand and its use.
   std::unordered_set<const hir::Local*> assigned_in_expression;
+
+  // Locals that have no registers: their parts stand where they are used.
+  NamedTexts named_texts;
 
   void add(const std::vector<hir::Stmt*>& body);
 };

@@ -165,6 +165,7 @@ void StatementLowering::statement(const Stmt& s) {
   At at(*this, s.position);
   switch (s.kind) {
     case StmtKind::kLet:
+      if (state_.facts.named_texts.contains(s.local)) return;
       if (s.local->type->is(TypeKind::kFixedArray)) return parts_.locals.declare_fixed_array(*s.local);
       return parts_.locals.declare(*s.local, s.value);
     case StmtKind::kAssign: return lower<StmtKind::kAssign>(s);

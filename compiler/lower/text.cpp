@@ -2,7 +2,6 @@
 #include "compiler/lower/text.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -14,38 +13,40 @@ using hir::ExprKind;
 
 namespace {
 
-// The native function that makes text of a number, and the one that puts this text between two others.
-struct Conversion {
-  std::string_view alone;
-  std::string_view between;
-};
-
-constexpr std::array kConversions = {Conversion{"str.from_i64", "str.with_i64"},
-                                     Conversion{"str.from_u64", "str.with_u64"},
-                                     Conversion{"str.from_f64", "str.with_f64"}};
+// The native function that puts the text of a number between two others.
+std::string between_of(const hir::Expr& number_text) {
+  return "str.with" + number_text.native->name.substr(std::string_view("str.from").size());
+}
 
 // Each number is a call, which copies all that stands before it.
 constexpr std::ptrdiff_t kMostNumbers = 4;
-
-const Conversion* conversion_of(const hir::Expr& e) {
-  if (e.kind != ExprKind::kCallNative) return nullptr;
-  const auto* const found = std::ranges::find(kConversions, e.native->name, &Conversion::alone);
-  return found == kConversions.end() ? nullptr : found;
-}
 
 bool is_literal(const hir::Expr* e) { return e->kind == ExprKind::kString; }
 
 }  // namespace
 
 void TextLowering::join(Operands operands, Register to, bool fresh) {
-  if (has_numbers_between_texts(operands)) return join_numbers(operands, to, fresh);
-  join_texts(operands, to, fresh);
+  std::vector<hir::Expr*> parts;
+  add_parts(operands, parts);
+  if (has_numbers_between_texts(parts)) return join_numbers(parts, to, fresh);
+  join_texts(parts, to, fresh);
+}
+
+void TextLowering::add_parts(Operands operands, std::vector<hir::Expr*>& parts) const {
+  for (hir::Expr* const e : operands) {
+    const auto named = state_.facts.named_texts.find(e->local);
+    if (e->kind == ExprKind::kLocal && named != state_.facts.named_texts.end()) {
+      add_parts(named->second->operands, parts);
+    } else {
+      parts.push_back(e);
+    }
+  }
 }
 
 // Whether each text but the last stands before a number. What is copied again with each further number is short: the
 // program's own literals and numbers. So only the first and the last may be other texts, the first before one number.
 bool TextLowering::has_numbers_between_texts(Operands operands) {
-  const auto is_number = [](const Expr* e) { return conversion_of(*e) != nullptr; };
+  const auto is_number = [](const Expr* e) { return is_number_text(*e); };
   const auto numbers = std::ranges::count_if(operands, is_number);
   if (numbers == 0 || numbers > kMostNumbers || operands.size() == 1) return false;
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -65,7 +66,7 @@ void TextLowering::join_numbers(Operands operands, Register to, bool fresh) {
   const Register after = registers_.reference();
   const Register number = registers_.primitive();
   const auto text_at = [&](std::size_t i, Register reg) {
-    const bool is_text = i < operands.size() && conversion_of(*operands[i]) == nullptr;
+    const bool is_text = i < operands.size() && !is_number_text(*operands[i]);
     if (is_text) {
       into(*operands[i], reg);
     } else {
@@ -79,8 +80,7 @@ void TextLowering::join_numbers(Operands operands, Register to, bool fresh) {
     into(*of_number.operands[0], number);
     next += text_at(next, after) ? 1 : 0;
     const Type* const str = of_number.type;
-    const hir::Native with{
-        std::string(conversion_of(of_number)->between), {str, of_number.operands[0]->type, str}, str};
+    const hir::Native with{between_of(of_number), {str, of_number.operands[0]->type, str}, str};
     code_.emit(Op::kCallNative, number, before, module_.native(with));
   }
   if (!on_top) code_.move_reference(to, before);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "compiler/lower/lowering_part.h"
 
@@ -17,6 +18,7 @@ class TextLowering : public LoweringPart {
   void join(Operands operands, Register to, bool fresh);
 
  private:
+  void add_parts(Operands operands, std::vector<hir::Expr*>& parts) const;
   static bool has_numbers_between_texts(Operands operands);
   void join_numbers(Operands operands, Register to, bool fresh);
   void join_texts(Operands operands, Register to, bool fresh);
