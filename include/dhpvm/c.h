@@ -268,8 +268,7 @@ DHPVM_C_API dhpvm_code dhpvm_object_method(const dhpvm_object* object, const cha
                                            const char* signature, dhpvm_function** function,
                                            dhpvm_error** error);
 /* Calls `visit` for each element of an array of one dimension, a List or a Set, and for each entry of a Map, in the
- * program's order, as they are when this is called. DHPVM_BAD_CAST for another object; DHPVM_UNSUPPORTED where
- * elements, keys or values are structs. */
+ * program's order, as they are when this is called: structs are DHPVM_RECORD. DHPVM_BAD_CAST for another object. */
 DHPVM_C_API dhpvm_code dhpvm_object_elements(const dhpvm_object* object, dhpvm_element_visitor visit,
                                              void* user, dhpvm_error** error);
 /* Another handle to the same object. */
@@ -280,14 +279,15 @@ DHPVM_C_API dhpvm_code dhpvm_object_type(const dhpvm_object* object, dhpvm_bytes
 /* Calls `visit` for each field of an instance of a class; none for other objects. */
 DHPVM_C_API dhpvm_code dhpvm_object_fields(const dhpvm_object* object, dhpvm_field_visitor visit, void* user,
                                            dhpvm_error** error);
-/* The value of a field: a number or bool of its kind; DHPVM_NULL; or DHPVM_OBJECT for every other value, also a str,
- * which the caller has to free. DHPVM_NOT_FOUND with the nearest name; DHPVM_BAD_CAST if the object is no instance of a
- * class. */
+/* The value of a field: a number or bool of its kind; DHPVM_NULL; DHPVM_RECORD for a struct, which lives until the next
+ * struct is read through the same handle; or DHPVM_OBJECT for every other value, also a str, which the caller has to
+ * free. DHPVM_NOT_FOUND with the nearest name; DHPVM_BAD_CAST if the object is no instance of a class. */
 DHPVM_C_API dhpvm_code dhpvm_object_get(const dhpvm_object* object, const char* field, dhpvm_value* value,
                                         dhpvm_error** error);
 /* Stores a field: a value of exactly its kind, DHPVM_TEXT or DHPVM_OBJECT for a str, DHPVM_OBJECT or DHPVM_NULL for
- * other references; DHPVM_BAD_CAST otherwise. The program may rely on invariants of its fields: a `let` field, or
- * one that is never null. */
+ * other references, DHPVM_RECORD for a struct, with all its fields in any order, whose numbers may be of any kind if
+ * those of the struct hold the same; DHPVM_BAD_CAST otherwise. What does not fit changes nothing. The program may rely
+ * on invariants of its fields: a `let` field, or one that is never null. */
 DHPVM_C_API dhpvm_code dhpvm_object_set(dhpvm_object* object, const char* field, const dhpvm_value* value,
                                         dhpvm_error** error);
 /* 1 if both are handles to the same object, else 0. */

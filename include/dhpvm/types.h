@@ -73,6 +73,8 @@ namespace detail {
 
 // In the order of the language's own table; no primitive has `kRef`.
 enum class Kind : std::uint8_t { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64, kRef };
+inline constexpr std::string_view kKindNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
+                                                  "u32",  "i64", "u64", "f32", "f64", "object"};
 
 template <Primitive T>
 constexpr Kind kind_of() {

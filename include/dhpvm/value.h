@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "dhpvm/export.h"
 #include "dhpvm/object.h"
 #include "dhpvm/result.h"
 #include "dhpvm/types.h"
@@ -26,6 +27,23 @@ namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
 class Value;
 struct RecordField;
+
+namespace detail {
+
+// What the host asks for, in the language's words.
+template <typename T>
+constexpr std::string_view wanted_text() {
+  if constexpr (std::is_same_v<T, std::string>) return "str";
+  if constexpr (std::is_same_v<T, Object>) return "an object";
+  if constexpr (std::is_same_v<T, Record>) return "a struct";
+  if constexpr (Primitive<T>) return kKindNames[static_cast<std::size_t>(kind_of<T>())];
+}
+
+// The library's part of the errors below.
+DHPVM_API Error wrong_value(const Value& value, std::string_view wanted);
+DHPVM_API Error wrong_results(std::size_t given, std::size_t wanted);
+
+}  // namespace detail
 
 // A struct of the program: the values of its fields by name, those of a struct inside it as a record again.
 //   Record{{"x", 1.5}, {"y", 2.0}}
@@ -82,27 +100,34 @@ class Value {
   const Content& content() const { return content_; }
 
   // A number converts to every type that holds it exactly: 3.0 to an i32, but 0.1 not to an f32. A text is a
-  // std::string, an object an Object, a struct a Record, null a null Object. kBadCast for anything else.
-  template <typename T>
-    requires(Primitive<T> || std::same_as<T, std::string> || std::same_as<T, Object> ||
-             std::same_as<T, Record>)
+  // std::string, an object an Object, a struct a Record, null a null Object and an empty std::optional; a Value is the
+  // value as it is. kBadCast for anything else.
+  template <FieldValue T>
   Result<T> as() const {
-    if constexpr (std::same_as<T, Object>) {
-      if (is_null()) return Object();
+    if constexpr (std::same_as<T, Value>) {
+      return *this;
+    } else if constexpr (detail::kIsOptionalField<T>) {
+      if (is_null()) return T();
+      Result<typename T::value_type> held = as<typename T::value_type>();
+      if (!held.ok()) return std::move(held).error();
+      return T(std::move(held).value());
+    } else {
+      if constexpr (std::same_as<T, Object>) {
+        if (is_null()) return Object();
+      }
+      return std::visit(
+          [this](const auto& held) -> Result<T> {
+            using Held = std::remove_cvref_t<decltype(held)>;
+            if constexpr (std::same_as<Held, T>) {
+              return held;
+            } else if constexpr (Primitive<Held> && Primitive<T> && !std::same_as<Held, bool> &&
+                                 !std::same_as<T, bool>) {
+              if (is_same_number<T>(held)) return static_cast<T>(held);
+            }
+            return detail::wrong_value(*this, detail::wanted_text<T>());
+          },
+          content_);
     }
-    return std::visit(
-        [](const auto& held) -> Result<T> {
-          using Held = std::remove_cvref_t<decltype(held)>;
-          if constexpr (std::same_as<Held, T>) {
-            return held;
-          } else if constexpr (Primitive<Held> && Primitive<T> && !std::same_as<Held, bool> &&
-                               !std::same_as<T, bool>) {
-            if (is_same_number<T>(held)) return static_cast<T>(held);
-          }
-          return Error(ErrorCode::kBadCast,
-                       "the value is not of the type that is asked for, nor converts to it");
-        },
-        content_);
   }
 
   bool operator==(const Value&) const = default;
@@ -183,19 +208,10 @@ Result<T> Object::get(std::string_view field) const {
     return get_reference(field);
   } else if constexpr (std::is_same_v<T, std::string>) {
     return get_text(field);
-  } else if constexpr (std::is_same_v<T, Value>) {
-    return get_value(field);
-  } else if constexpr (std::is_same_v<T, Record>) {
+  } else if constexpr (std::is_same_v<T, Value> || std::is_same_v<T, Record> || detail::kIsOptionalField<T>) {
     Result<Value> value = get_value(field);
     if (!value.ok()) return std::move(value).error();
-    return value->template as<Record>();
-  } else if constexpr (detail::kIsOptionalField<T>) {
-    Result<Value> value = get_value(field);
-    if (!value.ok()) return std::move(value).error();
-    if (value->is_null()) return T();
-    Result<typename T::value_type> held = value->template as<typename T::value_type>();
-    if (!held.ok()) return std::move(held).error();
-    return T(std::move(held).value());
+    return value->template as<T>();
   } else {
     const Result<std::span<std::byte>> bytes = field_of(field, detail::kind_of<T>(), detail::Access::kRead);
     if (!bytes.ok()) return bytes.error();
@@ -231,9 +247,7 @@ template <typename T>
 Result<T> only_result(Result<std::vector<Value>> results) {
   if (!results.ok()) return std::move(results).error();
   constexpr std::size_t kWanted = std::is_void_v<T> ? 0 : 1;
-  if (results->size() != kWanted)
-    return Error(ErrorCode::kInvalidArgument, "the function gives " + std::to_string(results->size()) +
-                                                  " results, and " + std::to_string(kWanted) + " asked for");
+  if (results->size() != kWanted) return wrong_results(results->size(), kWanted);
   if constexpr (std::is_void_v<T>) {
     return {};
   } else {

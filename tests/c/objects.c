@@ -161,6 +161,63 @@ static void check_place(void* user, const dhpvm_value* key, const dhpvm_value* v
   ++*visits;
 }
 
+/* A field that is a struct, set and read as a whole. */
+static void test_struct_fields(const host* state, dhpvm_object* house) {
+  const dhpvm_value numbers[2] = {i64_value(9), {DHPVM_NULL, 0, {0}}};
+  dhpvm_object* owner = NULL;
+  dhpvm_record_field at_fields[2] = {{"y", f64_value(4)}, {"x", i64_value(3)}};
+  dhpvm_record_field fields[4] = {{"at", {DHPVM_RECORD, 0, {0}}},
+                                  {"name", text_value("hall")},
+                                  {"floor", i64_value(2)},
+                                  {"owner", {DHPVM_NULL, 0, {0}}}};
+  dhpvm_record at = {sizeof at, NULL, at_fields, 2};
+  dhpvm_record place = {sizeof place, NULL, fields, 4};
+  dhpvm_value value = {DHPVM_RECORD, 0, {0}};
+  dhpvm_error* error = NULL;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_new(state->isolate, "Node", numbers, 2, &owner, NULL));
+  fields[0].value.of.record = &at;
+  fields[3].value = object_value(owner);
+  value.of.record = &place;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_set(house, "place", &value, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(house, "place", &value, NULL));
+  CHECK(value.kind == DHPVM_RECORD && value.of.record->count == 4);
+  CHECK(strcmp(value.of.record->fields[0].name, "name") == 0 &&
+        strncmp(value.of.record->fields[0].value.of.text.data, "hall", 4) == 0);
+  CHECK(value.of.record->fields[1].value.of.record->fields[0].value.of.f64 == 3);
+  CHECK(value.of.record->fields[2].value.kind == DHPVM_I64);
+  CHECK(dhpvm_object_equal(value.of.record->fields[3].value.of.object, owner));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(house, "place.at", &value, NULL));
+  CHECK(value.kind == DHPVM_RECORD && value.of.record->count == 2);
+  CHECK(value.of.record->fields[1].value.kind == DHPVM_F32 && value.of.record->fields[1].value.of.f32 == 4);
+
+  /* Nothing changes unless all of it fits. */
+  value.kind = DHPVM_RECORD;
+  value.of.record = &at;
+  at_fields[0].value = f64_value(0.1);
+  at_fields[1].value = f64_value(77);
+  CHECK_CODE(DHPVM_BAD_CAST, dhpvm_object_set(house, "place.at", &value, NULL));
+  at.count = 1;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_set(house, "place.at", &value, &error));
+  CHECK(strstr(dhpvm_error_message(error), "has no field 'x'") != NULL);
+  dhpvm_error_free(error);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(house, "place.at.x", &value, NULL));
+  CHECK(value.of.f64 == 3);
+  value.kind = DHPVM_RECORD;
+  value.of.record = NULL;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_set(house, "place.at", &value, NULL));
+  value.of.record = &at;
+  at.size = 4;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_set(house, "place.at", &value, NULL));
+  at.size = sizeof at;
+  at.fields = NULL;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_set(house, "place.at", &value, NULL));
+  at.fields = at_fields;
+  at_fields[0].name = NULL;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_set(house, "place.at", &value, NULL));
+  CHECK_CODE(DHPVM_NOT_FOUND, dhpvm_object_get(house, "plaice", &value, NULL));
+  dhpvm_object_free(owner);
+}
+
 static void test_records(const host* state) {
   dhpvm_value result;
   dhpvm_value number = i64_value(4);
@@ -184,7 +241,9 @@ static void test_records(const host* state) {
   CHECK(number.kind == DHPVM_NULL);
   CHECK_CODE(DHPVM_OK, dhpvm_object_get(result.of.object, "place.at.x", &number, NULL));
   CHECK(number.kind == DHPVM_F64 && number.of.f64 == 1);
+  test_struct_fields(state, result.of.object);
   dhpvm_object_free(result.of.object);
+  CHECK(dhpvm_live_handles() == handles);
 }
 
 void test_made_objects(void) {

@@ -12,6 +12,7 @@
 #include "dhpvm/isolate.h"
 #include "vm/api/methods.h"
 #include "vm/api/records.h"
+#include "vm/api/signature.h"
 #include "vm/api/target.h"
 #include "vm/native.h"
 
@@ -58,7 +59,12 @@ class Side {
   unsigned slot_of(std::size_t value, std::size_t leaf) const { return slots_[values_[value].first + leaf]; }
 
   std::string text_of(std::size_t value) const {
-    return struct_of(value) != nullptr ? struct_of(value)->name : vm::type_text(module_, type_of(value, 0));
+    if (struct_of(value) != nullptr) return struct_of(value)->name;
+    const bytecode::ValueType& type = type_of(value, 0);
+    // By its name alone, as in the program.
+    if (type.is_ref() && module_.types[type.type].kind == bytecode::TypeKind::kClass)
+      return module_.types[type.type].name;
+    return vm::type_text(module_, type);
   }
   std::string text() const {
     std::string text;
@@ -89,8 +95,8 @@ class ValueCall {
 
   Status put(std::span<const Value> arguments) {
     if (arguments.size() != parameters_.size()) {
-      return error(ErrorCode::kInvalidArgument, "the function takes {}, and this call has {} arguments",
-                   parameters_.text(), arguments.size());
+      return error(ErrorCode::kInvalidArgument, "the function takes {}, and this call has {}",
+                   parameters_.text(), counted(arguments.size(), "argument"));
     }
     if (!call_.has_windows()) return {};  // run() says why
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -149,8 +155,7 @@ class ValueCall {
   }
   Status put_reference(unsigned slot, const Value& value) {
     if (const auto* const text = std::get_if<std::string>(&value.content())) {
-      if (target_.reference_types[slot] != bytecode::kStringType)
-        return Error(ErrorCode::kBadCast, "the value is a text");
+      if (target_.reference_types[slot] != bytecode::kStringType) return wrong_value(value, "an object");
       return put_text(call_, slot, *text);
     }
     DHPVM_ASSIGN(const Object object, value.as<Object>());
@@ -225,7 +230,37 @@ Result<Object> array_field(const Object& object, std::string_view name) {
   return array;
 }
 
+// "the i64 7", "the str \"abc\"": at most the beginning of a long text.
+std::string described(const Value& value) {
+  constexpr std::size_t kMostShown = 32;
+  return std::visit(
+      [](const auto& held) -> std::string {
+        using Held = std::remove_cvref_t<decltype(held)>;
+        if constexpr (std::is_same_v<Held, std::monostate>) {
+          return "null";
+        } else if constexpr (std::is_same_v<Held, std::string>) {
+          return held.size() > kMostShown ? "a str" : fmt::format("the str '{}'", held);
+        } else if constexpr (std::is_same_v<Held, Object>) {
+          return fmt::format("an object of type {}", held.type_name());
+        } else if constexpr (std::is_same_v<Held, Record>) {
+          return held.type.empty() ? "a struct" : fmt::format("a struct {}", held.type);
+        } else {
+          return fmt::format("{} ({})", held, wanted_text<Held>());
+        }
+      },
+      value.content());
+}
+
 }  // namespace
+
+Error wrong_value(const Value& value, std::string_view wanted) {
+  return error(ErrorCode::kBadCast, "the value is {}, and does not convert to {}", described(value), wanted);
+}
+
+Error wrong_results(std::size_t given, std::size_t wanted) {
+  return error(ErrorCode::kInvalidArgument, "the function gives {}, and the call asks for {}",
+               counted(given, "result"), wanted == 0 ? "none" : std::to_string(wanted));
+}
 
 Value value_in(const std::shared_ptr<IsolateState>& isolate, const bytecode::ValueType& type,
                const std::byte* where) {

@@ -224,6 +224,35 @@ TEST(Values, ConvertNumbersThatAreTheSame) {
   EXPECT_FALSE(need(Value().as<Object>()));
 }
 
+TEST_F(Objects, ValuesOfAnyTypeAreResultsToo) {
+  EXPECT_EQ(need(isolate().call<Value>("half", {3, true})), Value(1.5f));
+  EXPECT_EQ(need(isolate().call<Value>("name_of", {Value()})), Value("none"));
+  EXPECT_EQ(need(isolate().call<std::optional<double>>("half", {3, true})), 1.5);
+  const Object shelf = need(isolate().call<Object>("stock"));
+  const auto prices = need(need(shelf.get<Object>("prices")).entries<std::string, Value>());
+  ASSERT_EQ(prices.size(), 2u);
+  EXPECT_EQ(prices[1].first, "milk");
+  EXPECT_EQ(prices[1].second, Value(1.5));
+  EXPECT_EQ(need(need(shelf.get<Object>("books")).values<Value>())[1], Value("two"));
+  EXPECT_EQ(need(Value().as<std::optional<std::string>>()), std::nullopt);
+  EXPECT_EQ(Value(1).as<std::optional<std::string>>().error().code(), ErrorCode::kBadCast);
+}
+
+TEST_F(Objects, ResultsThatDoNotFitAreExplained) {
+  EXPECT_EQ(isolate().call<void>("half", {3, true}).error().message(),
+            "the function gives 1 result, and the call asks for none");
+  EXPECT_EQ(isolate().call<double>("pair").error().message(),
+            "the function gives 2 results, and the call asks for 1");
+  EXPECT_EQ(isolate().call<std::string>("half", {3, true}).error().message(),
+            "the value is 1.5 (f32), and does not convert to str");
+  EXPECT_EQ(isolate().call<bool>("name_of", {Value()}).error().message(),
+            "the value is the str 'none', and does not convert to bool");
+  EXPECT_EQ(isolate().call("half", {1}).error().message(),
+            "the function takes (f32, bool), and this call has 1 argument");
+  EXPECT_EQ(isolate().call("total").error().message(),
+            "the function takes (List<f64>), and this call has 0 arguments");
+}
+
 TEST_F(Objects, AggregatesAreStructs) {
   const auto moved = need(isolate().function<Point(Point, double)>("moved"));
   const Point point = need(moved({1, 2}, 3));

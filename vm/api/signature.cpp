@@ -16,9 +16,6 @@ static_assert(static_cast<unsigned>(Kind::kRef) == static_cast<unsigned>(bytecod
                   static_cast<unsigned>(Kind::kF64) == static_cast<unsigned>(bytecode::Kind::kF64),
               "the public table of kinds is the module's");
 
-constexpr std::string_view kKindNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
-                                           "u32",  "i64", "u64", "f32", "f64", "object"};
-
 std::string list_text(std::span<const HostType> types) {
   std::string text;
   for (const HostType& type : types) text += (text.empty() ? "" : ", ") + type_text(type);
@@ -95,6 +92,10 @@ std::string signature_text(const HostSignature& signature) {
   if (signature.results.size() == 1) text += " -> " + type_text(signature.results[0]);
   if (signature.results.size() > 1) text += " -> (" + list_text(signature.results) + ")";
   return text;
+}
+
+std::string counted(std::size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 Result<std::uint32_t> array_type(const vm::LinkedModule& linked, const HostType& wanted) {

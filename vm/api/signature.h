@@ -19,6 +19,9 @@ std::string signature_text(const HostSignature& signature);
 // The same for one type.
 std::string type_text(const HostType& type);
 
+// "1 argument", "2 arguments".
+std::string counted(std::size_t count, std::string_view noun);
+
 // The numbers in an element of an array.
 struct Lanes {
   Kind kind = Kind::kRef;

@@ -12,7 +12,8 @@
  *     re: f64; im: f64; }
  *   any other reference     DHPVM_OBJECT       object
  *   null                    DHPVM_NULL
- *   a struct                a value for each field, in order; as an element of a collection, DHPVM_RECORD, record
+ *   a struct                a value for each field, in order; as a field of an object or an element of a collection,
+ *                           DHPVM_RECORD, record
  *   i64?                    DHPVM_BOOL, whether it is there, and the number
  *
  * Results of functions: a str is DHPVM_TEXT, which lives until the next call through the same function handle, every
@@ -45,7 +46,7 @@ enum {
   DHPVM_ARRAY = 13,
   DHPVM_OBJECT = 14,
   DHPVM_RESOURCE = 15,
-  DHPVM_RECORD = 16 /* since version 6: a struct, as an element of a collection */
+  DHPVM_RECORD = 16 /* since version 6: a struct, as a field or an element of a collection */
 };
 
 typedef uint32_t dhpvm_access;

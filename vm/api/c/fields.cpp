@@ -4,23 +4,23 @@
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "dhpvm/detail/window.h"
 #include "vm/api/c/objects.h"
 
 namespace dhpvm::c {
-namespace {
 
-// Values as a visitor gets them: their texts and records live as long as this and the value.
-class Visit {
+// Values as the host gets them: their texts and records live as long as this and the value.
+class GivenValues {
  public:
-  Visit() = default;
-  ~Visit() {
+  GivenValues() = default;
+  ~GivenValues() {
     for (dhpvm_object* object : inside_) dhpvm_object_free(object);
   }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
+  GivenValues(const GivenValues&) = delete;
+  GivenValues& operator=(const GivenValues&) = delete;
 
   // An object is a new handle.
   Status give(const dhpvm::Value& value, dhpvm_value& given) {
@@ -64,9 +64,17 @@ class Visit {
   std::vector<dhpvm_object*> inside_;
 };
 
+struct GivenRecord {
+  explicit GivenRecord(dhpvm::Value record) : value(std::move(record)) {}
+  const dhpvm::Value value;  // first: the others point into it
+  GivenValues given;
+};
+
+namespace {
+
 Status visit_entry(const dhpvm::Value& key, const dhpvm::Value& value, dhpvm_element_visitor visit,
                    void* user) {
-  Visit entry;
+  GivenValues entry;
   dhpvm_value given_key;
   dhpvm_value given_value;
   DHPVM_TRY(entry.give(key, given_key));
@@ -86,7 +94,7 @@ Status visit_elements(const dhpvm::Object& object, dhpvm_element_visitor visit, 
   }
   DHPVM_ASSIGN(const auto elements, object.values());
   for (const dhpvm::Value& element : elements) {
-    Visit one;
+    GivenValues one;
     dhpvm_value value;
     DHPVM_TRY(one.give(element, value));
     visit(user, nullptr, &value);
@@ -113,11 +121,24 @@ Status with_number_type(dhpvm_kind kind, F&& act) {
   }
 }
 
-Status get_field(const dhpvm::Object& object, std::string_view field, dhpvm_value& value) {
-  DHPVM_ASSIGN(const bytecode::Field* const entry,
-               detail::find_field(detail::ObjectState::of(object), field));
+// The handle keeps the record.
+Status get_struct(ObjectHandle& handle, std::string_view field, dhpvm_value& value) {
+  DHPVM_ASSIGN(dhpvm::Value found, handle.object.get<dhpvm::Value>(field));  // or says why not
+  const auto kept = std::make_shared<GivenRecord>(std::move(found));
+  dhpvm_value result;
+  DHPVM_TRY(kept->given.give(kept->value, result));
+  handle.record = kept;
+  value = result;
+  return {};
+}
+
+Status get_field(ObjectHandle& handle, std::string_view field, dhpvm_value& value) {
+  const dhpvm::Object& object = handle.object;
+  const auto entry = detail::find_field(detail::ObjectState::of(object), field);
+  if (!entry.ok()) return get_struct(handle, field, value);
+  const bytecode::ValueType& type = (*entry)->type;
   const dhpvm_kind kind =
-      entry->type.is_ref() ? dhpvm_kind{DHPVM_OBJECT} : kind_of(static_cast<detail::Kind>(entry->type.kind));
+      type.is_ref() ? dhpvm_kind{DHPVM_OBJECT} : kind_of(static_cast<detail::Kind>(type.kind));
   if (kind != DHPVM_OBJECT) {
     return with_number_type(kind, [&](auto zero) -> Status {
       DHPVM_ASSIGN(const auto number, object.get<std::optional<decltype(zero)>>(field));
@@ -135,21 +156,54 @@ Status get_field(const dhpvm::Object& object, std::string_view field, dhpvm_valu
   return {};
 }
 
-Status set_field(const dhpvm::Object& object, std::string_view field, const dhpvm_value& value) {
+// A value of the host's, with the parts of records.
+Result<dhpvm::Value> taken(const dhpvm_value& value);
+
+Result<dhpvm::Value> taken_record(const dhpvm_record* given) {
+  DHPVM_TRY(check_pointer(given, "of.record"));
+  if (given->size < sizeof(dhpvm_record))
+    return error(ErrorCode::kInvalidArgument, "dhpvm_record.size is {}, and should be sizeof: {}",
+                 given->size, sizeof(dhpvm_record));
+  if (given->count != 0) DHPVM_TRY(check_pointer(given->fields, "dhpvm_record.fields"));
+  dhpvm::Record record;
+  for (const dhpvm_record_field& field : std::span(given->fields, given->count)) {
+    DHPVM_TRY(check_pointer(field.name, "dhpvm_record_field.name"));
+    DHPVM_ASSIGN(dhpvm::Value value, taken(field.value));
+    record.fields.push_back({field.name, std::move(value)});
+  }
+  return dhpvm::Value(std::move(record));
+}
+
+Result<dhpvm::Value> taken(const dhpvm_value& value) {
   switch (value.kind) {
-    case DHPVM_NULL: return object.set(field, dhpvm::Value());
+    case DHPVM_NULL: return dhpvm::Value();
+    case DHPVM_RECORD: return taken_record(value.of.record);
     case DHPVM_OBJECT: {
       DHPVM_FIND(found, value.of.object);
-      return object.set(field, found->object);
+      return dhpvm::Value(found->object);
     }
     case DHPVM_TEXT:
       if (value.of.text.size != 0) DHPVM_TRY(check_pointer(value.of.text.data, "of.text.data"));
-      return object.set(field, std::string(value.of.text.data, value.of.text.size));
-    default:
-      return with_number_type(value.kind, [&](auto zero) {
-        return object.set(field, detail::from_register<decltype(zero)>(register_of(value)));
-      });
+      return dhpvm::Value(std::string(value.of.text.data, value.of.text.size));
+    default: break;
   }
+  dhpvm::Value number;
+  DHPVM_TRY(with_number_type(value.kind, [&](auto zero) -> Status {
+    number = detail::from_register<decltype(zero)>(register_of(value));
+    return {};
+  }));
+  return number;
+}
+
+Status set_field(const dhpvm::Object& object, std::string_view field, const dhpvm_value& value) {
+  if (is_number(value.kind)) {
+    // Of exactly the field's type, which a dhpvm::Value would not need to be.
+    return with_number_type(value.kind, [&](auto zero) {
+      return object.set(field, detail::from_register<decltype(zero)>(register_of(value)));
+    });
+  }
+  DHPVM_ASSIGN(const dhpvm::Value given, taken(value));
+  return object.set(field, given);
 }
 
 }  // namespace
@@ -185,7 +239,7 @@ dhpvm_code dhpvm_object_get(const dhpvm_object* object, const char* field, dhpvm
     DHPVM_FIND(found, object);
     DHPVM_TRY(check_pointer(field, "field"));
     DHPVM_TRY(check_pointer(value, "value"));
-    return dhpvm::c::get_field(found->object, field, *value);
+    return dhpvm::c::get_field(*found, field, *value);
   });
 }
 

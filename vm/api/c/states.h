@@ -32,9 +32,12 @@ struct LentMemory {
   LentMemory& operator=(const LentMemory&) = delete;
 };
 
+struct GivenRecord;  // in fields.cpp
+
 struct ObjectHandle {
   dhpvm::Object object;
-  std::shared_ptr<LentMemory> lent = {};  // null: the program's own
+  std::shared_ptr<LentMemory> lent = {};     // null: the program's own
+  std::shared_ptr<GivenRecord> record = {};  // the last that the host has read of a field
 };
 
 // Objects that another thread has given up: the isolate's own thread lets them go.
@@ -42,7 +45,7 @@ class ReturnedObjects {
  public:
   void add(dhpvm::Object object, std::shared_ptr<LentMemory> lent) {
     const std::lock_guard lock(mutex_);
-    objects_.push_back({std::move(object), std::move(lent)});
+    objects_.push_back({.object = std::move(object), .lent = std::move(lent)});
   }
   void let_go() {
     std::vector<ObjectHandle> gone;
@@ -74,6 +77,7 @@ struct FunctionHandle {
   std::string signature;
   std::vector<SignatureValue> parameters;
   std::vector<SignatureValue> results;
+  bool gives_numbers = false;      // and bools alone: nothing then can go wrong once the call has ended
   std::vector<std::string> texts;  // by result
   unsigned active = 0;             // calls; the last of them ends a handle that was freed meanwhile
   bool freed = false;
