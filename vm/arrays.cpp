@@ -13,6 +13,7 @@
 #include "offload/schedule/memory/buffer_pool.h"
 #include "vm/context.h"
 #include "vm/isolate.h"
+#include "vm/lent_array.h"
 #include "vm/loop_tier.h"
 
 namespace dhpvm::vm {
@@ -28,34 +29,41 @@ std::string shape_text(std::span<const std::int64_t> sizes) {
 }
 
 struct Extent {
-  std::int64_t length;
-  std::uint64_t bytes;
+  std::int64_t length = 0;
+  std::uint64_t bytes = 0;
 };
 
+Error negative_size(const gc::TypeInfo& info, std::span<const std::int64_t> sizes) {
+  return error(ErrorCode::kNegativeLength, "the size {} of a new array '{}' is negative", shape_text(sizes),
+               info.name);
+}
+
 // The number of elements, and their bytes, unless a size is negative or there are too many.
-Result<Extent> measure(const gc::TypeInfo& info, std::span<const std::int64_t> sizes) {
+Status measure(const gc::TypeInfo& info, std::span<const std::int64_t> sizes, Extent& extent) {
   std::uint64_t length = 1;
+  std::uint64_t bytes = info.element_size;
+  bool is_empty = false;
+  bool overflow = false;
   for (const std::int64_t size : sizes) {
-    if (size < 0) {
-      return error(ErrorCode::kNegativeLength, "the size {} of a new array '{}' is negative",
-                   shape_text(sizes), info.name);
-    }
+    if (size < 0) [[unlikely]]
+      return negative_size(info, sizes);
+    is_empty |= size == 0;
+    overflow |= __builtin_mul_overflow(length, static_cast<std::uint64_t>(size), &length);
+    overflow |= __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
   }
   // An empty array may have any outer size, but a product that overflows before it meets a zero
   // is still zero.
-  if (std::ranges::find(sizes, 0) != sizes.end()) return Extent{0, 0};
-  std::uint64_t bytes = info.element_size;
-  bool overflow = false;
-  for (const std::int64_t size : sizes) {
-    overflow = overflow || __builtin_mul_overflow(length, static_cast<std::uint64_t>(size), &length);
-    overflow = overflow || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
+  if (is_empty) {
+    extent = {};
+    return {};
   }
-  if (overflow || bytes > kMaximumBytes || length > kMaximumBytes) {
+  if (overflow || bytes > kMaximumBytes || length > kMaximumBytes) [[unlikely]] {
     return error(ErrorCode::kNegativeLength,
                  "a new array '{}' of {} elements is beyond what any machine can hold", info.name,
                  shape_text(sizes));
   }
-  return Extent{static_cast<std::int64_t>(length), bytes};
+  extent = {static_cast<std::int64_t>(length), bytes};
+  return {};
 }
 
 void set_dimensions(gc::Array* array, const gc::TypeInfo& info, std::span<const std::int64_t> sizes) {
@@ -89,7 +97,8 @@ Result<gc::String*> Isolate::new_string(std::string_view text) {
 
 Result<gc::Array*> Isolate::new_array(gc::TypeId type, std::span<const std::int64_t> sizes) {
   const gc::TypeInfo& info = linked_->types()[type];
-  DHPVM_ASSIGN(const Extent extent, measure(info, sizes));
+  Extent extent;
+  DHPVM_TRY(measure(info, sizes, extent));
   gc::Array* array = nullptr;
   if (info.shape == gc::Shape::kArray && extent.bytes >= gc::kOffHeapThreshold) {
     DHPVM_ASSIGN(array, new_off_heap_array(type, extent.length, extent.bytes));
@@ -185,16 +194,17 @@ Result<gc::Object*> Isolate::new_object(gc::TypeId type) {
   return out_of_memory(fmt::format("an object of class '{}'", info.name));
 }
 
-Result<Loan> Isolate::lend_array(gc::TypeId type, void* data, std::span<const std::int64_t> sizes,
-                                 bool writable) {
-  const gc::TypeInfo& info = linked_->types()[type];
-  if (info.shape != gc::Shape::kArray || sizes.size() != module().types[type].rank) {
+Result<gc::Array*> new_lent_array(Isolate& isolate, gc::TypeId type, void* data,
+                                  std::span<const std::int64_t> sizes, bool writable) {
+  const gc::TypeInfo& info = isolate.linked().types()[type];
+  if (info.shape != gc::Shape::kArray || sizes.size() != isolate.module().types[type].rank) {
     return error(ErrorCode::kInvalidArgument, "memory cannot be lent as '{}' of {}", info.name,
                  shape_text(sizes));
   }
-  DHPVM_ASSIGN(const Extent extent, measure(info, sizes));
-  gc::Array* const array = heap_->allocate_array_handle(type, info, extent.length);
-  if (array == nullptr) return out_of_memory("the handle of a lent array");
+  Extent extent;
+  DHPVM_TRY(measure(info, sizes, extent));
+  gc::Array* const array = isolate.heap().allocate_array_handle(type, info, extent.length);
+  if (array == nullptr) return isolate.out_of_memory("the handle of a lent array");
   set_dimensions(array, info, sizes);
   // An empty span may have no address; but null means that the loan has ended.
   static std::byte nothing;
@@ -202,6 +212,19 @@ Result<Loan> Isolate::lend_array(gc::TypeId type, void* data, std::span<const st
   array->readable = extent.length;
   array->writable = writable ? extent.length : 0;
   array->header.set(gc::kBorrowed);
+  return array;
+}
+
+void end_loan(gc::Array& array) {
+  // A handle that the program has closed is not borrowed any more.
+  if (!array.header.has(gc::kBorrowed)) return;
+  array.data = nullptr;
+  array.readable = array.writable = 0;
+}
+
+Result<Loan> Isolate::lend_array(gc::TypeId type, void* data, std::span<const std::int64_t> sizes,
+                                 bool writable) {
+  DHPVM_ASSIGN(gc::Array* const array, new_lent_array(*this, type, data, sizes, writable));
   return Loan(std::make_unique<gc::Root<gc::Array>>(*heap_, array));
 }
 
@@ -213,11 +236,7 @@ Loan& Loan::operator=(Loan&& other) noexcept {
 
 void Loan::end() {
   if (!array_) return;
-  // A handle that the program has closed is not borrowed any more. Null if the isolate is gone.
-  if (gc::Array* const array = array_->get(); array != nullptr && array->header.has(gc::kBorrowed)) {
-    array->data = nullptr;
-    array->readable = array->writable = 0;
-  }
+  if (gc::Array* const array = array_->get()) end_loan(*array);  // null if the isolate is gone
   array_.reset();
 }
 

@@ -1,33 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dhpvm/detail/call.h"
 
+#include <memory>
 #include <new>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "gc/roots.h"
 #include "vm/api/state.h"
+#include "vm/lent_array.h"
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
-struct Machine {
+// The machine's record of one call. Most calls lend a few spans at most, which need no memory then.
+class Machine {
+ public:
   Machine(vm::Isolate& isolate, std::uint32_t function) : invocation(isolate, function) {}
-  void keep(vm::Loan loan) {
-    if (!first_loan) {
-      first_loan.emplace(std::move(loan));
+  // Loans end before the windows are given back.
+  ~Machine() {
+    for (unsigned i = 0; i < few_; ++i) {
+      Root& root = *std::launder(reinterpret_cast<Root*>(&storage_[i * sizeof(Root)]));
+      vm::end_loan(*root);
+      root.~Root();
+    }
+    if (more_ == nullptr) [[likely]]
+      return;
+    for (const Root& root : *more_) vm::end_loan(*root);
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  void keep_lent(gc::Heap& heap, gc::Array* array) {
+    if (few_ < kFewLoans) {
+      new (&storage_[few_ * sizeof(Root)]) Root(heap, array);
+      ++few_;
       return;
     }
-    if (loans.empty()) loans.reserve(kUsualLoans);
-    loans.push_back(std::move(loan));
+    const Root root(heap, array);
+    if (more_ == nullptr) more_ = std::make_unique<std::vector<Root>>();
+    more_->push_back(root);
   }
 
-  static constexpr std::size_t kUsualLoans = 7;
   vm::Invocation invocation;
-  // Loans end before the windows are given back. Most calls have one, which needs no memory for a list.
-  std::optional<vm::Loan> first_loan;
-  std::vector<vm::Loan> loans;
+
+ private:
+  using Root = gc::Root<gc::Array>;
+  static constexpr unsigned kFewLoans = 6;
+
+  unsigned few_ = 0;
+  std::unique_ptr<std::vector<Root>> more_;
+  alignas(Root) std::byte storage_[kFewLoans * sizeof(Root)];  // of the first roots
 };
 
 Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<Machine*>(storage)); }
@@ -61,10 +85,10 @@ Call::~Call() { machine_in(machine_).~Machine(); }
 
 Status Call::lend(unsigned slot, HostType type, void* data, const std::int64_t* sizes) {
   vm::Isolate& machine = machine_of(*this);
-  DHPVM_ASSIGN(vm::Loan loan,
-               machine.lend_array(target_.reference_types[slot], data, {sizes, type.rank}, !type.read_only));
-  r[slot] = loan.array();
-  machine_in(machine_).keep(std::move(loan));
+  DHPVM_ASSIGN(gc::Array* const array, vm::new_lent_array(machine, target_.reference_types[slot], data,
+                                                          {sizes, type.rank}, !type.read_only));
+  r[slot] = array;
+  machine_in(machine_).keep_lent(machine.heap(), array);
   return {};
 }
 

@@ -112,6 +112,32 @@ TEST(Function, LoansSurviveCollections) {
   }
 }
 
+// More spans than a call has places for.
+TEST(Function, ManyLoansEndWithTheCall) {
+  const Engine engine;
+  const Module module = need(Module::compile(engine, R"(
+    class Kept { all: [[f64]]; }
+    fn keep(a: [f64], b: [f64], c: [f64], d: [f64], e: [f64], f: [f64], g: [f64], h: [f64]) -> Kept {
+      g[0] += a[0] + b[0] + c[0] + d[0] + e[0] + f[0] + h[0];
+      return Kept([a, b, c, d, e, f, g, h]);
+    }
+    fn read(kept: Kept, i: i64) -> f64 => kept.all[i][0];
+  )"));
+  for (const std::uint32_t stress : {0u, 1u}) {
+    const Isolate isolate = need(Isolate::create(module, {.gc_stress = stress, .gc_verify = stress != 0}));
+    using Span = std::span<const double>;
+    const auto keep =
+        need(isolate.function<Object(Span, Span, Span, Span, Span, Span, std::span<double>, Span)>("keep"));
+    const auto read = need(isolate.function<double(const Object&, std::int64_t)>("read"));
+    const std::vector<double> one(3, 1.0);
+    std::vector<double> sum(3, 0.5);
+    const Object kept = need(keep(one, one, one, one, one, one, sum, one));
+    EXPECT_EQ(sum[0], 7.5);
+    for (std::int64_t i = 0; i < 8; ++i)
+      EXPECT_EQ(read(kept, i).error().code(), ErrorCode::kBorrowEnded) << i;
+  }
+}
+
 TEST(Function, CopiesArraysOut) {
   const TestHost host;
   const Isolate isolate = host.isolate();

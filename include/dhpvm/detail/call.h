@@ -35,7 +35,7 @@ class DHPVM_API Call : public Window {
  private:
   const Target& target_;
   // The machine's own record of the call; its layout is private to the machine.
-  alignas(std::max_align_t) std::byte machine_[96];
+  alignas(std::max_align_t) std::byte machine_[208];
 };
 
 // ---- Arguments: like results of host functions, but arrays are lent instead of copied.

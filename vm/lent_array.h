@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays of the program whose elements belong to the host, without a Loan: for calls, which have places of their own
+// for the roots. Everybody else lends by Isolate::lend_array.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dhpvm/result.h"
+#include "gc/object.h"
+
+namespace dhpvm::vm {
+
+class Isolate;
+
+// As Isolate::lend_array says. The caller roots the array before anything else happens, and ends the loan.
+Result<gc::Array*> new_lent_array(Isolate& isolate, gc::TypeId type, void* data,
+                                  std::span<const std::int64_t> sizes, bool writable);
+
+// From now on every access by the program traps with kBorrowEnded. Nothing for an array that the program has closed.
+void end_loan(gc::Array& array);
+
+}  // namespace dhpvm::vm
