@@ -89,8 +89,6 @@ bool run(Context& context, codegen::EnterFunction code) {
   return true;
 }
 
-}  // namespace
-
 void measure_native_stack(Context& context) {
   // Asking the system takes microseconds, so once for each thread.
   thread_local const StackBounds bounds = find_stack();
@@ -100,9 +98,17 @@ void measure_native_stack(Context& context) {
   context.native_limit = known ? bounds.low + kReserve : here - (std::uintptr_t{32} << 10);
 }
 
+// The thread is looked up by the first compiled code of a call: calls that are interpreted do without.
+bool has_room_to_enter(Context& context) {
+  if (context.native_limit == kStackNotMeasured) measure_native_stack(context);
+  return stack_pointer() >= context.native_limit + kToEnter;
+}
+
+}  // namespace
+
 bool enter_compiled(Context& context) {
   const LinkedFunction& function = *context.frame->function;
-  if (stack_pointer() < context.native_limit + kToEnter) {
+  if (!has_room_to_enter(context)) {
     context.pc = context.linked->code_of(function);
     return true;
   }
@@ -111,7 +117,7 @@ bool enter_compiled(Context& context) {
 
 bool continue_compiled(Context& context) {
   // A kernel's own loops are not compiled this way.
-  if (context.loop.active || stack_pointer() < context.native_limit + kToEnter) return true;
+  if (context.loop.active || !has_room_to_enter(context)) return true;
   const codegen::EnterFunction code = context.tier->sample(*context.frame->function, context.pc);
   if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCompiler);
   if (code == nullptr) return true;

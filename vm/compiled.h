@@ -6,6 +6,9 @@
 
 namespace dhpvm::vm {
 
+// Context::native_limit of a call from C++ that has not entered compiled code yet: the thread is looked up then.
+constexpr std::uintptr_t kStackNotMeasured = 0;
+
 // The saved registers stand at the entry of a compiled function: runs it, and leaves them behind its call.
 // False: the program has trapped.
 bool enter_compiled(Context& context);
@@ -14,8 +17,5 @@ bool enter_compiled(Context& context);
 // there is compiled code for the loop that runs, goes on in it to the end of the function. False: the program
 // has trapped.
 bool continue_compiled(Context& context);
-
-// To be called when a thread begins to run the program: how far compiled code may use its stack.
-void measure_native_stack(Context& context);
 
 }  // namespace dhpvm::vm

@@ -2,7 +2,9 @@
 // Calls from C++ into the program.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "vm/compiled.h"
@@ -18,16 +20,11 @@ namespace {
 class Clock {
  public:
   Clock(Context& context, const LinkedFunction& function, std::chrono::nanoseconds deadline)
-      : context_(context),
-        function_(function),
-        timed_(deadline != Limits::kNoDeadline || context.tracer != nullptr) {
-    if (!timed_) return;
-    begin_ = Tracer::Clock::now();
+      : context_(context), function_(function), begin_(Tracer::Clock::now()) {
     // Beyond the end of the clock, it never comes.
     if (deadline < Tracer::Clock::time_point::max() - begin_) context.deadline = begin_ + deadline;
   }
   ~Clock() {
-    if (!timed_) return;
     context_.deadline.reset();
     if (context_.deadline_alarm) {
       context_.deadline_alarm.reset();
@@ -44,9 +41,28 @@ class Clock {
  private:
   Context& context_;
   const LinkedFunction& function_;
-  bool timed_;
   Tracer::Clock::time_point begin_;
 };
+
+// An outermost call that somebody looks at. Apart from the others, which take some twenty nanoseconds.
+[[gnu::noinline]] void interpret_observed(Context& context, const LinkedFunction& function,
+                                          std::chrono::nanoseconds deadline) {
+  std::optional<Clock> clock;
+  if (deadline != Limits::kNoDeadline || context.tracer != nullptr)
+    clock.emplace(context, function, deadline);
+  if (context.profiler != nullptr) context.profiler->begin(context);
+  interpret(context);
+}
+
+// The trap of a call that has ended.
+[[gnu::noinline]] Error trap_of_call(Context& context) {
+  context.loop.active = false;
+  Error trap = take_trap(context);
+  // Only now is the request answered: every thread that works for this call has seen it.
+  if (context.depth == 0 && trap.code() == ErrorCode::kInterrupted)
+    context.stop->lower(StopToken::kInterrupt);
+  return trap;
+}
 
 }  // namespace
 
@@ -78,43 +94,42 @@ Invocation::~Invocation() {
 
 Status Invocation::run() {
   Context& context = *isolate_.context_;
-  if (frame_ == nullptr || context.depth == kMaximumDepth) {
+  if (frame_ == nullptr || context.depth == kMaximumDepth) [[unlikely]] {
     return error(ErrorCode::kStackOverflow, "calls from native functions are nested too deeply");
   }
-  // The first safepoint may be a thousand ticks away.
-  if (context.depth == 0 && context.stop->reasons() != 0) [[unlikely]] {
-    context.stop->lower(StopToken::kInterrupt);
-    return Error(ErrorCode::kInterrupted, "the program was asked to stop");
+  bool is_observed = false;
+  const std::chrono::nanoseconds deadline = isolate_.options_.limits.deadline;
+  if (context.depth == 0) {
+    // The first safepoint may be a thousand ticks away.
+    if (context.stop->reasons() != 0) [[unlikely]] {
+      context.stop->lower(StopToken::kInterrupt);
+      return Error(ErrorCode::kInterrupted, "the program was asked to stop");
+    }
+    context.native_limit = kStackNotMeasured;  // it may be another thread than the last time
+    is_observed = deadline != Limits::kNoDeadline || context.tracer != nullptr || context.profiler != nullptr;
   }
   const LinkedFunction& function = *frame_->function;
   context.pc = function.code;
   ++context.depth;
   ++context.host_calls;
-  const std::size_t kept = context.catching.kept.size();
-  if (context.depth == 1) {
-    if (context.tier != nullptr) measure_native_stack(context);
-    const Clock clock(context, function, isolate_.options_.limits.deadline);
-    if (context.profiler != nullptr) context.profiler->begin(context);
-    interpret(context);
+  std::vector<Error>& caught = context.catching.kept;
+  const std::size_t kept = caught.size();
+  if (is_observed) [[unlikely]] {
+    interpret_observed(context, function, deadline);
   } else {
     interpret(context);
   }
   --context.depth;
-  context.catching.kept.erase(context.catching.kept.begin() + static_cast<std::ptrdiff_t>(kept),
-                              context.catching.kept.end());
+  if (caught.size() > kept) [[unlikely]]
+    caught.erase(caught.begin() + static_cast<std::ptrdiff_t>(kept), caught.end());
   // The results stand in the registers of the call that has returned; they stay rooted.
   context.frame = frame_;
   context.p = p_;
   context.r = r_;
   context.pc = &kExitCode;
-  if (!context.trap) [[likely]]
-    return {};
-  context.loop.active = false;
-  Error trap = take_trap(context);
-  // Only now is the request answered: every thread that works for this call has seen it.
-  if (context.depth == 0 && trap.code() == ErrorCode::kInterrupted)
-    context.stop->lower(StopToken::kInterrupt);
-  return trap;
+  if (context.trap) [[unlikely]]
+    return trap_of_call(context);
+  return {};
 }
 
 Status Isolate::call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r) {
