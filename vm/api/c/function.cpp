@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions of an isolate in C, and their calls.
+#include <algorithm>
 #include <cctype>
 #include <optional>
 
@@ -74,6 +75,11 @@ class DynamicCall {
 
   Status take(dhpvm_value* results) {
     const std::size_t count = function_.results.size();
+    if (function_.gives_numbers) [[likely]] {
+      for (std::size_t i = 0; i < count; ++i)
+        results[i] = value_of(function_.results[i].kind, call_.p[function_.results[i].slot]);
+      return {};
+    }
     Scratch<dhpvm_value, 4> taken(count);
     for (std::size_t i = 0; i < count; ++i) {
       Status status = take_one(i, taken[i]);
@@ -113,14 +119,18 @@ class DynamicCall {
   }
 
   Status put_array(const SignatureValue& parameter, const dhpvm_array* array) {
-    DHPVM_ASSIGN(const CheckedArray checked, check_array(array));
+    CheckedArray checked;
+    DHPVM_TRY(check_array(array, checked));
     if (element_kind(array->kind) != parameter.type.kind || array->rank != parameter.type.rank ||
         lane_count(*array) != parameter.lanes) {
-      return error(
-          ErrorCode::kInvalidArgument,
-          "it is an array of {} with {} dimensions and {} lanes, and the parameter one of {} with {} and {}",
-          kind_text(array->kind), array->rank, lane_count(*array), kind_text(kind_of(parameter.type.kind)),
-          parameter.type.rank, parameter.lanes);
+      detail::HostType given = parameter.type;
+      given.kind = element_kind(array->kind);
+      given.rank = static_cast<std::uint8_t>(array->rank);
+      given.lanes = lane_count(*array);
+      detail::HostType wanted = parameter.type;
+      wanted.lanes = parameter.lanes;
+      return error(ErrorCode::kInvalidArgument, "it is an array {}, and the parameter {}",
+                   detail::type_text(given), detail::type_text(wanted));
     }
     detail::HostType type = parameter.type;
     type.read_only = array->access == DHPVM_READ;
@@ -162,9 +172,9 @@ class DynamicCall {
 Status call_function(FunctionHandle& function, const dhpvm_value* arguments, std::size_t argument_count,
                      dhpvm_value* results, std::size_t result_count) {
   if (argument_count != function.parameters.size() || result_count != function.results.size()) {
-    return error(ErrorCode::kInvalidArgument,
-                 "the function is {}, and this call has {} arguments and room for {} results",
-                 function.signature, argument_count, result_count);
+    return error(ErrorCode::kInvalidArgument, "the function is {}, and this call has {} and room for {}",
+                 function.signature, detail::counted(argument_count, "argument"),
+                 detail::counted(result_count, "result"));
   }
   if (argument_count != 0) DHPVM_TRY(check_pointer(arguments, "arguments"));
   if (result_count != 0) DHPVM_TRY(check_pointer(results, "results"));
@@ -182,6 +192,7 @@ FunctionHandle make_handle(std::shared_ptr<const detail::Target> target,
   handle.signature = vm::signature_text(module, signature);
   handle.parameters = describe(module, signature.parameters);
   handle.results = describe(module, signature.results);
+  handle.gives_numbers = std::ranges::none_of(signature.results, &bytecode::ValueType::is_ref);
   handle.texts.resize(signature.results.size());
   return handle;
 }

@@ -159,7 +159,8 @@ class HostArguments {
 
 // A new array of the program with the elements of the host.
 Status put_array(detail::HostCall& window, const SignatureValue& result, const dhpvm_array* array) {
-  DHPVM_ASSIGN(const CheckedArray checked, check_array(array));
+  CheckedArray checked;
+  DHPVM_TRY(check_array(array, checked));
   if (element_kind(array->kind) != result.type.kind || array->rank != result.type.rank)
     return error(ErrorCode::kInvalidArgument, "it is an array of {} with {} dimensions",
                  kind_text(array->kind), array->rank);

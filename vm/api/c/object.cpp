@@ -28,7 +28,8 @@ Result<gc::TypeId> array_type(const vm::LinkedModule& linked, const dhpvm_array&
 
 Status lend(const IsolateHandle& isolate, const dhpvm_array& array, std::shared_ptr<ReleasedUser> owner,
             dhpvm_object** handle) {
-  DHPVM_ASSIGN(const CheckedArray checked, check_array(&array));
+  CheckedArray checked;
+  DHPVM_TRY(check_array(&array, checked));
   if (!checked.is_dense) {
     return Error(ErrorCode::kUnsupported,
                  "only dense, aligned, row-major elements can be lent: copy them, or pass them for one call");
@@ -79,7 +80,8 @@ Status make_array_of(const IsolateHandle& isolate, const dhpvm_array& described,
   // Anything but NULL, which an array with elements cannot have.
   sizes_alone.data = static_cast<void*>(object);
   std::ranges::fill(sizes_alone.strides, 0);
-  DHPVM_TRY(check_array(&sizes_alone));
+  CheckedArray checked;
+  DHPVM_TRY(check_array(&sizes_alone, checked));
   const auto& state = isolate.isolate->state();
   DHPVM_ASSIGN(const gc::TypeId type, array_type(state->machine->linked(), described));
   DHPVM_ASSIGN(gc::Array* const made, state->machine->new_array(type, {described.sizes, described.rank}));

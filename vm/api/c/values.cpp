@@ -85,18 +85,18 @@ bool is_row_major(const dhpvm_array& array, std::size_t element_bytes) {
   return true;
 }
 
-Result<std::size_t> count_of(const dhpvm_array& array, std::size_t element_bytes) {
-  std::uint64_t count = 1;
+Status count_elements(const dhpvm_array& array, std::size_t element_bytes, std::size_t& count) {
+  count = 1;
   for (unsigned i = 0; i < array.rank; ++i) {
     if (array.sizes[i] < 0)
       return error(ErrorCode::kNegativeLength, "the size {} of an array is negative", array.sizes[i]);
-    if (__builtin_mul_overflow(count, static_cast<std::uint64_t>(array.sizes[i]), &count))
+    if (__builtin_mul_overflow(count, static_cast<std::size_t>(array.sizes[i]), &count))
       return error(ErrorCode::kNegativeLength, "the sizes of an array are beyond what any machine can hold");
   }
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(count, element_bytes, &bytes))
     return error(ErrorCode::kNegativeLength, "the sizes of an array are beyond what any machine can hold");
-  return static_cast<std::size_t>(count);
+  return {};
 }
 
 }  // namespace
@@ -157,7 +157,7 @@ dhpvm_value value_of(dhpvm_kind kind, std::uint64_t bits) {
   return value;
 }
 
-Result<CheckedArray> check_array(const dhpvm_array* array) {
+Status check_array(const dhpvm_array* array, CheckedArray& checked) {
   DHPVM_TRY(check_pointer(array, "array"));
   if (array->size < sizeof(dhpvm_array))
     return error(ErrorCode::kInvalidArgument, "dhpvm_array.size is {}, and should be sizeof: {}", array->size,
@@ -170,21 +170,21 @@ Result<CheckedArray> check_array(const dhpvm_array* array) {
   if (array->access > DHPVM_READ_WRITE)
     return error(ErrorCode::kInvalidArgument,
                  "dhpvm_array.access is {}, and should be DHPVM_READ or DHPVM_READ_WRITE", array->access);
-  CheckedArray checked{*array};
+  checked.array = *array;
   const std::size_t number_bytes = bytecode::size_of(static_cast<bytecode::Kind>(element_kind(array->kind)));
   checked.element_bytes = number_bytes * lane_count(*array);
-  DHPVM_ASSIGN(checked.count, count_of(*array, checked.element_bytes));
+  DHPVM_TRY(count_elements(*array, checked.element_bytes, checked.count));
   if (checked.count != 0 && array->data == nullptr)
     return error(ErrorCode::kInvalidArgument,
                  "dhpvm_array.data is NULL, and should be the address of {} elements", checked.count);
   if (checked.count == 0) {
     checked.is_dense = true;
-    return checked;
+    return {};
   }
   if (!has_strides(*array)) set_dense_strides(checked.array, checked.element_bytes);
   const bool is_aligned = (reinterpret_cast<std::uintptr_t>(array->data) & (number_bytes - 1)) == 0;
   checked.is_dense = is_aligned && is_row_major(checked.array, checked.element_bytes);
-  return checked;
+  return {};
 }
 
 void gather(const CheckedArray& array, std::byte* dense) {

@@ -45,12 +45,13 @@ constexpr unsigned lane_count(const dhpvm_array& array) { return array.lanes == 
 
 // Elements somewhere: the caller's structure, checked, and with its strides.
 struct CheckedArray {
-  dhpvm_array array;
+  dhpvm_array array = {};
   std::size_t element_bytes = 0;
   std::size_t count = 0;
   bool is_dense = false;  // in row-major order, and aligned
 };
-Result<CheckedArray> check_array(const dhpvm_array* array);
+// Not a Result, which would be copied several times on the way of each argument.
+Status check_array(const dhpvm_array* array, CheckedArray& checked);
 // Elements of any strides from and to dense memory.
 void gather(const CheckedArray& array, std::byte* dense);
 void scatter(const CheckedArray& array, const std::byte* dense);
