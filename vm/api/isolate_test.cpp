@@ -359,5 +359,22 @@ TEST(Isolate, TellsOfElementsThatLieApart) {
       << story;
 }
 
+// A call goes on in compiled code as far as the stack of its own thread reaches, whichever thread was there before.
+TEST(Isolate, CompiledCodeKeepsToTheStackOfEachThread) {
+  const Engine engine({.code_cache = false});
+  const Module module = need(
+      Module::compile(engine, "fn sum(n: i64) -> i64 { if n == 0 { return 0; } return n + sum(n - 1); }"));
+  const Isolate isolate =
+      need(Isolate::create(module, {.limits = {.stack_bytes = std::size_t{256} << 20}, .jit = Jit::kEager}));
+  const auto sum = need(isolate.function<std::int64_t(std::int64_t)>("sum"));
+  const auto overflow = [&] {
+    EXPECT_EQ(need(sum(1000)), 500'500);
+    EXPECT_EQ(sum(1'000'000'000).error().code(), ErrorCode::kStackOverflow);
+  };
+  std::thread(overflow).join();  // first: its stack lies below this thread's
+  overflow();
+  std::thread(overflow).join();
+}
+
 }  // namespace
 }  // namespace dhpvm
