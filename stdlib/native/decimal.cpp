@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <cstring>
 #include <iterator>
 
 namespace dhpvm::stdlib {
@@ -108,38 +107,14 @@ std::optional<double> rounded_product(std::uint64_t value, int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(power) << kMantissaBits | (bits & kMantissa));
 }
 
-// Eight digits at once, the first of them in the lowest byte.
-constexpr std::uint64_t kOnes = 0x0101010101010101;
-
-bool are_digits(std::uint64_t bytes) {
-  // The upper half of each is 3, and stays so where 6 more are added.
-  constexpr std::uint64_t kUpper = kOnes * 0xf0;
-  return (bytes & kUpper) == kOnes * 0x30 && ((bytes + kOnes * 6) & kUpper) == kOnes * 0x30;
-}
-
-// Neighbours are joined to pairs, pairs to fours, fours to the whole.
-std::uint64_t number_of(std::uint64_t bytes) {
-  bytes -= kOnes * '0';
-  bytes = bytes * 10 + (bytes >> 8);
-  constexpr std::uint64_t kPair = 0x000000ff000000ff;
-  constexpr std::uint64_t kFirst = 1000000ULL << 32 | 100;
-  constexpr std::uint64_t kSecond = 10000ULL << 32 | 1;
-  return ((bytes & kPair) * kFirst + (bytes >> 16 & kPair) * kSecond) >> 32;
-}
-
 }  // namespace
 
 const char* read_digits(const char* at, const char* end, std::uint64_t& value) {
-  if constexpr (std::endian::native == std::endian::little) {
-    constexpr std::ptrdiff_t kAtOnce = 8;
-    constexpr std::uint64_t kShift = 100'000'000;
-    while (end - at >= kAtOnce) {
-      std::uint64_t bytes = 0;
-      std::memcpy(&bytes, at, sizeof bytes);
-      if (!are_digits(bytes)) break;
-      value = value * kShift + number_of(bytes);
-      at += kAtOnce;
-    }
+  while (static_cast<std::size_t>(end - at) >= kDigitsAtOnce) {
+    const DigitRun run = leading_digits(at);
+    value = value * kPowersOfTen[run.count] + run.value;
+    at += run.count;
+    if (run.count < kDigitsAtOnce) return at;
   }
   for (; at != end && *at >= '0' && *at <= '9'; ++at)
     value = value * 10 + static_cast<std::uint64_t>(*at - '0');

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 
 namespace dhpvm::stdlib {
 namespace {
@@ -74,6 +76,43 @@ TEST(JsonNumber, IsTheNearestOfRandomTexts) {
     ASSERT_LE(read.kind, JsonNumberKind::kFloat) << text;
     ASSERT_EQ(read.number, std::strtod(text, nullptr)) << text;
   }
+}
+
+// Whatever stands behind it, the ways for short numbers say the same as the other, or nothing.
+TEST(JsonNumber, IsTheSameByTheWaysForShortOnes) {
+  const std::string_view pieces[] = {"0", "1",    "7",    "12",        "98765",   "123456789", "00000000",
+                                     ".", "-",    "e",    "E+3",       ",",       "]",         " ",
+                                     "x", "\xff", "5.25", "999999999", "0000001", "/",         ":"};
+  std::mt19937 random(2);
+  int answered = 0;
+  for (int round = 0; round < 200'000; ++round) {
+    std::string text;
+    const std::size_t parts = 1 + random() % 6;
+    for (std::size_t i = 0; i < parts; ++i) text += pieces[random() % std::size(pieces)];
+    // What stands in front of a token, and in the place of digits that it lacks, does not count.
+    const std::string around = std::string(kDigitsAtOnce, "5,.\xff"[random() % 4]) + text + ",";
+    const JsonNumber token =
+        read_json_token(around.data() + kDigitsAtOnce, around.data() + kDigitsAtOnce + text.size());
+    text.append(kShortJsonNumber, "0,.e"[random() % 4]);
+    const JsonNumber whole = read_json_number(text);
+    if (token.kind != JsonNumberKind::kNone) {
+      ++answered;
+      const JsonNumber other = read_json_number(around.substr(kDigitsAtOnce));
+      ASSERT_EQ(token.kind, other.kind) << around;
+      ASSERT_EQ(token.integer, other.integer) << around;
+      ASSERT_EQ(token.number, other.number) << around;
+      ASSERT_EQ(std::signbit(token.number), std::signbit(other.number)) << around;
+    }
+    const JsonNumber read = read_short_json_number(text.data());
+    if (read.kind == JsonNumberKind::kNone) continue;
+    ++answered;
+    ASSERT_EQ(read.kind, whole.kind) << text;
+    ASSERT_EQ(read.end, whole.end) << text;
+    ASSERT_EQ(read.integer, whole.integer) << text;
+    ASSERT_EQ(read.number, whole.number) << text;
+    ASSERT_EQ(std::signbit(read.number), std::signbit(whole.number)) << text;
+  }
+  EXPECT_GT(answered, 20'000);
 }
 
 }  // namespace
