@@ -43,6 +43,7 @@ void LexicalWalk::type_parameters(const std::vector<ast::TypeParameter>& list) {
 }
 
 void LexicalWalk::function(const ast::Function& node) {
+  if (closures_ == 0 && !enters(node)) return;
   const std::size_t outer = locals_.size();
   type_parameters(node.type_parameters);
   for (const ast::Parameter& parameter : node.parameters) {

@@ -57,6 +57,8 @@ class LexicalWalk {
 
   // Whether a name alone inside of a pattern is a case, a constant or a type, and not a new variable.
   virtual bool is_known_name(std::string_view) const { return false; }
+  // Whether to walk through a function or method of the module; others might as well not be there.
+  virtual bool enters(const ast::Function&) const { return true; }
   virtual void on_declare(const Local&) {}
   virtual void on_read(const Local&, const ast::Name&) {}
   virtual void on_assign(Local&, const ast::Name&) {}

@@ -179,7 +179,7 @@ bool Completion::members_in(const Snapshot& snapshot) {
 }
 
 void Completion::members() {
-  const std::shared_ptr<const Snapshot> known = workspace_.known(file_.name());
+  const std::shared_ptr<const Snapshot> known = workspace_.known(file_.name(), Part::at(cursor_.offset));
   if (known != nullptr && members_in(*known)) return;
   // The parser gives up on what is being written: it reads more of a whole statement.
   std::string whole(text_);
@@ -187,7 +187,7 @@ void Completion::members() {
   const std::string_view rest = text_.substr(cursor_.offset, line_end - cursor_.offset);
   const bool is_last = rest.find_first_not_of(" \t\r") == std::string_view::npos;
   whole.insert(cursor_.offset, is_last ? "completed;" : "completed");
-  members_in(*workspace_.imagine(file_.name(), std::move(whole), cursor_.offset));
+  members_in(*workspace_.imagine(file_.name(), std::move(whole), Part::at(cursor_.offset)));
 }
 
 void Completion::members_of_type(const Snapshot& snapshot, const Type& type) {

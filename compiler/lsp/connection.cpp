@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -24,7 +25,11 @@ Result<bool> Connection::read_some() {
 }
 
 Result<std::optional<std::string>> Connection::receive() {
-  if (ready_.has_value()) return std::exchange(ready_, std::nullopt);
+  if (!ready_.empty()) {
+    std::optional<std::string> message = std::move(ready_.front());
+    ready_.pop_front();
+    return message;
+  }
   for (;;) {
     DHPVM_ASSIGN(std::optional<std::string> message, reader_.next());
     if (message.has_value()) return message;
@@ -33,18 +38,35 @@ Result<std::optional<std::string>> Connection::receive() {
   }
 }
 
-bool Connection::has_more(std::chrono::milliseconds patience) {
-  while (!ready_.has_value()) {
+Connection::Arrival Connection::take(std::chrono::milliseconds patience) {
+  for (;;) {
     Result<std::optional<std::string>> message = reader_.next();
-    if (!message.ok()) return true;  // receive() says what is wrong
-    ready_ = std::move(*message);
-    if (ready_.has_value()) break;
+    if (!message.ok()) return Arrival::kEnd;  // receive() says what is wrong
+    if (message->has_value()) {
+      ready_.push_back(std::move(**message));
+      return Arrival::kMessage;
+    }
     pollfd wanted{input_, POLLIN, 0};
     if (::poll(&wanted, 1, static_cast<int>(patience.count())) <= 0 || (wanted.revents & POLLIN) == 0)
-      return false;
-    if (const Result<bool> more = read_some(); !more.ok() || !*more) return true;
+      return Arrival::kNothing;
+    if (const Result<bool> more = read_some(); !more.ok() || !*more) return Arrival::kEnd;
   }
-  return true;
+}
+
+bool Connection::has_more(std::chrono::milliseconds patience) {
+  return !ready_.empty() || take(patience) != Arrival::kNothing;
+}
+
+bool Connection::has_cancelled(const Json& id) {
+  constexpr std::size_t kMost = 64;  // messages that are looked at ahead of their turn
+  while (ready_.size() < kMost && take({}) == Arrival::kMessage) {
+  }
+  return std::ranges::any_of(ready_, [&](const std::string& content) {
+    if (content.find("$/cancelRequest") == std::string::npos) return false;
+    const Json message = Json::parse(content, nullptr, false);
+    return message.is_object() && message.value("method", Json()) == "$/cancelRequest" &&
+           message.value("params", Json()).is_object() && message["params"].value("id", Json()) == id;
+  });
 }
 
 Status Connection::send(const Json& message) {

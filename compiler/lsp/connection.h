@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -21,17 +23,22 @@ class Connection {
   Result<std::optional<std::string>> receive();
   // Whether something can be received without waiting for longer than this.
   bool has_more(std::chrono::milliseconds patience = {});
+  // Whether the client has said already that it no longer needs the answer to this request.
+  bool has_cancelled(const Json& id);
   // kIo, and also when the client reads no more.
   Status send(const Json& message);
 
  private:
   // False at the end of the input.
   Result<bool> read_some();
+  enum class Arrival : std::uint8_t { kNothing, kMessage, kEnd };
+  // Takes the next message if it comes within this time. kEnd: no other will.
+  Arrival take(std::chrono::milliseconds patience);
 
   int input_;
   int output_;
   MessageReader reader_;
-  std::optional<std::string> ready_;  // received by has_more()
+  std::deque<std::string> ready_;  // received before they were asked for
 };
 
 }  // namespace dhpvm::compiler::lsp

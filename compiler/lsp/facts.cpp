@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lsp/facts.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace dhpvm::compiler::lsp {
 
 namespace {
@@ -13,9 +16,21 @@ typename Map::mapped_type value_or_null(const Map& map, const Key& key) {
 
 }  // namespace
 
-Facts::Facts(std::uint32_t file, std::size_t bytes, const ast::Function* only) : file_(file), only_(only) {
+Facts::Facts(std::uint32_t file, std::size_t bytes, const std::vector<const ast::Function*>* only,
+             std::function<bool()> interrupt)
+    : file_(file), only_(only), interrupt_(std::move(interrupt)) {
   constexpr std::size_t kBytesForEach = 3;  // measured: expressions of programs stand that close
-  expressions_.reserve(bytes / kBytesForEach);
+  if (only == nullptr) expressions_.reserve(bytes / kBytesForEach);
+}
+
+bool Facts::are_about(const ast::Function& function) const {
+  return only_ == nullptr || std::ranges::binary_search(*only_, &function);
+}
+
+bool Facts::wants(const ast::Function& function) const {
+  constexpr unsigned kAtOnce = 16;  // functions: a look at the client's messages is a call of the system
+  if (interrupt_ && ++asked_ % kAtOnce == 0 && !was_interrupted_) was_interrupted_ = interrupt_();
+  return !was_interrupted_ && are_about(function);
 }
 
 void Facts::on_expression(SourceRange range, const Type* type) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types that the checker finds in one file, or in one function.
+// The types that the checker finds in one file, or in some functions of it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
+#include <vector>
 
 #include "compiler/check/part_observer.h"
 
@@ -13,11 +15,15 @@ namespace dhpvm::compiler::lsp {
 // For generic code it keeps the facts of the first instance. The types live as long as the checked program.
 class Facts final : public PartObserver {
  public:
-  // The facts of a whole file, or of one function in it. `bytes` is the size of that text; from it the size of the
-  // tables is guessed.
-  Facts(std::uint32_t file, std::size_t bytes, const ast::Function* only = nullptr);
+  // The facts of a whole file, or of some functions in it, which are sorted. `bytes` is the size of the file; from it
+  // the size of the tables is guessed. `interrupt` is asked now and then whether to go on; it may be empty.
+  Facts(std::uint32_t file, std::size_t bytes, const std::vector<const ast::Function*>* only,
+        std::function<bool()> interrupt);
 
-  bool wants(const ast::Function& function) const override { return only_ == nullptr || only_ == &function; }
+  bool wants(const ast::Function& function) const override;
+  // Whether the function is one that they are about.
+  bool are_about(const ast::Function& function) const;
+  bool was_interrupted() const { return was_interrupted_; }
   void on_expression(SourceRange range, const Type* type) override;
   void on_variable(SourceRange name, const Type* type) override;
   void on_type(const Type* type, const ast::TypeDecl& declaration) override;
@@ -33,7 +39,10 @@ class Facts final : public PartObserver {
   static std::uint64_t key(SourceRange range) { return std::uint64_t{range.end} << 32 | range.begin; }
 
   std::uint32_t file_;
-  const ast::Function* only_;
+  const std::vector<const ast::Function*>* only_;  // null: all
+  std::function<bool()> interrupt_;
+  mutable unsigned asked_ = 0;
+  mutable bool was_interrupted_ = false;
   std::unordered_map<std::uint64_t, const Type*> expressions_;
   std::unordered_map<std::uint64_t, const Type*> variables_;
   std::unordered_map<const Type*, const ast::TypeDecl*> declarations_;

@@ -36,12 +36,14 @@ Json diagnostics_of(Workspace& workspace, const std::string& path);
 
 // The declaration that stands there, in any module of the snapshot; variables are no declarations here.
 std::optional<Declaration> declaration_at(const Snapshot& snapshot, SourceRange name);
-// Names of a declaration in all sources that may use it: the document and its range of each.
+// Names of a declaration in the document of a view, and in all sources that may use it: the document and its range of
+// each.
 struct Use {
   std::string uri;
   Json range;
   bool is_declaration = false;
 };
+std::vector<Use> uses_in_document(Workspace& workspace, const View& view, SourceRange declaration);
 std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange declaration);
 
 }  // namespace dhpvm::compiler::lsp

@@ -3,6 +3,7 @@
 #include "compiler/check/lexical_walk.h"
 #include "compiler/lsp/features.h"
 #include "compiler/lsp/positions.h"
+#include "compiler/lsp/uri.h"
 
 namespace dhpvm::compiler::lsp {
 
@@ -25,6 +26,9 @@ class Hints final : private LexicalWalk {
   }
 
  private:
+  bool enters(const ast::Function& function) const override {
+    return function.range.begin <= end_ && begin_ <= function.range.end;
+  }
   void on_declare(const Local& local) override {
     if (local.role == Role::kReduction || local.role == Role::kPattern) return;
     if (local.role != Role::kParameter || closures() != 0) add_variable(local.name, local.name.range.end);
@@ -49,7 +53,7 @@ class Hints final : private LexicalWalk {
   }
 
   void add_result(const ast::Function& function) {
-    if (function.result != nullptr || function.expression == nullptr) return;
+    if (function.result != nullptr || function.expression == nullptr || !enters(function)) return;
     const Type* const type = view_->facts().type_of(function.expression->range);
     if (type == nullptr || type->is(TypeKind::kVoid) || type->is(TypeKind::kNever)) return;
     const std::string_view text = view_->file().text();
@@ -74,11 +78,14 @@ class Hints final : private LexicalWalk {
 }  // namespace
 
 Result<Json> inlay_hints(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
-  if (!view.has_value()) return Json();
+  const std::shared_ptr<const Parsed> parsed =
+      workspace.parsed(path_of(params.at("textDocument").at("uri").get<std::string>()));
+  if (parsed == nullptr) return Json();
   const Json& range = params.at("range");
-  const std::uint32_t begin = view->offset_of(range.at("start"));
-  return Hints(*view, begin, view->offset_of(range.at("end"))).run();
+  const std::uint32_t begin = offset_of(parsed->file(), range.at("start"));
+  const std::uint32_t end = offset_of(parsed->file(), range.at("end"));
+  const std::optional<View> view = workspace.view(params, {begin, end, {}, false});
+  return view.has_value() ? Hints(*view, begin, end).run() : Json();
 }
 
 }  // namespace dhpvm::compiler::lsp

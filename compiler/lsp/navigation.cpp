@@ -27,11 +27,22 @@ std::optional<Declaration> declaration_at(const Snapshot& snapshot, SourceRange 
   return declaration_at(snapshot.module_of(name), name);
 }
 
-std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange declaration) {
+std::vector<Use> uses_in_document(Workspace& workspace, const View& view, SourceRange declaration) {
+  const bool is_own = declaration.file == view->module().file;
+  const bool is_variable = is_own && view->index().local(declaration) != nullptr;
+  // A module may be called otherwise where it is imported.
+  const bool is_module = declaration.begin == declaration.end;
+  const Part part = is_module ? Part() : Part::with_word(view->parsed().sources().text(declaration));
+  const View shown = is_variable ? view : workspace.other_part(view, part);
+  const std::string own = workspace.uri_of(*shown, {shown->module().file, 0, 0});
   std::vector<Use> uses;
-  const std::string own = workspace.uri_of(*view, {view->module().file, 0, 0});
-  for (const SourceRange range : view->index().ranges_of(declaration))
-    uses.push_back({own, view.range_of(range), range == declaration});
+  for (const SourceRange range : shown->index().ranges_of(declaration))
+    uses.push_back({own, shown.range_of(range), range == declaration});
+  return uses;
+}
+
+std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange declaration) {
+  std::vector<Use> uses = uses_in_document(workspace, view, declaration);
   // Variables and type parameters are seen in their own file only.
   const std::optional<Declaration> declared = declaration_at(*view, declaration);
   if (!declared.has_value() || declared->kind == DeclarationKind::kTypeParameter) return uses;
@@ -42,7 +53,7 @@ std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange dec
     if (path == view->file().name()) continue;
     const std::optional<std::string> text = workspace.text_of(path);
     if (!text.has_value() || !holds_word(*text, word)) continue;
-    const std::shared_ptr<const Snapshot> other = workspace.latest(path);
+    const std::shared_ptr<const Snapshot> other = workspace.latest(path, Part::with_word(word));
     if (other == nullptr) continue;
     for (const Occurrence& occurrence : other->index().all()) {
       const SourceRange target = occurrence.declaration;
@@ -78,7 +89,7 @@ Result<Json> type_definition(Workspace& workspace, const Json& params) {
 }
 
 Result<Json> references(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
+  const std::optional<View> view = workspace.view_at_position(params);
   if (!view.has_value()) return Json();
   const std::optional<SourceRange> target = declaration_of(*view, params);
   if (!target.has_value()) return Json();
@@ -97,13 +108,13 @@ Result<Json> references(Workspace& workspace, const Json& params) {
 }
 
 Result<Json> highlights(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
-  if (!view.has_value()) return Json();
-  const std::optional<SourceRange> target = declaration_of(*view, params);
+  const std::optional<View> here = workspace.view_at_position(params);
+  if (!here.has_value()) return Json();
+  const std::optional<SourceRange> target = declaration_of(*here, params);
   if (!target.has_value()) return Json();
   Json found = Json::array();
-  for (const SourceRange range : (*view)->index().ranges_of(*target))
-    found.push_back({{"range", view->range_of(range)}});
+  for (Use& use : uses_in_document(workspace, *here, *target))
+    found.push_back({{"range", std::move(use.range)}});
   return found;
 }
 

@@ -20,7 +20,10 @@ Json position_of(const SourceFile& file, std::uint32_t offset) {
   const std::uint32_t line = file.position(offset).line;
   const std::uint32_t start = file.line_start(line);
   std::string_view before = file.text().substr(start, offset - start);
-  std::uint64_t column = 0;
+  const auto other =
+      std::ranges::find_if(before, [](char byte) { return static_cast<unsigned char>(byte) > 0x7f; });
+  auto column = static_cast<std::uint64_t>(other - before.begin());
+  before.remove_prefix(column);
   while (!before.empty()) {
     const CodePoint point = decode_utf8(before);
     column += units_of(point);

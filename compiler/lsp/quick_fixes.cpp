@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "compiler/lsp/features.h"
 #include "compiler/lsp/positions.h"
+#include "compiler/lsp/uri.h"
 
 namespace dhpvm::compiler::lsp {
 
@@ -15,7 +16,7 @@ namespace {
 
 // Trying a remedy is a compilation, and the client waits: none is begun when the request has taken so much of the
 // processor's time.
-constexpr std::chrono::milliseconds kBudget{50};
+constexpr std::chrono::milliseconds kBudget{30};
 
 struct Edit {
   std::uint32_t begin = 0;
@@ -142,29 +143,63 @@ class Remedies {
   std::vector<Remedy> found_;
 };
 
-std::size_t complaints(const Snapshot& snapshot) { return snapshot.diagnostics().all().size(); }
+// What the compiler says about a part: a snapshot may know more.
+struct Complaints {
+  std::size_t errors = 0;
+  std::size_t all = 0;
+};
+Complaints complaints(const Snapshot& snapshot, const Part& part) {
+  const SourceRange range = range_of(snapshot.parsed(), part);
+  Complaints found;
+  for (const Diagnostic& diagnostic : snapshot.diagnostics().all()) {
+    const bool is_outside = diagnostic.has_range && diagnostic.range.file == range.file &&
+                            (diagnostic.range.end < range.begin || diagnostic.range.begin > range.end);
+    if (is_outside) continue;
+    ++found.all;
+    found.errors += diagnostic.severity == Severity::kError ? 1 : 0;
+  }
+  return found;
+}
 
-bool helps(Workspace& workspace, const Snapshot& snapshot, const Remedy& remedy) {
+// Where a place of the text is behind the edits, which stand before it or in it.
+std::uint32_t behind(const Remedy& remedy, std::uint32_t place) {
+  std::size_t moved = place;
+  for (const Edit& edit : remedy.edits) {
+    if (edit.begin <= place) moved = moved + edit.text.size() - (std::min(edit.end, place) - edit.begin);
+  }
+  return static_cast<std::uint32_t>(moved);
+}
+
+bool helps(Workspace& workspace, const Snapshot& snapshot, Part part, const Remedy& remedy) {
   std::string text(snapshot.file().text());
   for (auto edit = remedy.edits.rbegin(); edit != remedy.edits.rend(); ++edit)
     text.replace(edit->begin, edit->end - edit->begin, edit->text);
-  const std::shared_ptr<const Snapshot> tried = workspace.imagine(snapshot.file().name(), std::move(text));
-  const std::size_t before = snapshot.diagnostics().error_count();
-  const std::size_t after = tried->diagnostics().error_count();
+  const Complaints before = complaints(snapshot, part);
+  if (!part.is_whole()) {
+    part.begin = behind(remedy, part.begin);
+    part.end = std::max(part.begin, behind(remedy, part.end));
+  }
+  const std::shared_ptr<const Snapshot> tried =
+      workspace.imagine(snapshot.file().name(), std::move(text), part);
+  const Complaints after = complaints(*tried, part);
   // Where the last error goes, warnings come.
-  return before != 0 ? after < before : after == 0 && complaints(*tried) < complaints(snapshot);
+  return before.errors != 0 ? after.errors < before.errors : after.errors == 0 && after.all < before.all;
 }
 
 }  // namespace
 
 Result<Json> quick_fixes(Workspace& workspace, const Json& params) {
   const std::chrono::nanoseconds start = processor_time_of_thread();
-  const std::optional<View> view = workspace.view(params);
-  if (!view.has_value()) return Json();
-  const Snapshot& snapshot = view->latest();
-  const SourceFile& file = snapshot.file();
+  const std::shared_ptr<const Parsed> parsed =
+      workspace.parsed(path_of(params.at("textDocument").at("uri").get<std::string>()));
+  if (parsed == nullptr) return Json();
+  const SourceFile& file = parsed->file();
   const std::uint32_t begin = offset_of(file, params.at("range").at("start"));
   const std::uint32_t end = offset_of(file, params.at("range").at("end"));
+  const Part part{begin, end, {}, true};
+  const std::optional<View> view = workspace.view(params, part);
+  if (!view.has_value()) return Json();
+  const Snapshot& snapshot = view->latest();
   const std::string uri = workspace.uri_of(snapshot, {snapshot.module().file, 0, 0});
   Json actions = Json::array();
   for (const Diagnostic& diagnostic : snapshot.diagnostics().all()) {
@@ -175,7 +210,7 @@ Result<Json> quick_fixes(Workspace& workspace, const Json& params) {
     Remedies remedies(snapshot, diagnostic);
     for (Remedy& remedy : remedies.found()) {
       if (processor_time_of_thread() - start > kBudget) return actions;
-      if (!helps(workspace, snapshot, remedy)) continue;
+      if (!helps(workspace, snapshot, part, remedy)) continue;
       Json edits = Json::array();
       for (Edit& edit : remedy.edits)
         edits.push_back({{"range", range_of(file, edit.begin, edit.end)}, {"newText", std::move(edit.text)}});

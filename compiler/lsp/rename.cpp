@@ -58,14 +58,14 @@ Result<Target> target_of(const View& view, const Json& params) {
 }  // namespace
 
 Result<Json> prepare_rename(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
+  const std::optional<View> view = workspace.view_at_position(params);
   if (!view.has_value()) return Json();
   const Result<Target> target = target_of(*view, params);
   return target.ok() ? view->range_of(target->use) : Json();
 }
 
 Result<Json> rename(Workspace& workspace, const Json& params) {
-  const std::optional<View> view = workspace.view(params);
+  const std::optional<View> view = workspace.view_at_position(params);
   if (!view.has_value()) return Json();
   const auto name = params.at("newName").get<std::string>();
   if (!is_name(name)) return error(ErrorCode::kInvalidArgument, "'{}' is no name", name);

@@ -70,8 +70,8 @@ void Resolver::use(const ast::Name& name, const ast::Name* declaration) {
 // ------------------------------------------------------------------------------------------------ variables
 
 bool Resolver::is_known_name(std::string_view name) const {
-  return scope_.type({}, name) != nullptr || find_constant(module_, name) != nullptr ||
-         scope_.some_case(name) != nullptr;
+  return type_called(name) != nullptr || find_constant(module_, name) != nullptr ||
+         some_case(name) != nullptr;
 }
 
 void Resolver::on_declare(const Local& local) {
@@ -95,14 +95,43 @@ void Resolver::on_scope_end(const Local& local) {
 
 // ---------------------------------------------------------------------------------------------------- names
 
+namespace {
+
+template <typename Map, typename Find>
+typename Map::mapped_type looked_up(Map& known, std::string_view name, const Find& find) {
+  const auto [entry, fresh] = known.try_emplace(name, nullptr);
+  if (fresh) entry->second = find();
+  return entry->second;
+}
+
+}  // namespace
+
+const ast::TypeDecl* Resolver::type_called(std::string_view name) const {
+  return looked_up(types_, name, [&] { return scope_.type({}, name); });
+}
+
+const ast::TypeDecl* Resolver::declaration_of(const ast::Type* type) const {
+  if (type == nullptr || type->kind != ast::TypeKind::kNamed || !type->qualifier.empty())
+    return members_.declaration_of(type, module_);
+  return looked_up(declarations_, type->name.text, [&] { return members_.declaration_of(type, module_); });
+}
+
+const ast::Function* Resolver::function_called(std::string_view name) const {
+  return looked_up(functions_, name, [&] { return find_function(module_, name); });
+}
+
+const ast::EnumCase* Resolver::some_case(std::string_view name) const {
+  return looked_up(cases_, name, [&] { return scope_.some_case(name); });
+}
+
 const ast::Name* Resolver::at_top_level(std::string_view name) {
   const auto [entry, fresh] = top_level_.try_emplace(name, nullptr);
   if (!fresh) return entry->second;
-  if (const ast::Function* found = find_function(module_, name); found != nullptr) {
+  if (const ast::Function* found = function_called(name); found != nullptr) {
     entry->second = &found->name;
   } else if (const ast::Constant* constant = find_constant(module_, name); constant != nullptr) {
     entry->second = &constant->name;
-  } else if (const ast::TypeDecl* type = scope_.type({}, name); type != nullptr) {
+  } else if (const ast::TypeDecl* type = type_called(name); type != nullptr) {
     entry->second = &type->name;
   }
   return entry->second;
@@ -149,19 +178,19 @@ void Resolver::on_type(const ast::Type& type) {
       return use(type.name, parameter->name.range);
   } else if (const ast::Module* imported = scope_.import(type.qualifier.text); imported != nullptr) {
     use(type.qualifier, SourceRange{imported->file, 0, 0});
-  } else if (const ast::TypeDecl* owner = scope_.type({}, type.qualifier.text); owner != nullptr) {
+  } else if (const ast::TypeDecl* owner = type_called(type.qualifier.text); owner != nullptr) {
     // A case of an enum, in a pattern or behind `is`.
     use(type.qualifier, owner->name.range);
     return case_name(type.name, owner);
   }
-  if (const ast::TypeDecl* found = scope_.type(type.qualifier.text, type.name.text); found != nullptr)
-    return use(type.name, found->name.range);
+  const ast::TypeDecl* const found =
+      type.qualifier.empty() ? type_called(type.name.text) : scope_.type(type.qualifier.text, type.name.text);
+  if (found != nullptr) return use(type.name, found->name.range);
   if (type.qualifier.empty()) case_name(type.name, nullptr);
 }
 
 void Resolver::case_name(const ast::Name& name, const ast::TypeDecl* type) {
-  const ast::EnumCase* const option =
-      type != nullptr ? find_case(*type, name.text) : scope_.some_case(name.text);
+  const ast::EnumCase* const option = type != nullptr ? find_case(*type, name.text) : some_case(name.text);
   if (option != nullptr) use(name, option->name.range);
 }
 
@@ -206,11 +235,11 @@ const ast::Module* Resolver::module_named(const ast::Expr& expr) {
 
 const ast::TypeDecl* Resolver::type_named(const ast::Expr& expr) {
   if (expr.kind == ExprKind::kName && find(expr.name.text) == nullptr) {
-    if (find_function(module_, expr.name.text) != nullptr) return nullptr;
+    if (function_called(expr.name.text) != nullptr) return nullptr;
     ast::Type named;
     named.kind = ast::TypeKind::kNamed;
     named.name = expr.name;
-    return members_.declaration_of(&named, module_);
+    return declaration_of(&named);
   }
   if (expr.kind != ExprKind::kMember || expr.operands.empty()) return nullptr;
   const ast::Module* const imported = module_named(*expr.operands[0]);
@@ -229,7 +258,7 @@ const ast::TypeDecl* Resolver::type_of(const ast::Expr& expr) {
           return members_.declaration_of(type);
         if (const auto written = written_types_.find(local->name.range.begin);
             written != written_types_.end())
-          return members_.declaration_of(written->second, module_);
+          return declaration_of(written->second);
         const auto is_it = [&](const ast::Parameter& p) { return p.name.range == local->name.range; };
         const ast::Function* around = function_;
         for (const ast::Function* method :
@@ -238,11 +267,10 @@ const ast::TypeDecl* Resolver::type_of(const ast::Expr& expr) {
         }
         if (around == nullptr) return nullptr;
         const auto parameter = std::ranges::find_if(around->parameters, is_it);
-        return parameter == around->parameters.end() ? nullptr
-                                                     : members_.declaration_of(parameter->type, module_);
+        return parameter == around->parameters.end() ? nullptr : declaration_of(parameter->type);
       }
       const ast::Field* const field = type_ != nullptr ? find_field(*type_, expr.name.text) : nullptr;
-      return field == nullptr ? nullptr : members_.declaration_of(field->type, module_);
+      return field == nullptr ? nullptr : declaration_of(field->type);
     }
     case ExprKind::kCall: return expr.operands.empty() ? nullptr : type_named(*expr.operands[0]);
     default: return nullptr;
@@ -293,7 +321,7 @@ Parameters Resolver::callee(const ast::Expr& expr) {
       if (const Members::Found found = members_.find(*type_, expr.name.text); found.method != nullptr)
         return parameters_of(*found.method);
     }
-    if (const ast::Function* function = find_function(module_, expr.name.text); function != nullptr)
+    if (const ast::Function* function = function_called(expr.name.text); function != nullptr)
       return parameters_of(*function);
   }
   if (const ast::TypeDecl* type = type_named(expr); type != nullptr) return parameters_of(*type);
@@ -345,7 +373,7 @@ void Resolver::pattern_case(const ast::Pattern& pattern, const ast::TypeDecl* ty
     return;
   }
   const ast::EnumCase* const option =
-      type != nullptr ? find_case(*type, written.name.text) : scope_.some_case(written.name.text);
+      type != nullptr ? find_case(*type, written.name.text) : some_case(written.name.text);
   if (option == nullptr) return;
   if (pattern.kind == PatternKind::kCase || type != nullptr) use(written.name, option->name.range);
   for (const ast::Pattern& part : pattern.parts) {

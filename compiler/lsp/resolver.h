@@ -28,6 +28,7 @@ class Resolver final : private LexicalWalk {
 
  private:
   bool is_known_name(std::string_view name) const override;
+  bool enters(const ast::Function& function) const override { return facts_.are_about(function); }
   void on_declare(const Local& local) override;
   void on_read(const Local& local, const ast::Name& name) override;
   void on_assign(Local& local, const ast::Name& name) override;
@@ -58,6 +59,11 @@ class Resolver final : private LexicalWalk {
   const ast::TypeDecl* type_of(const ast::Expr& expr);
   const ast::Name* member_of(const ast::Expr& object, std::string_view name, const ast::Function*& method);
   Parameters callee(const ast::Expr& expr);
+  // The declarations that names mean in the module, each looked for once: names come by the thousand.
+  const ast::TypeDecl* type_called(std::string_view name) const;
+  const ast::TypeDecl* declaration_of(const ast::Type* type) const;  // behind aliases
+  const ast::Function* function_called(std::string_view name) const;
+  const ast::EnumCase* some_case(std::string_view name) const;
   const ast::Name* at_top_level(std::string_view name);
   const Members::Found& own_member(std::string_view name);  // of the type around the current point
 
@@ -68,8 +74,14 @@ class Resolver final : private LexicalWalk {
   Members members_;
   const ast::TypeDecl* type_ = nullptr;      // around the current point
   const ast::Function* function_ = nullptr;  // likewise, a function of the module or a method
-  std::unordered_map<std::string_view, const ast::Name*> top_level_;
-  std::unordered_map<std::string_view, Members::Found> own_members_;
+  template <typename T>
+  using ByName = std::unordered_map<std::string_view, T>;
+  mutable ByName<const ast::TypeDecl*> types_;
+  mutable ByName<const ast::TypeDecl*> declarations_;
+  mutable ByName<const ast::Function*> functions_;
+  mutable ByName<const ast::EnumCase*> cases_;
+  ByName<const ast::Name*> top_level_;
+  ByName<Members::Found> own_members_;
   std::map<std::pair<bool, std::string_view>, const ast::Function*> library_methods_;
   std::unordered_map<std::uint32_t, const ast::Type*> written_types_;  // by the begin of a variable's name
   // The variable that a reduction changes, by the begin of its name in the loop's head, which declares it for the body.

@@ -19,6 +19,7 @@ constexpr int kInvalidRequest = -32600;
 constexpr int kMethodNotFound = -32601;
 constexpr int kInvalidParams = -32602;
 constexpr int kNotInitialized = -32002;
+constexpr int kRequestCancelled = -32800;
 constexpr int kRequestFailed = -32803;
 
 constexpr int kIncrementalSync = 2;
@@ -26,6 +27,8 @@ constexpr int kIncrementalSync = 2;
 // Editors ask about a change as soon as they have told it: answers come before the compiler's messages.
 constexpr std::chrono::milliseconds kBeforeMessages{30};
 constexpr std::chrono::milliseconds kBeforeTidying{300};
+// What the client says interrupts what it is to be told, but not for ever.
+constexpr std::chrono::milliseconds kMostWaiting{2000};
 
 struct Request {
   std::string_view method;
@@ -106,6 +109,7 @@ Status Server::handle_request(const Json& id, const std::string& method, const J
   if (state_ == State::kNew && method != "initialize")
     return fail(id, kNotInitialized, "the first request is `initialize`");
   if (state_ == State::kShutDown) return fail(id, kInvalidRequest, "the server is shutting down");
+  if (connection_.has_cancelled(id)) return fail(id, kRequestCancelled, "the client has cancelled it");
   try {
     Result<Json> result = answer(method, params);
     if (result.ok())
@@ -170,13 +174,19 @@ Status Server::publish() {
     entry = published_.erase(entry);
   }
   for (const auto& [path, document] : workspace_.documents().all()) {
-    const std::shared_ptr<const Snapshot> latest = workspace_.latest(path);
+    const auto now = std::chrono::steady_clock::now();
+    if (!waits_since_.has_value()) waits_since_ = now;
+    const bool is_patient = now - *waits_since_ < kMostWaiting;
+    const std::shared_ptr<const Snapshot> latest =
+        workspace_.latest(path, [&] { return is_patient && connection_.has_more(); });
+    if (latest == nullptr && is_patient && connection_.has_more()) return {};
     std::weak_ptr<const Snapshot>& told = published_[path];
     if (told.lock() == latest) continue;
     told = latest;
     DHPVM_TRY(publish(path, document.uri, diagnostics_of(workspace_, path)));
-    if (connection_.has_more()) break;
+    if (connection_.has_more()) return {};
   }
+  waits_since_ = std::nullopt;
   return {};
 }
 

@@ -2,6 +2,7 @@
 // A session with one client: which messages come when, and who answers them.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,7 @@ class Server {
   State state_ = State::kNew;
   bool was_shut_down_ = false;
   std::map<std::string, std::weak_ptr<const Snapshot>> published_;  // by path: what the client was told last
+  std::optional<std::chrono::steady_clock::time_point> waits_since_;  // that it is to be told something
 };
 
 }  // namespace dhpvm::compiler::lsp

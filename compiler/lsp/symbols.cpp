@@ -53,12 +53,12 @@ void add_fitting(const SourceFile& file, const std::string& uri, const std::vect
   }
 }
 
-// A source, parsed and not checked: only names are needed.
-struct Parsed {
+// A source alone, parsed and not checked: only names are needed.
+struct ParsedFile {
   SourceManager sources;
   std::unique_ptr<ast::Module> module;
 
-  Parsed(const std::string& path, std::string text) {
+  ParsedFile(const std::string& path, std::string text) {
     Diagnostics unsaid(sources);
     module = parse(sources, sources.add(path, std::move(text)), {}, unsaid);
   }
@@ -68,13 +68,12 @@ struct Parsed {
 }  // namespace
 
 Result<Json> document_symbols(Workspace& workspace, const Json& params) {
-  const std::string path = path_of(params.at("textDocument").at("uri").get<std::string>());
-  std::optional<std::string> text = workspace.text_of(path);
-  if (!text.has_value()) return Json();
-  const Parsed parsed(path, std::move(*text));
+  const std::shared_ptr<const Parsed> parsed =
+      workspace.parsed(path_of(params.at("textDocument").at("uri").get<std::string>()));
+  if (parsed == nullptr) return Json();
   Json found = Json::array();
-  for (const Declaration& declaration : declarations_of(*parsed.module)) {
-    if (!declaration.name.empty()) found.push_back(symbol_of(parsed.file(), declaration));
+  for (const Declaration& declaration : declarations_of(parsed->module())) {
+    if (!declaration.name.empty()) found.push_back(symbol_of(parsed->file(), declaration));
   }
   return found;
 }
@@ -85,7 +84,7 @@ Result<Json> workspace_symbols(Workspace& workspace, const Json& params) {
   for (const std::string& path : workspace.files()) {
     std::optional<std::string> text = workspace.text_of(path);
     if (!text.has_value()) continue;
-    const Parsed parsed(path, std::move(*text));
+    const ParsedFile parsed(path, std::move(*text));
     const Document* const document = workspace.documents().find(path);
     const std::string uri = document != nullptr ? document->uri : uri_of(path);
     add_fitting(parsed.file(), uri, declarations_of(*parsed.module), query, found);

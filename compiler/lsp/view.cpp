@@ -30,7 +30,7 @@ std::uint32_t Shift::carry(std::uint32_t offset, std::uint32_t from, std::uint32
 
 View::View(std::shared_ptr<const Snapshot> latest, std::shared_ptr<const Snapshot> shown)
     : latest_(std::move(latest)), shown_(std::move(shown)) {
-  shift_ = Shift(shown_->file().text(), latest_->file().text());
+  if (&shown_->file() != &latest_->file()) shift_ = Shift(shown_->file().text(), latest_->file().text());
 }
 
 std::uint32_t View::offset_of(const Json& position) const {

@@ -39,6 +39,7 @@ class View {
   const Snapshot& operator*() const { return *shown_; }
   const Snapshot* operator->() const { return shown_.get(); }
   const Snapshot& latest() const { return *latest_; }
+  const std::shared_ptr<const Snapshot>& latest_state() const { return latest_; }
   const Shift& shift() const { return shift_; }  // from the shown to the latest text
 
   // The place in the snapshot of a position of the client.

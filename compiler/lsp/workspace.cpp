@@ -29,7 +29,7 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 
 }  // namespace
 
-Workspace::Stamp Workspace::stamp_of(const std::string& path) const {
+Stamp Workspace::stamp_of(const std::string& path) const {
   if (const Document* document = documents_.find(path); document != nullptr) return {document->change, -1};
   std::error_code problem;
   const auto time = fs::last_write_time(path, problem);
@@ -38,19 +38,18 @@ Workspace::Stamp Workspace::stamp_of(const std::string& path) const {
   return {problem ? 0 : size, time.time_since_epoch().count()};
 }
 
-bool Workspace::is_fresh(const State& state) const {
-  return state.snapshot != nullptr && std::ranges::all_of(state.sources, [&](const auto& source) {
-           return stamp_of(source.first) == source.second;
-         });
+bool Workspace::is_fresh(const Version& version) const {
+  return std::ranges::all_of(version.sources(),
+                             [&](const auto& source) { return stamp_of(source.first) == source.second; });
 }
 
 void Workspace::forget() {
-  for (auto& [path, entry] : entries_) entry.latest = entry.at_place = {};
+  for (auto& [path, entry] : entries_) entry.latest = nullptr;
 }
 
-void Workspace::retire(std::shared_ptr<const Snapshot> snapshot) {
-  if (snapshot == nullptr) return;
-  retired_.push_back(std::move(snapshot));
+void Workspace::retire(std::shared_ptr<const void> state) {
+  if (state == nullptr) return;
+  retired_.push_back(std::move(state));
   if (retired_.size() > kMaxRetired) retired_.erase(retired_.begin());
 }
 
@@ -89,74 +88,58 @@ const BuiltinModule* Workspace::library_module(std::string_view path) const {
   return found == options_.builtin_modules.end() ? nullptr : &*found;
 }
 
-Workspace::State Workspace::state_of(const std::string& path, std::string text,
-                                     std::optional<std::uint32_t> place) const {
-  State state;
-  state.sources.emplace_back(path, stamp_of(path));
-  state.snapshot = std::make_shared<const Snapshot>(path, std::move(text), imports_of(path), place);
-  for (const std::string& imported : state.snapshot->imported())
-    state.sources.emplace_back(imported, stamp_of(imported));
-  return state;
+std::shared_ptr<Version> Workspace::read(const std::string& path) const {
+  if (const BuiltinModule* module = library_module(path); module != nullptr)
+    return std::make_shared<Version>(std::make_shared<const Parsed>(*module, imports_of(path)), Stamps());
+  Stamps sources{{path, stamp_of(path)}};
+  std::optional<std::string> text = text_of(path);
+  if (!text.has_value()) return nullptr;
+  auto parsed = std::make_shared<const Parsed>(path, std::move(*text), imports_of(path));
+  for (const std::string& imported : parsed->imported()) sources.emplace_back(imported, stamp_of(imported));
+  return std::make_shared<Version>(std::move(parsed), std::move(sources));
 }
 
-std::shared_ptr<const Snapshot> Workspace::imagine(const std::string& path, std::string text,
-                                                   std::optional<std::uint32_t> place) {
-  std::shared_ptr<const Snapshot> made = state_of(path, std::move(text), place).snapshot;
-  retire(made);
-  return made;
-}
-
-std::shared_ptr<const Snapshot> Workspace::known(const std::string& path) const {
-  const auto entry = entries_.find(path);
-  return entry != entries_.end() && is_fresh(entry->second.latest) ? entry->second.latest.snapshot : nullptr;
-}
-
-void Workspace::keep_complete(Entry& entry, const std::shared_ptr<const Snapshot>& snapshot) {
-  const bool knows_more = entry.complete != nullptr && entry.complete->is_whole() && !snapshot->is_whole();
-  if (!snapshot->is_complete() || knows_more) return;
-  retire(std::move(entry.complete));
-  entry.complete = snapshot;
-}
-
-std::shared_ptr<const Snapshot> Workspace::latest_at(const std::string& path, const Json& position) {
-  const Document* const document = documents_.find(path);
-  if (document == nullptr || library_module(path) != nullptr) return latest(path);
+std::shared_ptr<Version> Workspace::version(const std::string& path) {
   Entry& entry = entries_[path];
-  if (is_fresh(entry.latest)) return entry.latest.snapshot;
-  const std::uint32_t place = offset_of(document->file, position);
-  if (is_fresh(entry.at_place) && entry.at_place.snapshot->knows(place)) return entry.at_place.snapshot;
-  retire(std::move(entry.at_place.snapshot));
-  entry.at_place = state_of(path, std::string(document->file.text()), place);
-  const std::shared_ptr<const Snapshot> made = entry.at_place.snapshot;
-  if (made->is_whole()) {
-    retire(std::move(entry.latest.snapshot));
-    entry.latest = std::exchange(entry.at_place, {});
-  }
-  keep_complete(entry, made);
-  return made;
-}
-
-std::shared_ptr<const Snapshot> Workspace::latest(const std::string& path) {
-  Entry& entry = entries_[path];
-  if (is_fresh(entry.latest)) return entry.latest.snapshot;
-  retire(std::move(entry.latest.snapshot));
-  retire(std::move(entry.at_place.snapshot));
-  entry.latest = entry.at_place = {};
-  if (const BuiltinModule* module = library_module(path); module != nullptr) {
-    entry.latest.snapshot = std::make_shared<const Snapshot>(*module, imports_of(path));
-  } else if (std::optional<std::string> text = text_of(path); text.has_value()) {
-    entry.latest = state_of(path, std::move(*text), std::nullopt);
-  } else {
+  if (entry.latest != nullptr && is_fresh(*entry.latest)) return entry.latest;
+  retire(std::exchange(entry.latest, read(path)));
+  if (entry.latest == nullptr) {
     entries_.erase(path);
     return nullptr;
   }
-  const std::shared_ptr<const Snapshot> made = entry.latest.snapshot;
-  keep_complete(entry, made);
+  std::shared_ptr<Version> made = entry.latest;
+  if (made->parsed().is_complete()) retire(std::exchange(entry.complete, made));
   if (documents_.find(path) == nullptr) {
     std::erase(closed_, path);
     closed_.push_back(path);
     evict();
   }
+  return made;
+}
+
+std::shared_ptr<const Snapshot> Workspace::latest(const std::string& path, const Part& part,
+                                                  const Interrupt& interrupt) {
+  const std::shared_ptr<Version> now = version(path);
+  return now == nullptr ? nullptr : now->snapshot(part, interrupt);
+}
+
+std::shared_ptr<const Snapshot> Workspace::known(const std::string& path, const Part& part) const {
+  const auto entry = entries_.find(path);
+  const bool is_known =
+      entry != entries_.end() && entry->second.latest != nullptr && is_fresh(*entry->second.latest);
+  return is_known ? entry->second.latest->known(part) : nullptr;
+}
+
+std::shared_ptr<const Parsed> Workspace::parsed(const std::string& path) {
+  const std::shared_ptr<Version> now = version(path);
+  return now == nullptr ? nullptr : now->parsed_state();
+}
+
+std::shared_ptr<const Snapshot> Workspace::imagine(const std::string& path, std::string text,
+                                                   const Part& part) {
+  Version imagined(std::make_shared<const Parsed>(path, std::move(text), imports_of(path)), Stamps());
+  std::shared_ptr<const Snapshot> made = imagined.snapshot(part);
+  retire(made);
   return made;
 }
 
@@ -167,30 +150,36 @@ void Workspace::evict() {
   }
 }
 
-std::optional<View> Workspace::view(const Json& params) {
-  const std::string path = path_of(params.at("textDocument").at("uri").get<std::string>());
-  const std::shared_ptr<const Snapshot> now = latest(path);
-  if (now == nullptr) return std::nullopt;
-  const std::shared_ptr<const Snapshot>& complete = entries_.at(path).complete;
-  return view_of(now, complete != nullptr && complete->is_whole() ? complete : nullptr, params);
+std::optional<View> Workspace::view(const Json& params, const Part& part) {
+  const std::shared_ptr<const Snapshot> now =
+      latest(path_of(params.at("textDocument").at("uri").get<std::string>()), part);
+  return now == nullptr ? std::nullopt : std::optional(View(now, now));
 }
 
 std::optional<View> Workspace::view_at_position(const Json& params) {
   const std::string path = path_of(params.at("textDocument").at("uri").get<std::string>());
-  const std::shared_ptr<const Snapshot> now = latest_at(path, params.at("position"));
+  const std::shared_ptr<Version> now = version(path);
   if (now == nullptr) return std::nullopt;
-  return view_of(now, entries_.at(path).complete, params);
+  const SourceFile& file = now->parsed().file();
+  const std::uint32_t place = offset_of(file, params.at("position"));
+  std::shared_ptr<const Snapshot> shown = now->snapshot(Part::at(place));
+  const std::shared_ptr<Version> complete = entries_.at(path).complete;
+  if (complete != nullptr && complete != now && !now->parsed().is_complete()) {
+    // Declarations are missing, and so is the meaning of their names everywhere.
+    const Shift shift(complete->parsed().file().text(), file.text());
+    if (shift.keeps(place)) return View(shown, complete->snapshot(Part::at(shift.to_old(place))));
+  }
+  return View(shown, shown);
 }
 
-View Workspace::view_of(const std::shared_ptr<const Snapshot>& now,
-                        const std::shared_ptr<const Snapshot>& complete, const Json& params) {
-  if (!now->is_complete() && complete != nullptr && params.contains("position")) {
-    // Declarations are missing, and so is the meaning of their names everywhere.
-    const std::uint32_t offset = offset_of(now->file(), params["position"]);
-    View older(now, complete);
-    if (older.shift().keeps(offset) && complete->knows(older.shift().to_old(offset))) return older;
+View Workspace::other_part(const View& view, const Part& part) {
+  for (const auto& [path, entry] : entries_) {
+    for (const std::shared_ptr<Version>& version : {entry.latest, entry.complete}) {
+      if (version != nullptr && &version->parsed() == &view->parsed())
+        return View(view.latest_state(), version->snapshot(part));
+    }
   }
-  return View(now, now);
+  return view;
 }
 
 std::vector<std::string> Workspace::files() const {

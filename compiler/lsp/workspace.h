@@ -17,6 +17,7 @@
 #include "compiler/lsp/documents.h"
 #include "compiler/lsp/json.h"
 #include "compiler/lsp/snapshot.h"
+#include "compiler/lsp/version.h"
 #include "compiler/lsp/view.h"
 #include "compiler/text/builtin_module.h"
 
@@ -41,23 +42,28 @@ class Workspace {
   // Unknown files have changed.
   void forget();
 
-  // The latest state of a document or file. Null where there is none.
-  std::shared_ptr<const Snapshot> latest(const std::string& path);
-  // The same, of which no more than one place needs to be known.
-  std::shared_ptr<const Snapshot> latest_at(const std::string& path, const Json& position);
+  // All that is known of a document or file as it is now. Null where there is none, or where it was interrupted.
+  std::shared_ptr<const Snapshot> latest(const std::string& path, const Interrupt& interrupt = {}) {
+    return latest(path, Part(), interrupt);
+  }
+  // The same of a part of it.
+  std::shared_ptr<const Snapshot> latest(const std::string& path, const Part& part,
+                                         const Interrupt& interrupt = {});
   // The same if it is there already; null otherwise.
-  std::shared_ptr<const Snapshot> known(const std::string& path) const;
+  std::shared_ptr<const Snapshot> known(const std::string& path, const Part& part) const;
+  // The document as the parser reads it. Null where there is none.
+  std::shared_ptr<const Parsed> parsed(const std::string& path);
   // Frees states that have been replaced, which takes time, and is done while no request waits.
   void tidy() { retired_.clear(); }
-  // The document of a request's parameters: its latest state. Where that cannot be read as a whole, the last that
-  // could, if the position is in what has not changed since.
-  std::optional<View> view(const Json& params);
-  // The same for requests about their position alone, which it answers sooner.
+  // The document of a request's parameters, a part of it as it is now.
+  std::optional<View> view(const Json& params, const Part& part);
+  // What is around the position of the parameters. Where the document cannot be read as a whole, it is the last state
+  // that could, if the position is in what has not changed since.
   std::optional<View> view_at_position(const Json& params);
-  // The state that the document would have with another text; with a place, as much of it as is to be known there. It
-  // is freed by tidy().
-  std::shared_ptr<const Snapshot> imagine(const std::string& path, std::string text,
-                                          std::optional<std::uint32_t> place = std::nullopt);
+  // Another part of what a view shows.
+  View other_part(const View& view, const Part& part);
+  // A part of the document as it would be with another text. It is freed by tidy().
+  std::shared_ptr<const Snapshot> imagine(const std::string& path, std::string text, const Part& part);
 
   // All sources in the folders of the client and next to open documents, by path. At most kMaxFiles.
   std::vector<std::string> files() const;
@@ -72,28 +78,17 @@ class Workspace {
   static constexpr std::size_t kMaxFiles = 2000;
 
  private:
-  using Stamp = std::pair<std::uint64_t, std::int64_t>;
-  // A state, and the texts that it was made from.
-  struct State {
-    std::shared_ptr<const Snapshot> snapshot;
-    std::vector<std::pair<std::string, Stamp>> sources;
-  };
   struct Entry {
-    State latest;
-    State at_place;                            // the last that knows one place alone
-    std::shared_ptr<const Snapshot> complete;  // the last that was, of one place if there was no other
+    std::shared_ptr<Version> latest;
+    std::shared_ptr<Version> complete;  // the last that could be read as a whole
   };
 
-  // Differs when the text of the document or file does.
   Stamp stamp_of(const std::string& path) const;
-  bool is_fresh(const State& state) const;
-  State state_of(const std::string& path, std::string text, std::optional<std::uint32_t> place) const;
-  void retire(std::shared_ptr<const Snapshot> snapshot);
-  void keep_complete(Entry& entry, const std::shared_ptr<const Snapshot>& snapshot);  // if it is
-  // A view of the complete state, which may be null, where the latest one is not complete and the position stands in
-  // both.
-  static View view_of(const std::shared_ptr<const Snapshot>& now,
-                      const std::shared_ptr<const Snapshot>& complete, const Json& params);
+  bool is_fresh(const Version& version) const;
+  // Null where there is no such document.
+  std::shared_ptr<Version> version(const std::string& path);
+  std::shared_ptr<Version> read(const std::string& path) const;
+  void retire(std::shared_ptr<const void> state);
   ImportOptions imports_of(const std::string& path) const;
   const BuiltinModule* library_module(std::string_view path) const;
   std::string library_path(std::string_view name) const;
@@ -103,7 +98,7 @@ class Workspace {
   std::vector<std::string> folders_;
   Documents documents_;
   std::map<std::string, Entry> entries_;
-  std::vector<std::shared_ptr<const Snapshot>> retired_;
+  std::vector<std::shared_ptr<const void>> retired_;
   std::deque<std::string> closed_;  // entries of files that are not open, the oldest first
 };
 

@@ -14,11 +14,14 @@ bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC
 
 SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
   line_starts_.push_back(0);
+  for (std::size_t at = 0; (at = text_.find('\n', at)) != text_.npos;)
+    line_starts_.push_back(static_cast<std::uint32_t>(++at));
   std::uint32_t continuations = 0;
-  for (std::size_t i = 0; i < text_.size(); ++i) {
-    if (i % kBlock == 0) block_continuations_.push_back(continuations);
-    if (is_continuation(text_[i])) ++continuations;
-    if (text_[i] == '\n') line_starts_.push_back(static_cast<std::uint32_t>(i + 1));
+  block_continuations_.reserve(text_.size() / kBlock + 2);
+  for (std::size_t at = 0; at < text_.size(); at += kBlock) {
+    block_continuations_.push_back(continuations);
+    const std::string_view block = std::string_view(text_).substr(at, kBlock);
+    continuations += static_cast<std::uint32_t>(std::ranges::count_if(block, is_continuation));
   }
   block_continuations_.push_back(continuations);  // for offsets at the end
 }
@@ -34,6 +37,8 @@ LineColumn SourceFile::position(std::uint32_t offset) const {
 std::uint32_t SourceFile::continuations(std::uint32_t offset) const {
   const std::uint32_t block = offset / kBlock;
   std::uint32_t count = block_continuations_[block];
+  // Most blocks have none.
+  if (block + 1 < block_continuations_.size() && block_continuations_[block + 1] == count) return count;
   for (std::uint32_t i = block * kBlock; i < offset; ++i) count += is_continuation(text_[i]) ? 1 : 0;
   return count;
 }

@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -517,15 +518,54 @@ class Session(unittest.TestCase):
             asked = [
                 (f"textDocument/{method}", {"textDocument": {"uri": self.uri}, "position": position(self.text, place)})
                 for place in places
-                for method in ("hover", "completion", "definition", "typeDefinition", "signatureHelp")
-            ]
+                for method in ("hover", "completion", "definition", "typeDefinition", "signatureHelp",
+                               "documentHighlight", "prepareRename")
+            ]  # fmt: skip
+            for method, more in (("references", {"context": {"includeDeclaration": True}}), ("rename", {"newName": "other"})):
+                asked += [(f"textDocument/{method}", question[1] | more) for question in asked[::7]]
+            lines = [position(self.text, place) for place in sorted(places)]
+            seen = {"textDocument": {"uri": self.uri}, "range": {"start": lines[1], "end": lines[2]}}
+            asked.append(("textDocument/inlayHint", seen))
             self.client.change(self.uri, [{"text": self.text}])
-            soon = [self.client.request(*question) for question in asked]
+            soon = [self.answer(*question) for question in asked]
             self.client.messages(self.uri)
             for question, answer in zip(asked, soon):
-                self.assertEqual(answer, self.client.request(*question), (question, self.text))
+                self.assertEqual(answer, self.answer(*question), (question, self.text))
             answered += sum(answer not in (None, []) for answer in soon)
         self.assertGreater(answered, 200)
+
+    def answer(self, method, params):
+        """The result of a request, or why there is none."""
+        answer = self.client.ask(method, params)
+        return answer.get("result", answer.get("error"))
+
+    def test_cancelled_requests(self):
+        def message(content):
+            data = json.dumps({"jsonrpc": "2.0"} | content).encode()
+            return b"Content-Length: %d\r\n\r\n" % len(data) + data
+
+        hover = self.at("far = ", 1)
+        sent = [{"id": id, "method": "textDocument/hover", "params": hover} for id in ("first", "second", "third")]
+        sent.insert(2, {"method": "$/cancelRequest", "params": {"id": "second"}})
+        self.client.send_bytes(b"".join(message(content) for content in sent))
+        answers = {}
+        while len(answers) < 3:
+            answer = self.client.receive()
+            if "id" in answer:
+                answers[answer["id"]] = answer
+        self.assertEqual(answers["second"]["error"]["code"], -32800)
+        for id in ("first", "third"):
+            self.assertIn("let far: f64", answers[id]["result"]["contents"]["value"])
+
+    def test_messages_come_though_requests_interrupt_them(self):
+        self.replace("width * width", "wdith * width")
+        asked = 0
+        while self.client.diagnostics.get(self.uri, {}).get("version") != self.client.versions[self.uri]:
+            self.client.request("textDocument/hover", self.at("far = ", 1))
+            time.sleep(0.032)
+            asked += 1
+            self.assertLess(asked, 1000)
+        self.assertEqual(len(self.client.diagnostics[self.uri]["diagnostics"]), 1)
 
     # --- all of it, at random
     def test_random_edits(self):
