@@ -48,7 +48,13 @@ def grammar():
         "end": r"\}",
         "beginCaptures": {"0": {"name": "punctuation.section.interpolation.begin.dhp"}},
         "endCaptures": {"0": {"name": "punctuation.section.interpolation.end.dhp"}},
-        "patterns": [{"include": "$self"}],
+        "patterns": [{"include": "#block_in_value"}, {"include": "$self"}],
+    }
+    # Its braces do not end the value: `f"{if a { b } else { c }}"`.
+    nested = {
+        "begin": r"\{",
+        "end": r"\}",
+        "patterns": [{"include": "#block_in_value"}, {"include": "$self"}],
     }
     declarations = [word for word in by_role["kDeclaration"] if word != "import"] + ["const", "init", "let", "var"]
     others = {word for found in by_role.values() for word in found} - set(declarations) - CONSTANTS
@@ -77,6 +83,7 @@ def grammar():
                     {"name": "string.quoted.single.dhp", "match": rf"'(?:{ESCAPE}|[^'\\])'"},
                 ]
             },
+            "block_in_value": nested,
             "code": {
                 "patterns": [
                     {"name": "storage.modifier.annotation.dhp", "match": rf"@{NAME}"},
