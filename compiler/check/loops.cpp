@@ -2,10 +2,13 @@
 #include "compiler/check/loops.h"
 
 #include <algorithm>
+#include <iterator>
+#include <type_traits>
 
 #include "compiler/check/body_parts.h"
 #include "compiler/check/fold.h"
 #include "compiler/check/iterators.h"
+#include "compiler/parse/ast_children.h"
 
 namespace dhpvm::compiler {
 
@@ -119,6 +122,7 @@ void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, 
   if (!stmt.patterns.empty()) {
     declare_parts(stmt, loop.element, false, loop.made->body);
   } else {
+    if (loop.position != nullptr) warn_of_whole_tuple(stmt, loop.element->type);
     Variable* item = parts_.scopes.declare(stmt.name, loop.element->type, VariableKind::kLoop);
     loop.made->body.push_back(let(item->local, loop.element));
   }
@@ -174,6 +178,7 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   } else if (!stmt.patterns.empty()) {
     declare_parts(stmt, element, iterated_value.has_pairs, made->body);
   } else {
+    if (positions) warn_of_whole_tuple(stmt, element->type);
     Variable* item = parts_.scopes.declare(stmt.name, element->type, VariableKind::kLoop);
     made->body.push_back(let(item->local, element));
   }
@@ -257,6 +262,51 @@ LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& 
           "structs of two fields",
           loop.name.text);
   return {wrong(range), LoopNames::kPositionAndElement, false};
+}
+
+namespace {
+
+// Whether the first name in the head of a loop is that of a position.
+bool is_name_of_position(std::string_view name) {
+  constexpr std::string_view kNames[] = {"i",   "j",        "k",      "n",    "index", "idx",
+                                         "pos", "position", "number", "line", "row",   "at"};
+  return name.starts_with('_') || std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// Whether a part of the tree takes the tuple apart that the variable holds: `x.0`, `let (a, b) = x`, `match x`.
+template <typename Node>
+bool takes_apart(const Node& node, std::string_view variable) {
+  const auto is_it = [&](const ast::Expr* value) {
+    return value != nullptr && value->kind == ast::ExprKind::kName && value->name.text == variable;
+  };
+  bool found = false;
+  if constexpr (std::is_same_v<Node, ast::Stmt>) {
+    const bool has_patterns = !node.patterns.empty() || !node.arms.empty() ||
+                              (node.place != nullptr && node.place->kind == ast::ExprKind::kTuple);
+    found = has_patterns && is_it(node.value);
+  } else if constexpr (std::is_same_v<Node, ast::Expr>) {
+    const bool takes = node.kind == ast::ExprKind::kMember || node.kind == ast::ExprKind::kMatch;
+    found = takes && !node.operands.empty() && is_it(node.operands[0]);
+  }
+  const ast::Overloaded visit{[&](const auto& part) { found = found || takes_apart(part, variable); }};
+  if (!found) ast::for_each_child(node, visit);
+  return found;
+}
+
+}  // namespace
+
+// `for name, age in people`, where the elements are pairs: elsewhere these are the parts of each, and not its position
+// and the whole.
+void LoopChecker::warn_of_whole_tuple(const ast::Stmt& stmt, const Type* element) {
+  if (!analysis_.tuples().is_tuple(element) || element->fields.size() != 2) return;
+  if (state_.context.module->module->is_stdlib || !state_.context.bindings.empty()) return;
+  const std::string_view first = stmt.index_name.text;
+  const std::string_view second = stmt.name.text;
+  if (is_name_of_position(first) || takes_apart(*stmt.body[0], second)) return;
+  analysis_.diagnostics()
+      .warning(join(stmt.index_name.range, stmt.name.range),
+               "'{}' is the position of each '{}', and '{}' the whole", first, element->name, second)
+      .help("write `for ({}, {}) in ...` for the parts, or `_{}` for the position", first, second, first);
 }
 
 void LoopChecker::report_not_iterable(const Type* type, Range range) {

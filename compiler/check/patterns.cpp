@@ -177,9 +177,15 @@ CheckedPattern PatternChecker::check_name(const ast::Pattern& pattern, const Typ
     made.bound = type;
     return made;
   };
+  std::uint32_t index = 0;
+  const bool is_case = type->is_enum && analysis_.enums().find_case(type, name.text, index) != nullptr;
+  if (pattern.whole && name.text == "default" && !is_case &&
+      !state_.context.module->constants.contains(name.text)) {
+    error(pattern.range, "the arm for everything else is `else`").help("write `else`");
+    return pattern_of(Kind::kAny, pattern, type);
+  }
   if (type->is_enum) {
-    std::uint32_t index = 0;
-    if (may_declare && analysis_.enums().find_case(type, name.text, index) == nullptr) return declares();
+    if (may_declare && !is_case) return declares();
     return check_case(pattern, type);
   }
   if (may_declare && (is_object || !state_.context.module->constants.contains(name.text)) &&

@@ -182,6 +182,10 @@ ast::Expr* MatchParser::guard() {
 // `case 1:`, as other languages begin an arm.
 void MatchParser::foreign_case(bool& told) {
   if (!at_word("case") || (!starts_expression(1) && !at_word("else", 1))) return;
+  // A case of an enum that is called so, with its values.
+  const TokenKind behind = state_.layout.behind_group(cursor_.position() + 1);
+  if (kind(1) == TokenKind::kLeftParen && token().end == token(1).begin && behind != TokenKind::kColon)
+    return;
   if (!told) slip(range(), "an arm begins with its pattern").help("write `pattern => ...`, without `case`");
   told = true;
   advance();
@@ -339,9 +343,11 @@ ast::Pattern MatchParser::pattern() {
   const bool ends_next = kind(1) == TokenKind::kFatArrow || kind(1) == TokenKind::kComma ||
                          kind(1) == TokenKind::kArrow || kind(1) == TokenKind::kColon ||
                          kind(1) == TokenKind::kIf || kind(1) == TokenKind::kPipe;
-  const bool foreign_else = (at_word("_") || at_word("default")) && ends_next;
-  if (at(TokenKind::kElse) || foreign_else) {
-    if (at_word("default")) slip(range(), "the arm for everything else is `else`").help("write `else`");
+  // With an arrow it may be a case of an enum.
+  const bool foreign_default =
+      at_word("default") && (kind(1) == TokenKind::kColon || kind(1) == TokenKind::kArrow);
+  if (at(TokenKind::kElse) || (at_word("_") && ends_next) || foreign_default) {
+    if (foreign_default) slip(range(), "the arm for everything else is `else`").help("write `else`");
     advance();
     result.kind = PatternKind::kElse;
     return result;
