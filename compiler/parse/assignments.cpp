@@ -42,8 +42,7 @@ ast::Stmt* AssignmentParser::expression_statement() {
   if (at(TokenKind::kEqual) || update_operator(op)) return assignment(expr);
   if (at(TokenKind::kComma) && !state_.in_arm &&
       (expr->kind == ExprKind::kName || expr->kind == ExprKind::kIndex)) {
-    error(range(), "an assignment has one place")
-        .help("to swap two: `let t = a; a = b; b = t;`; otherwise write a statement for each");
+    several_places(*expr);
     return error_stmt();
   }
   ast::Stmt* node = make(StmtKind::kExpr, expr->range);
@@ -60,6 +59,10 @@ ast::Stmt* AssignmentParser::expression_statement() {
     if (const std::string_view near = nearest_name(word, kWords); !near.empty())
       problem.help("write `{}`", near);
     if (word == "print" || word == "echo") problem.help("write `print(...);`");
+    const bool declares =
+        at(TokenKind::kIdentifier) && kind(1) == TokenKind::kLeftParen;  // `Matrix m(2, 2);`
+    if (declares && word != "print" && word != "echo")
+      problem.help("a variable is declared with `let`: `let {} = {}(...);`", text(), word);
     return error_stmt();
   }
   // The block of a `catch` ends the statement, as that of an `if` does. So does a `try` block, where the checker says
@@ -74,6 +77,24 @@ ast::Stmt* AssignmentParser::expression_statement() {
   expect_semicolon("the statement");
   // With something unknown behind it, the expression need not mean what it seems to.
   return in_panic() ? error_stmt() : finish(node);
+}
+
+// `a, b = b, a;`, `x, err := f();`, at the comma.
+void AssignmentParser::several_places(const ast::Expr& first) {
+  const std::string_view name = cursor_.text_of(first.range);
+  const std::string_view second = text(1);
+  const bool declares = kind(2) == TokenKind::kColon && kind(3) == TokenKind::kEqual;
+  Diagnostic& problem = error(range(), "an assignment has one place, or a tuple of them");
+  if (second == "err") {
+    problem.help("a function that can fail gives a `T!`: `let {} = f() catch err {{ ... }};`", name);
+  } else if (second == "ok") {
+    problem.help("what may be missing is null: `if let {} = m.get(key) {{ ... }}`", name);
+  } else if (declares) {
+    problem.help("write `let ({}, {}) = pair;`", name, second);
+  } else {
+    problem.help(
+        "write `(a, b) = (b, a);`, where both are declared, and `let (a, b) = pair;` where they are not");
+  }
 }
 
 ast::Stmt* AssignmentParser::assignment(ast::Expr* place) {

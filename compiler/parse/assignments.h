@@ -14,6 +14,7 @@ class AssignmentParser : public GrammarPart {
 
  private:
   ast::Stmt* assignment(ast::Expr* place);
+  void several_places(const ast::Expr& first);
   bool update_operator(ast::BinaryOp& op) const;
 };
 

@@ -116,6 +116,10 @@ void DeclarationParser::import() {
         .help("write `import geometry.shapes;` for geometry/shapes.dhp");
     return;
   }
+  if (at(TokenKind::kLeftParen)) {
+    error(range(), "an `import` names one module").help("write one `import name;` for each");
+    return;
+  }
   do {
     if (at(TokenKind::kLeftBrace) || at(TokenKind::kStar)) {
       error(range(), "an `import` names a module, and nothing in it")
@@ -141,6 +145,11 @@ void DeclarationParser::constant() {
   ast::Constant& node = module_.constant_nodes.emplace_back();
   node.range = range();
   advance();
+  if (at(TokenKind::kLeftParen)) {
+    error(range(), "a `const` declares one constant")
+        .help("write `const name = value;` for each; names that are counted are an `enum`");
+    return;
+  }
   node.name = expect_name("the name of a constant");
   if (!in_panic() && accept(TokenKind::kColon)) {
     node.type = parts_.types.type();

@@ -15,8 +15,12 @@ ast::Stmt* ForeignStatements::statement() {
                             kind(1) != TokenKind::kLeftBracket && kind(1) != TokenKind::kMinus &&
                             kind(1) != TokenKind::kBang && !token(1).first_on_line;
   const bool block_next = kind(1) == TokenKind::kLeftBrace;
+  if (at_word("std") && kind(1) == TokenKind::kColon && kind(2) == TokenKind::kColon) return of_std();
+  // `foreach (x in xs) { ... }`
+  const bool head_next = kind(1) == TokenKind::kLeftParen && !token(1).first_on_line &&
+                         state_.layout.behind_group(cursor_.position() + 1) == TokenKind::kLeftBrace;
   if (at_word("switch") || at_word("when")) {
-    if (kind(1) == TokenKind::kLeftParen || operand_next) {
+    if (head_next || operand_next) {
       error(range(), "there is no `{}`", text()).help("write `match value {{ 1, 2 => f(); else => g(); }}`");
       return error_stmt();
     }
@@ -32,9 +36,6 @@ ast::Stmt* ForeignStatements::statement() {
       kind(1) == TokenKind::kBang && kind(2) == TokenKind::kIdentifier && !token(1).first_on_line;
   const bool declares = kind(1) == TokenKind::kLet || kind(1) == TokenKind::kVar;
   if (at_word("guard") && (declares || negated || operand_next)) return guard();
-  // `foreach (x in xs) { ... }`
-  const bool head_next = kind(1) == TokenKind::kLeftParen && !token(1).first_on_line &&
-                         state_.layout.behind_group(cursor_.position() + 1) == TokenKind::kLeftBrace;
   // Alone on its line, in front of what cannot go on with a variable of this name, as `.push(1);` does.
   const bool statement_ends = kind(1) == TokenKind::kRightBrace || kind(1) == TokenKind::kEnd ||
                               kind(1) == TokenKind::kIdentifier || is_keyword(kind(1));
@@ -61,6 +62,21 @@ ast::Stmt* ForeignStatements::statement() {
   }
   if (ast::Stmt* const declaration = declaration_or_array(); declaration != nullptr) return declaration;
   return parts_.assignments.expression_statement();
+}
+
+// `std::string s;`, `std::swap(a, b);`
+ast::Stmt* ForeignStatements::of_std() {
+  const std::string_view name = kind(3) == TokenKind::kIdentifier ? text(3) : std::string_view();
+  const std::string_view type = type_for_foreign(name);
+  auto& problem = error(join(range(), range(2)), "there is no `std::`");
+  if (!type.empty()) {
+    problem.help("write `let x = ...;`; the type is called `{}` here", type);
+  } else if (const std::string_view advice = advice_for_foreign(name); !advice.empty()) {
+    problem.help("{}", advice);
+  } else {
+    problem.help("write `import name;` at the top, and `name.function(...)`");
+  }
+  return error_stmt();
 }
 
 // `guard let x = e else { return; }` and `guard condition else { return; }`.

@@ -13,6 +13,7 @@ class ForeignStatements : public GrammarPart {
   ast::Stmt* statement();  // at an identifier, which most often begins a statement of this language after all
 
  private:
+  ast::Stmt* of_std();
   ast::Stmt* guard();
   ast::Stmt* block();
   ast::Stmt* declaration_or_array();

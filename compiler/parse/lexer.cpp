@@ -292,6 +292,7 @@ void Lexer::bad_character() {
     return;
   }
   if (starts_foreign_word(text_.substr(begin))) return foreign_word(begin);
+  if (point.value == '`' && foreign_text(begin)) return;
   auto& problem = diagnostics_.error(range(begin, pos_), "`{}` means nothing in this language", text);
   if (point.value == '`' || point.value == '$') {
     problem.help("text is written in double quotes, with values in it `f\"x = {{x}}\"`");
@@ -300,6 +301,25 @@ void Lexer::bad_character() {
   }
   // In its place, so that the parser does not report the operator or operand that may have been meant.
   push(TokenKind::kError, begin);
+}
+
+// A text in backquotes, of JavaScript or raw, as a whole. False where it does not end on its line.
+bool Lexer::foreign_text(std::uint32_t begin) {
+  const std::size_t end = text_.find_first_of("`\n", pos_);
+  if (end == text_.npos || text_[end] != '`') return false;
+  std::string inside(text_.substr(pos_, end - pos_));
+  pos_ = static_cast<std::uint32_t>(end) + 1;
+  const bool has_values = inside.find("${") != inside.npos;
+  for (std::size_t at = 0; (at = inside.find("${", at)) != inside.npos;) inside.erase(at, 1);
+  constexpr std::size_t kMost = 60;
+  auto& problem = diagnostics_.error(range(begin, pos_), "text is written in double quotes");
+  if (inside.size() <= kMost && inside.find('"') == inside.npos) {
+    problem.help("write `{}\"{}\"`", has_values ? "f" : "", inside);
+  } else {
+    problem.help("write `\"...\"`, with values in it `f\"x = {{x}}\"`");
+  }
+  push(TokenKind::kError, begin);
+  return true;
 }
 
 // One message for the whole word, which then stands for the name that was meant, so that the parser does not

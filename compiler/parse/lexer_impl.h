@@ -41,6 +41,7 @@ class Lexer {
   void punctuation();
   bool hole_punctuation();  // `}` and `:` that end the expression of an f-string
   void bad_character();
+  bool foreign_text(std::uint32_t begin);
   void foreign_word(std::uint32_t begin);
 
   // lexer_literals.cpp

@@ -58,6 +58,12 @@ ast::Stmt* LoopParser::for_statement() {
   advance();
   const SourceRange open = range();
   bool in_parentheses = false;
+  if (at(TokenKind::kLeftBrace)) {
+    slip(open, "a `for` goes over something").help("write `while true {{ ... }}`");
+    node->value = error_expr();
+    node->body = {parts_.statements.body("for")};
+    return finish(node);
+  }
   if (!at(TokenKind::kLeftParen) && has_clauses()) return foreign_for();
   const auto at_tuple = [&] {
     return at(TokenKind::kLeftParen) && state_.layout.behind_group(cursor_.position()) == TokenKind::kIn;

@@ -126,6 +126,11 @@ ast::Expr* OperandParser::postfix() {
         const bool path =
             kind(1) == TokenKind::kColon && cursor_.touches_next() && kind(2) == TokenKind::kIdentifier;
         if (!path) return expr;
+        if (expr->kind == ExprKind::kName && expr->name.text == "std") {
+          error(join(expr->range, range(1)), "there is no `std::`")
+              .help("write `import name;` at the top of the file, and `name.function(...)`");
+          return error_expr();
+        }
         slip(join(range(), range(1)), "members are reached with a dot").help("write `.`");
         advance();
         expr = member(expr, Access::kPlain);
@@ -281,6 +286,11 @@ std::vector<ast::Argument> OperandParser::arguments() {
     Diagnostic& problem = error(range(), "expected `,` or `)` after the argument, found {}", found());
     problem.note(open, "the list is opened here");
     if (at(TokenKind::kLeftBrace)) problem.help("objects are made by a call, `Name(field: value)`");
+    if (at(TokenKind::kIf)) problem.help("a choice is written `if condition {{ a }} else {{ b }}`");
+    // In `f(7 // 2)` the bracket is there, in a comment.
+    const std::string_view rest = cursor_.rest_of_line(cursor_.previous().end);
+    if (rest.starts_with("//") && rest.find(')') != std::string_view::npos)
+      problem.help("`//` begins a comment; `/` between integers drops the fraction");
     return list;
   }
   if (!accept(TokenKind::kRightParen)) {

@@ -33,6 +33,51 @@ std::string top_level_advice(const std::string& declarations) {
   return all[0].message + " | " + (all[0].helps.empty() ? "" : all[0].helps[0]);
 }
 
+TEST(RecoveryTest, FirstProgramsOfOthers) {
+  EXPECT_EQ(advice("std::cout << x << std::endl;"), "there is no `std::` | write `print(x, y)`");
+  EXPECT_EQ(advice("std::string s = x;"),
+            "there is no `std::` | write `let x = ...;`; the type is called `str` here");
+  EXPECT_EQ(advice("f(std::max(1, 2));"),
+            "there is no `std::` | write `import name;` at the top of the file, and `name.function(...)`");
+  EXPECT_EQ(advice("Matrix m(2, 2);"),
+            "`Matrix` begins no statement | a variable is declared with `let`: `let m = Matrix(...);`");
+  EXPECT_EQ(
+      advice("x, err := f();"),
+      "an assignment has one place, or a tuple of them | a function that can fail gives a `T!`: `let x = "
+      "f() catch err { ... };`");
+  EXPECT_EQ(advice("v, ok := m[k];"),
+            "an assignment has one place, or a tuple of them | what may be missing is null: `if let v = "
+            "m.get(key) { ... }`");
+  EXPECT_EQ(advice("a, b = b, a;"),
+            "an assignment has one place, or a tuple of them | write `(a, b) = (b, a);`, where both are "
+            "declared, and `let (a, b) = pair;` where they are not");
+  EXPECT_EQ(advice("let f = func(x: i64) -> i64 { return x; };"),
+            "a closure begins with `fn` | write `fn(x) => x + 1`, or `fn(x) { ... }`");
+  EXPECT_EQ(
+      advice("f(a if b else c);"),
+      "expected `,` or `)` after the argument, found `if` | a choice is written `if condition { a } else "
+      "{ b }`");
+  EXPECT_EQ(advice("f(7 // 2);\ng();").substr(0, 6), "expect");
+  EXPECT_EQ(
+      advice("var xs []int;"),
+      "a `var` needs a type or a value | write `var xs: [i64];`, or `let xs = List<i64>();` for one that "
+      "grows");
+  EXPECT_EQ(advice("for { break; }"), "a `for` goes over something | write `while true { ... }`");
+  EXPECT_EQ(advice("let s = `a ${b} c`;"), "text is written in double quotes | write `f\"a {b} c\"`");
+  EXPECT_EQ(advice("f(`raw`);"), "text is written in double quotes | write `\"raw\"`");
+  EXPECT_EQ(top_level_advice("enum class Color { red, green }"), "an `enum` is no class | remove `class`");
+  EXPECT_EQ(top_level_advice("type Point struct { x: f64; y: f64; }"),
+            "the declaration of a struct begins with `struct` | write `struct Point { ... }`");
+  EXPECT_EQ(top_level_advice("import (\n)\n"),
+            "an `import` names one module | write one `import name;` for each");
+  EXPECT_EQ(
+      top_level_advice("const (\n)\n"),
+      "a `const` declares one constant | write `const name = value;` for each; names that are counted are "
+      "an `enum`");
+  EXPECT_EQ(top_level_advice("class Account:\n    x = 1\n"),
+            "the members of a class stand in braces, without `:` | write `class Account { ... }`");
+}
+
 TEST(RecoveryTest, MissingSemicolon) {
   EXPECT_EQ(advice("let x = 1\nf(x);"), "expected `;` after the declaration | write `;` here");
   EXPECT_EQ(advice("f(x)"), "expected `;` after the statement | write `;` here");
@@ -111,8 +156,8 @@ TEST(RecoveryTest, StatementsOfOtherLanguages) {
             "there is no operator `...` | write `..=` to include the end, `..` to leave it out");
   EXPECT_EQ(advice("switch (x) { case 1: f(); }"),
             "there is no `switch` | write `match value { 1, 2 => f(); else => g(); }`");
-  EXPECT_EQ(advice("match x { 1 => f(); default => g(); }"),
-            "the arm for everything else is `else` | write `else`");
+  EXPECT_EQ(advice("match x { case (1, 2): f(); }"),
+            "an arm begins with its pattern | write `pattern => ...`, without `case`");
   EXPECT_EQ(advice("loop { f(); }"), "there is no `loop` | write `while true { ... }`");
   EXPECT_EQ(advice("do { f(); } while (x);"),
             "there is no `do` | write `while true { ... if !condition { break; } }`");

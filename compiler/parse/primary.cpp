@@ -42,9 +42,14 @@ ast::Expr* PrimaryParser::primary() {
   const bool name_next = kind(1) == TokenKind::kIdentifier && !token(1).first_on_line &&
                          !at_word("step", 1) && !at_word("reduce", 1);
   // `lambda x: x`, `function(x) { ... }`
-  const bool foreign_closure = (at_word("lambda") && name_next) ||
-                               (is_function_word(text()) && kind(1) == TokenKind::kLeftParen && !in_panic() &&
-                                state_.layout.behind_group(cursor_.position() + 1) == TokenKind::kLeftBrace);
+  const auto body_next = [&] {
+    const TokenKind behind = state_.layout.behind_group(cursor_.position() + 1);
+    return behind == TokenKind::kLeftBrace ||
+           (state_.arrow_closures && (behind == TokenKind::kFatArrow || behind == TokenKind::kArrow));
+  };
+  const bool foreign_closure =
+      (at_word("lambda") && name_next) ||
+      (is_function_word(text()) && kind(1) == TokenKind::kLeftParen && !in_panic() && body_next());
   if (foreign_closure) {
     error(range(), "a closure begins with `fn`").help("write `fn(x) => x + 1`, or `fn(x) {{ ... }}`");
     return error_expr();
@@ -269,7 +274,7 @@ ast::Expr* PrimaryParser::bracketed() {
     }
     if (at(TokenKind::kFor)) {
       error(range(), "there are no comprehensions")
-          .help("make the array with `[T](n)` and fill it in a loop");
+          .help("write `xs.map(fn(x) => ...)`, behind `xs.filter(fn(x) => ...)` where there is a condition");
       return error_expr();  // its variable is not declared, which need not be said as well
     }
     if (!accept(TokenKind::kComma)) break;

@@ -44,11 +44,20 @@ void TypeDeclarationParser::type_declaration() {
   if (at(TokenKind::kInterface)) decl.kind = TypeDeclKind::kInterface;
   if (at(TokenKind::kEnum)) decl.kind = TypeDeclKind::kEnum;
   advance();
+  if (decl.kind == TypeDeclKind::kEnum && (at(TokenKind::kClass) || at(TokenKind::kStruct))) {
+    slip(range(), "an `enum` is no {}", text()).help("remove `{}`", text());
+    advance();
+  }
   decl.name = expect_name("the name of a type");
   if (!decl.name.empty()) module_.types.push_back(&decl);
   if (!in_panic()) decl.type_parameters = parts_.types.type_parameters();
   if (!in_panic()) base_types(decl);
   if (in_panic() && !recovery_.skip_to_brace()) return;
+  members(decl);
+}
+
+// `{ ... }`
+void TypeDeclarationParser::members(ast::TypeDecl& decl) {
   const SourceRange open = range();
   if (at(TokenKind::kLeftParen)) {
     error(open, "the fields of a {} stand in braces", word_of(decl.kind))
@@ -89,6 +98,18 @@ void TypeDeclarationParser::alias() {
   decl.name = expect_name("the name of a type");
   module_.types.push_back(&decl);
   decl.type_parameters = parts_.types.type_parameters();
+  // `type Point struct { ... }`
+  const bool declares = at(TokenKind::kStruct) || at(TokenKind::kInterface) || at(TokenKind::kClass);
+  if (declares && kind(1) == TokenKind::kLeftBrace && !in_panic()) {
+    decl.kind = at(TokenKind::kStruct)  ? TypeDeclKind::kStruct
+                : at(TokenKind::kClass) ? TypeDeclKind::kClass
+                                        : TypeDeclKind::kInterface;
+    slip(cursor_.since(decl.range), "the declaration of {} {} begins with `{}`", article(decl.kind),
+         word_of(decl.kind), word_of(decl.kind))
+        .help("write `{} {} {{ ... }}`", word_of(decl.kind), decl.name.text);
+    advance();
+    return members(decl);
+  }
   if (!in_panic() && !accept(TokenKind::kEqual)) {
     error(range(), "expected `=` after the name of the type, found {}", found())
         .help("write `type {} = T;`; a type of its own is a struct, class, interface or enum",
@@ -104,6 +125,12 @@ void TypeDeclarationParser::base_types(ast::TypeDecl& decl) {
   const bool extends = at_word("extends");
   const bool foreign = extends || at_word("implements");
   if (!foreign && !at(TokenKind::kColon)) return;
+  if (at(TokenKind::kColon) && token(1).first_on_line) {
+    error(range(), "the members of {} {} stand in braces, without `:`", article(decl.kind),
+          word_of(decl.kind))
+        .help("write `{} {} {{ ... }}`", word_of(decl.kind), decl.name.text);
+    return;
+  }
   if (foreign && decl.kind == TypeDeclKind::kClass) {
     slip(range(), "there is no `{}`", text())
         .help("{}", extends

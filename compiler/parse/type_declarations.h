@@ -16,6 +16,7 @@ class TypeDeclarationParser : public GrammarPart {
  private:
   enum class Mutability : std::uint8_t { kMutable, kImmutable };
 
+  void members(ast::TypeDecl& decl);
   void base_types(ast::TypeDecl& decl);
   void member_declaration(ast::TypeDecl& decl);
   bool foreign_member(ast::TypeDecl& decl);

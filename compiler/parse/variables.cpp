@@ -2,6 +2,7 @@
 #include "compiler/parse/variables.h"
 
 #include "compiler/parse/grammar_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -63,8 +64,7 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
     slip(node->name.range, "a `let` needs its value at once")
         .help("write `let {} = ...;`, or `var {}: type;` and assign later", node->name.text, node->name.text);
   } else if (!in_panic() && node->type == nullptr) {
-    slip(node->name.range, "a `var` needs a type or a value")
-        .help("write `var {}: i64;` or `var {} = 0;`", node->name.text, node->name.text);
+    without_type(*node);
   }
   // Later steps rely on one of the two.
   const bool lacks_value =
@@ -74,6 +74,22 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
   // `let p = P { x: 1 };`: the value is not the name.
   if ((in_panic() && at(TokenKind::kLeftBrace)) || takes_apart) node->value = error_expr();
   return finish(node);
+}
+
+// `var x;`, `var xs []T;`
+void VariableParser::without_type(ast::Stmt& node) {
+  auto& problem = slip(node.name.range, "a `var` needs a type or a value");
+  const bool array =
+      at(TokenKind::kLeftBracket) && kind(1) == TokenKind::kRightBracket && kind(2) == TokenKind::kIdentifier;
+  if (!array) {
+    problem.help("write `var {}: i64;` or `var {} = 0;`", node.name.text, node.name.text);
+    return;
+  }
+  const std::string_view type = type_for_foreign(text(2));
+  problem.help("write `var {}: [{}];`, or `let {} = List<{}>();` for one that grows", node.name.text,
+               type.empty() ? text(2) : type, node.name.text, type.empty() ? text(2) : type);
+  for (int i = 0; i < 3; ++i) advance();
+  node.value = error_expr();
 }
 
 // `let [a, b] = pair;`, `let {x, y} = p;`, `let State(cost, node) = s;`: false for all others. The names are declared,

@@ -15,6 +15,7 @@ class VariableParser : public GrammarPart {
   ast::Stmt* use();
 
  private:
+  void without_type(ast::Stmt& node);
   bool foreign_pattern(std::string_view word, ast::Stmt& node);
 };
 
