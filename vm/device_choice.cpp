@@ -30,10 +30,12 @@ const std::string& first_cause(const Error& error) {
   return first->message();
 }
 
-DeviceChoice::DeviceChoice(const IsolateOptions& options, OpenDevices& devices, DeviceHistory& history)
+DeviceChoice::DeviceChoice(const IsolateOptions& options, OpenDevices& devices, DeviceHistory& history,
+                           std::size_t loops)
     : settings_(options.devices),
       devices_(devices),
       history_(history),
+      held_(loops),
       policy_(settings_.policy != nullptr ? settings_.policy : offload::fastest_completion()) {}
 
 bool DeviceChoice::may_offload(const bytecode::KernelRecord& record) const {
@@ -63,6 +65,10 @@ std::optional<std::string> DeviceChoice::unusable(const OpenDevice& opened) {
 }
 
 DeviceSelection DeviceChoice::choose(const OffloadRequest& request) {
+  if (OpenDevice* const held = held_.find(request, devices_.changes()); held != nullptr) {
+    history_.held(request.number());
+    return {{{held, std::nullopt}}, false};
+  }
   const std::string& wish = wish_for(*request.kernel.kernel->record);
   std::vector<std::string> names = split_names(wish);
   const bool is_one_wish = names.size() == 1 && wish != "auto";
@@ -132,7 +138,7 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
     const double seconds = request.host_seconds;
     return Candidate{nullptr,
                      {Kind::kHost, "the host", seconds, seconds, request.is_host_known, true},
-                     seconds > 0 ? offload::seconds_text(seconds) : std::string("not measured yet"),
+                     {"host", seconds, std::nullopt, true},
                      std::nullopt};
   }
   OpenDevice& opened = devices_.open(name);
@@ -162,20 +168,18 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
   const Kind kind = info.is_remote             ? Kind::kWorker
                     : info.target.is_processor ? Kind::kHostCores
                                                : Kind::kDevice;
-  return Candidate{
-      &opened,
-      {kind, info.name, estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess, divisible,
-       estimate.least_seconds},
-      describe(estimate) + (divisible ? "" : ", only as a whole: its chunks may write the same elements"),
-      std::move(plan).value()};
+  return Candidate{&opened,
+                   {kind, info.name, estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess,
+                    divisible, estimate.least_seconds},
+                   {info.name, estimate.total_seconds, estimate, divisible},
+                   std::move(plan).value()};
 }
 
 DeviceSelection DeviceChoice::choose_among(const OffloadRequest& request, std::vector<Candidate> candidates) {
-  std::string expected;
+  std::vector<ExpectedTime> expected;
   std::vector<offload::Place> places;
-  for (const Candidate& candidate : candidates) {
-    expected += fmt::format("{}{}: {}", expected.empty() ? "" : "; ",
-                            candidate.opened == nullptr ? "host" : candidate.place.name, candidate.expected);
+  for (Candidate& candidate : candidates) {
+    expected.push_back(std::move(candidate.expected));
     places.push_back(candidate.place);
   }
   const offload::PlacementChoice choice =
@@ -185,6 +189,8 @@ DeviceSelection DeviceChoice::choose_among(const OffloadRequest& request, std::v
     history_.stayed(request.number(), choice.reason);
     return {};
   }
+  if (choice.places.size() == 1 && places[choice.places[0]].known)
+    held_.hold(request, *candidates[choice.places[0]].opened, devices_.changes());
   DeviceSelection chosen;
   for (const std::size_t n : choice.places) {
     Candidate& candidate = candidates[n];

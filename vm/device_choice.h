@@ -11,6 +11,7 @@
 #include "offload/schedule/pipeline/run_plan.h"
 #include "offload/schedule/placement/policy.h"
 #include "vm/device_history.h"
+#include "vm/held_choices.h"
 #include "vm/offload_request.h"
 #include "vm/open_devices.h"
 
@@ -28,7 +29,8 @@ struct DeviceSelection {
 
 class DeviceChoice {
  public:
-  DeviceChoice(const IsolateOptions& options, OpenDevices& devices, DeviceHistory& history);
+  DeviceChoice(const IsolateOptions& options, OpenDevices& devices, DeviceHistory& history,
+               std::size_t loops);
 
   // Whether a loop with this hint may go to a device at all.
   bool may_offload(const bytecode::KernelRecord& record) const;
@@ -45,7 +47,7 @@ class DeviceChoice {
   struct Candidate {
     OpenDevice* opened = nullptr;
     offload::Place place;
-    std::string expected;  // for people
+    ExpectedTime expected;
     std::optional<offload::RunPlan> plan;
   };
   const std::string& wish_for(const bytecode::KernelRecord& record) const;
@@ -57,6 +59,7 @@ class DeviceChoice {
   const DeviceOptions& settings_;
   OpenDevices& devices_;
   DeviceHistory& history_;
+  HeldChoices held_;
   const std::shared_ptr<const offload::PlacementPolicy> policy_;
 };
 

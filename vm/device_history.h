@@ -5,14 +5,24 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "offload/schedule/pipeline/loop_chain.h"
 #include "offload/schedule/pipeline/pipeline.h"
+#include "offload/schedule/placement/cost_model.h"
 
 namespace dhpvm::vm {
+
+// The time that a loop was expected to take at a place: numbers, which become text when somebody asks.
+struct ExpectedTime {
+  std::string place;
+  double seconds = 0;                               // 0: not known
+  std::optional<offload::DeviceEstimate> estimate;  // of a device
+  bool divisible = true;
+};
 
 // Loops are known by the numbers of their kernels in the module.
 class DeviceHistory {
@@ -42,7 +52,9 @@ class DeviceHistory {
   // The devices among those wished for that were not there, and why; empty if all were.
   void missed(Number loop, std::string absent) { loops_[loop].absent = std::move(absent); }
   // The expected time of each place, and the reason for the choice; empty: there was no choice.
-  void chose(Number loop, std::string expected, std::string reason);
+  void chose(Number loop, std::vector<ExpectedTime> expected, std::string reason);
+  // The choice for a like execution a moment ago was taken.
+  void held(Number loop) { ++loops_[loop].held; }
 
   const std::string& devices(Number loop) const { return loops_[loop].devices; }
   // The last reason for staying on the host.
@@ -57,8 +69,9 @@ class DeviceHistory {
     std::string devices;
     offload::PipelineOutcome last;
     std::string absent;
-    std::string expected;
+    std::vector<ExpectedTime> expected;
     std::string reason;
+    std::uint64_t held = 0;
     std::map<std::string, std::uint64_t> stays;  // how often, by reason
     std::string last_stay;
     std::uint64_t unmeasured = 0;

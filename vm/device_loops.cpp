@@ -57,7 +57,7 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       track_(options_.tracer == nullptr ? 0 : options_.tracer->add_track("loops on devices")),
       history_(linked_->kernels().size()),
       devices_(*linked_, *service_, pool, isolate, track_),
-      choice_(options_, devices_, history_),
+      choice_(options_, devices_, history_, linked_->kernels().size()),
       deferred_(devices_, history_),
       isolate_(isolate),
       joins_others_(linked_->kernels().size()) {}

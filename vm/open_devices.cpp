@@ -133,6 +133,7 @@ OpenDevice& OpenDevices::open(const std::string& name) {
   for (const std::unique_ptr<OpenDevice>& known : opened_) {
     if (known->name == name) return *known;
   }
+  ++changes_;
   OpenDevice& opened = *opened_.emplace_back(std::make_unique<OpenDevice>());
   opened.name = name;
   auto made = make(opened);
@@ -239,7 +240,7 @@ void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>&
   for (std::size_t n = 0; n < opened_.size(); ++n) {
     if (opened_[n]->device != nullptr && opened_[n]->device->departure()) before(*opened_[n]->device);
   }
-  std::erase_if(opened_, [&](std::unique_ptr<OpenDevice>& opened) {
+  const std::size_t dropped = std::erase_if(opened_, [&](std::unique_ptr<OpenDevice>& opened) {
     if (opened->device == nullptr) return is_remote(opened->name);
     if (!opened->device->departure()) return false;
     // If interrupted, drop it at the next call.
@@ -250,6 +251,7 @@ void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>&
     registrations_->forget(*opened->owner);
     return true;
   });
+  changes_ += dropped;
 }
 
 Status OpenDevices::release_buffers() {

@@ -50,6 +50,8 @@ class OpenDevices {
   // The present devices among `wishes`; `absent` gets the reasons for the others.
   std::vector<std::string> present(const std::vector<std::string>& wishes, std::string& absent);
   bool has_any() const { return !opened_.empty(); }
+  // How often a device has been opened or dropped: until the next time, references to them stay valid.
+  std::uint64_t changes() const { return changes_; }
 
   // Says once of each device that it is lost; whether there was anything to say.
   bool tell_losses();
@@ -86,6 +88,7 @@ class OpenDevices {
   const std::uint32_t track_;                              // of the tracer, for loops
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<OpenDevice>> opened_;
+  std::uint64_t changes_ = 0;
   DeviceTotals dropped_;  // of devices that were dropped
   // The last result of present() with no device absent.
   struct Presence {

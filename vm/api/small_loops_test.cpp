@@ -39,6 +39,15 @@ class SmallLoops : public ::testing::Test {
     options.gc_stress = gc_stress;
     return need(Isolate::create(module, options));
   }
+  // The policy chooses the worker, or the host if that is gone.
+  static Isolate by_policy(const Module& module) {
+    IsolateOptions options;
+    options.jit_wait = true;
+    options.device = "host,remote";
+    options.policy = Policy::kRemote;
+    options.policy_factor = 1e9;
+    return need(Isolate::create(module, options));
+  }
   static Result<std::int64_t> run(const Isolate& isolate, std::int64_t n) {
     return need(isolate.function<std::int64_t(std::int64_t)>("run"))(n);
   }
@@ -90,7 +99,7 @@ TEST_F(SmallLoops, AWorkerThatGoesChangesNoResult) {
     const std::string program = ChainPrograms(seed).make();
     const Module module = need(Module::compile(engine, program));
     const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
-    const Isolate device = on_worker(module, *worker);
+    const Isolate device = seed % 4 < 2 ? on_worker(module, *worker) : by_policy(module);
     const std::int64_t expected = need(run(interpreter, 1000));
     ASSERT_EQ(need(run(device, 1000)), expected) << program;
     std::thread end([&] {
@@ -194,6 +203,34 @@ TEST_F(SmallLoops, TravelTogether) {
   // The first ones had other loops, or uploads.
   EXPECT_THAT(device.explain_loops(),
               ::testing::ContainsRegex("4[789]. of (4..|500) executions were in recorded"));
+}
+
+constexpr std::string_view kTwoSizes = R"(
+fn run(n: i64) -> i64 {
+    let arrays = [[i64]](2, fill: [i64](n));
+    arrays[1] = [i64](n + 1);
+    for step in 0..100 {
+        let a = arrays[step % 2];
+        parallel for i in 0..a.len { a[i] = a[i] * 3 + step; }
+    }
+    return arrays[0][n / 2] + arrays[1][n];
+}
+)";
+
+// A choice among places holds for a moment, and never for other sizes.
+TEST_F(SmallLoops, FollowTheLastDecision) {
+  const Worker worker = start();
+  const Engine engine = client(worker);
+  const auto story_of = [&](std::string_view program) {
+    const Module module = need(Module::compile(engine, program));
+    const Isolate device = by_policy(module);
+    const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+    EXPECT_EQ(need(run(device, 500)), need(run(interpreter, 500)));
+    EXPECT_GT(device.statistics().device_chained, 0U);
+    return device.explain_loops();
+  };
+  EXPECT_THAT(story_of(kSteps), ::testing::HasSubstr("executions followed a decision"));
+  EXPECT_THAT(story_of(kTwoSizes), ::testing::Not(::testing::HasSubstr("executions followed a decision")));
 }
 
 constexpr std::string_view kFull = R"(
