@@ -37,6 +37,10 @@ class MeteredTransport final : public Transport {
   void post_at(Clock::time_point when, std::function<void()> function) override {
     inner_->post_at(when, std::move(function));
   }
+  void attend(const std::function<bool()>& is_done, Clock::time_point deadline) override {
+    inner_->attend(is_done, deadline);
+  }
+  void expect(std::int64_t answers) override { inner_->expect(answers); }
 
  private:
   class Handler final : public ConnectionHandler {

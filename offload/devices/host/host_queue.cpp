@@ -7,6 +7,17 @@
 #include "offload/devices/host_code.h"
 
 namespace dhpvm::offload {
+namespace {
+
+// Whether it copies data that somebody else may be receiving or sending at the same time.
+bool copies(const Operation& operation) {
+  using Kind = OperationRecord::Kind;
+  const Kind kind = operation.record.kind;
+  return !operation.is_batch() &&
+         (kind == Kind::kUpload || kind == Kind::kDownload || kind == Kind::kDeviceCopy);
+}
+
+}  // namespace
 
 void HostQueue::carry_out(Operation operation) {
   Status status = await(operation);
@@ -57,14 +68,29 @@ void ThreadedQueue::submit(Operation operation) {
   changed_.notify_one();
 }
 
+void ThreadedQueue::set_idle_work(IdleWork work) {
+  const std::lock_guard lock(mutex_);
+  idle_work_ = std::move(work);
+}
+
+bool ThreadedQueue::has_work() {
+  const std::lock_guard lock(mutex_);
+  return closing_ || !operations_.empty();
+}
+
 void ThreadedQueue::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    if (operations_.empty() && !closing_) sleep(lock);
+    if (operations_.empty() && !closing_) {
+      sleep(lock);
+      busy_since_ = AdaptiveSpin::Clock::now();
+      has_copied_ = false;
+    }
     if (operations_.empty()) return;
     Operation operation = std::move(operations_.front());
     operations_.pop_front();
     lock.unlock();
+    has_copied_ = has_copied_ || copies(operation);
     carry_out(std::move(operation));
     lock.lock();
   }
@@ -74,9 +100,14 @@ void ThreadedQueue::work() {
 // woken for each of them would cost more than all of them take.
 void ThreadedQueue::sleep(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t seen = submitted_.load();
-  lock.unlock();
   const auto idle_since = AdaptiveSpin::Clock::now();
-  while (submitted_.load() == seen && spin_.again(idle_since)) {
+  const bool works = idle_work_ && was_brief(idle_since);
+  lock.unlock();
+  if (works) {
+    idle_work_([this] { return has_work(); });
+  } else {
+    while (submitted_.load() == seen && spin_.again(idle_since)) {
+    }
   }
   lock.lock();
   if (!operations_.empty() || closing_) return;

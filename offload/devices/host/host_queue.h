@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -54,6 +55,12 @@ class ThreadedQueue final : public HostQueue {
   ThreadedQueue(const ThreadedQueue&) = delete;
   ThreadedQueue& operator=(const ThreadedQueue&) = delete;
 
+  // Does something useful until there is work again, or not for long: to receive the next operation, say, which then
+  // wakes nobody.
+  using IdleWork = std::function<void(const std::function<bool()>& has_work)>;
+  // For the thread, where short operations that copy nothing follow each other. Before the first operation.
+  void set_idle_work(IdleWork work);
+
  protected:
   void submit(Operation operation) override;
 
@@ -61,13 +68,25 @@ class ThreadedQueue final : public HostQueue {
   using HostQueue::HostQueue;
   void work();
   void sleep(std::unique_lock<std::mutex>& lock);
+  bool has_work();
+  bool was_brief(AdaptiveSpin::Clock::time_point now) const {
+    return !has_copied_ && now - busy_since_ < kBrief;
+  }
 
-  AdaptiveSpin spin_;  // of the thread
+  // Operations that take less together do not keep the thread from other things: so long nobody is missed in its place.
+  static constexpr std::chrono::milliseconds kBrief{1};
+
+  // For the thread alone.
+  AdaptiveSpin spin_;
+  AdaptiveSpin::Clock::time_point busy_since_;
+  bool has_copied_ = true;  // since then
+
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Operation> operations_;          // submitted, not begun
   std::atomic<std::uint64_t> submitted_ = 0;  // tells without the mutex that there are new ones
   bool closing_ = false;
+  IdleWork idle_work_;
   Thread thread_;
 };
 

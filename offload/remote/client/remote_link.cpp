@@ -380,13 +380,13 @@ Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id,
   }
   post(record);
   flush();
+  transport_.post([] {});  // so that somebody listens from now on
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return request.reply || ended_; });
   requests_.erase(id);
   if (!request.reply) return *lost_;
-  if (request.reply->failure) {
+  if (request.reply->failure)
     return request.reply->failure->to_error().with_context(fmt::format("on worker {}", address_));
-  }
   return std::move(*request.reply);
 }
 

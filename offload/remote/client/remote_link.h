@@ -85,6 +85,11 @@ class RemoteLink final : public FrameHandler,
     wire::Digest digest;
     ConstBytes bytes;
   };
+  // As Transport has it, while answers of this worker are waited for.
+  void attend(const std::function<bool()>& is_done, std::chrono::steady_clock::time_point deadline) {
+    transport_.attend(is_done, deadline);
+  }
+  void expect(std::int64_t answers) { transport_.expect(answers); }
   // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
   Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, Code code = {});
 

@@ -66,6 +66,11 @@ class RemoteSemaphore final : public TimelineSemaphore {
   }
   Result<bool> wait(std::uint64_t value, Clock::time_point deadline) override {
     link_->flush();
+    const auto is_over = [&] {
+      const Result<bool> reached = has_reached(value);
+      return !reached.ok() || *reached;
+    };
+    if (deadline > Clock::time_point{}) link_->attend(is_over, deadline);
     return TimelineSemaphore::wait(value, deadline);
   }
   Status signal(std::uint64_t value) override {

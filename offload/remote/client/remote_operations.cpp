@@ -49,6 +49,7 @@ void RemoteOperations::submit(RemoteStream& stream, const std::shared_ptr<Remote
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<RemoteStream> held = streams_.at(stream.id);
   stream.pending.push_back(operation);
+  link_.expect(1);
   if (stream.failure) {
     link_.on_progress_thread([this, held] { settle(held); });
     return;
@@ -400,6 +401,7 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
       break;
     }
     stream->pending.pop_front();
+    link_.expect(-1);
     stream->outstanding -= operation->count();
     answered += operation->answer_bytes;
     if (status.ok()) results_.put_in_place(*operation);

@@ -134,6 +134,10 @@ class LoopbackTransport final : public Transport, private EventSource {
   void post_at(Clock::time_point when, std::function<void()> function) override {
     progress_.post_at(when, std::move(function));
   }
+  void attend(const std::function<bool()>& is_done, Clock::time_point deadline) override {
+    progress_.attend(is_done, deadline);
+  }
+  void expect(std::int64_t answers) override { progress_.expect(answers); }
 
   Fault fault(unsigned connection, std::uint64_t message, ConstBytes bytes) const {
     return plan_ ? plan_(connection, message, bytes) : Fault{};

@@ -2,11 +2,13 @@
 // The thread of a transport: runs what is posted to it, now or later, and looks after the connections.
 //
 // An idle thread spins for a moment before it sleeps (base/adaptive_spin.h): waking it costs more than most messages
-// do.
+// do. A thread that waits for an answer may take its place meanwhile (leader and followers): it handles the answer, and
+// nobody has to be woken for that. "The progress thread" is whoever leads: one thread at a time.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -18,7 +20,7 @@
 
 namespace dhpvm::offload {
 
-// A source of events. Only the progress thread uses it, except for wake().
+// A source of events. One thread at a time uses it, except for wake().
 class EventSource {
  public:
   virtual ~EventSource() = default;
@@ -47,7 +49,10 @@ class ProgressThread {
   void post_at(Clock::time_point when, std::function<void()> function);
   // Runs the function on the thread, and waits until it has run. From any thread, this one included.
   void run_and_wait(const std::function<void()>& function);
-  bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
+  bool is_current() const { return std::this_thread::get_id() == leader_.load(); }
+  // As Transport has them. From any thread.
+  void attend(const std::function<bool()>& is_done, Clock::time_point deadline);
+  void expect(std::int64_t answers) { expected_.fetch_add(answers); }
 
  private:
   struct Entry {
@@ -61,8 +66,12 @@ class ProgressThread {
   };
 
   void run();
+  bool turn(Clock::time_point& idle_since, Clock::time_point until);
   bool run_due();
-  void sleep();
+  void sleep(Clock::time_point until);
+  bool stands_back();
+  void follow();
+  void call();
 
   EventSource& source_;
   std::thread thread_;
@@ -71,6 +80,18 @@ class ProgressThread {
   // Set before the last look for work before sleeping, so that a thread that adds work sees it.
   std::atomic<bool> sleeping_ = false;
   AdaptiveSpin spin_;
+
+  // Held by whoever leads; it guards the source, and all that belongs to the progress thread.
+  std::mutex lead_;
+  std::atomic<std::thread::id> leader_;     // nobody: the default
+  std::atomic<std::uint64_t> visits_ = 0;   // by other threads: begun and ended
+  std::atomic<std::int64_t> expected_ = 0;  // answers that somebody waits for
+  std::atomic<Clock::rep> wanted_ = 0;      // when another thread has found this one leading
+  std::atomic<Clock::rep> reserved_ = 0;    // until then others do not lead
+  unsigned hurried_ = 0;                    // visits in a row that have waited for nothing; of the leader
+  std::mutex turn_mutex_;
+  std::condition_variable turn_;
+  bool is_called_ = false;  // guarded by turn_mutex_
 
   std::mutex mutex_;
   std::priority_queue<Entry> entries_;

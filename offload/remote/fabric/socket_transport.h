@@ -28,6 +28,10 @@ class SocketTransport final : public Transport, private EventSource, private Soc
   void post_at(Clock::time_point when, std::function<void()> function) override {
     progress_.post_at(when, std::move(function));
   }
+  void attend(const std::function<bool()>& is_done, Clock::time_point deadline) override {
+    progress_.attend(is_done, deadline);
+  }
+  void expect(std::int64_t answers) override { progress_.expect(answers); }
 
  private:
   class ListenerOf;

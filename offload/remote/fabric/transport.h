@@ -2,7 +2,8 @@
 // Reliable, ordered connections that carry messages, straight from and into memory that the caller gives.
 //
 // A transport has one thread, its progress thread. All handlers are called there, one at a time; they must not block.
-// Everything else may be called from any thread, handlers included.
+// A thread that waits for the network may take its place for a while (Transport::attend). Everything else may be called
+// from any thread, handlers included.
 #pragma once
 
 #include <chrono>
@@ -115,6 +116,17 @@ class Transport {
   // Calls `function` on the progress thread, soon or not before `when`. Dropped when the transport is destroyed first.
   virtual void post(std::function<void()> function) = 0;
   virtual void post_at(Clock::time_point when, std::function<void()> function) = 0;
+
+  // For a thread that waits for what events bring: it handles them here until `is_done`, as the progress thread, and no
+  // other has to be woken. Returns before that at `deadline`, soon if another thread handles them, and in any case
+  // after some milliseconds; the caller then waits as it would have without this. Not with a mutex that handlers take.
+  virtual void attend(const std::function<bool()>& is_done, Clock::time_point deadline) {
+    static_cast<void>(is_done);
+    static_cast<void>(deadline);
+  }
+  // So many more answers of other machines are waited for, or fewer. While there are any, somebody handles events at
+  // once; otherwise they may wait for a millisecond after attend().
+  virtual void expect(std::int64_t answers) { static_cast<void>(answers); }
 };
 
 }  // namespace dhpvm::offload

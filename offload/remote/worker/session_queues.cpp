@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/one_line.h"
+#include "offload/devices/host/host_queue.h"
 
 namespace dhpvm::offload {
 
@@ -12,8 +13,14 @@ using session::LocalOrder;
 using session::Pending;
 using session::Promise;
 using session::Stream;
-using session::Timeline;
 using session::Wait;
+
+namespace {
+
+// The time for which the thread of a queue waits for the next short loop where it would arrive.
+constexpr std::chrono::milliseconds kIdleVisit{2};
+
+}  // namespace
 
 // ---- Queues ---------------------------------------------------------------------------------------------------------
 
@@ -68,6 +75,12 @@ Status SessionQueues::create(Device& device, Stream& stream, bool is_observed) {
     };
   }
   DHPVM_ASSIGN(stream.queue, device.create_queue(std::move(options)));
+  // A thread that has done a short loop receives the next one itself.
+  if (auto* const queue = dynamic_cast<ThreadedQueue*>(stream.queue.get())) {
+    queue->set_idle_work([&transport = port_.host().transport()](const std::function<bool()>& has_work) {
+      transport.attend(has_work, Transport::Clock::now() + kIdleVisit);
+    });
+  }
   DHPVM_ASSIGN(stream.marks, device.create_semaphore(0));
   return {};
 }
@@ -96,7 +109,7 @@ std::shared_ptr<Stream> SessionQueues::find(wire::Id queue) const {
 }
 
 Status SessionQueues::handle(wire::Signal& record) {
-  const std::shared_ptr<Timeline> timeline = objects_.timeline(record.semaphore);
+  const std::shared_ptr<session::Timeline> timeline = objects_.timeline(record.semaphore);
   if (timeline == nullptr) return protocol_violation("it signals a semaphore that does not exist");
   const std::uint64_t ticket = timeline->next_ticket++;
   signals_.push_back({timeline, record.value, ticket});
