@@ -22,6 +22,12 @@ constexpr std::chrono::milliseconds kLinkGrace{2};
 // If none is known by then, the loop does without.
 constexpr std::chrono::milliseconds kLinkPatience{300};
 
+// Seconds that the loop takes on the host at most, as far as anybody can tell.
+double longest_seconds(const OffloadRequest& request) {
+  if (request.host_seconds > 0) return request.host_seconds;
+  return offload::longest_iteration(request.loop) * static_cast<double>(*request.loop.space.count());
+}
+
 }  // namespace
 
 const std::string& first_cause(const Error& error) {
@@ -183,7 +189,7 @@ DeviceSelection DeviceChoice::choose_among(const OffloadRequest& request, std::v
     places.push_back(candidate.place);
   }
   const offload::PlacementChoice choice =
-      policy_->choose(places, request.loop.space.extent(0), request.host_seconds);
+      policy_->choose(places, request.loop.space.extent(0), longest_seconds(request));
   history_.chose(request.number(), std::move(expected), choice.reason);
   if (choice.places.size() == 1 && candidates[choice.places[0]].opened == nullptr) {
     history_.stayed(request.number(), choice.reason);

@@ -6,6 +6,8 @@
 #include <span>
 #include <utility>
 
+#include "offload/schedule/pipeline/stage_load.h"
+
 namespace dhpvm::offload {
 namespace {
 
@@ -14,8 +16,6 @@ namespace {
 constexpr double kMostUnderWay = 0.08;
 // A launch takes half of it, so that one can wait behind another.
 constexpr double kMostInLaunch = kMostUnderWay / 2;
-// An iteration without inner loops takes at most about this, until it has been measured.
-constexpr double kStraightIteration = 200e-9;
 // Other arguments may make iterations of a loop with inner loops longer: the first launch takes so long by the old
 // rate.
 constexpr double kTrialSeconds = 2e-3;
@@ -23,9 +23,7 @@ constexpr double kTrialSeconds = 2e-3;
 constexpr double kGrowth = 32;
 constexpr double kMostIterations = 1e18;
 
-bool is_straight(const Loop& loop) {
-  return loop.footprint != nullptr && loop.footprint->complete && !loop.footprint->has_inner_loops;
-}
+bool is_straight(const Loop& loop) { return std::isfinite(longest_iteration(loop)); }
 
 std::vector<std::uint64_t> arguments_of(const Loop& loop) {
   std::vector<std::uint64_t> arguments(loop.scalars.begin(), loop.scalars.end());
@@ -65,7 +63,7 @@ std::uint64_t Pace::most_iterations(const Loop& loop) {
   const Rate& rate = rates_[loop.label];
   if (rate.iterations != 0)
     return whole(rate.iterations * std::min(kMostInLaunch / std::max(rate.seconds, 1e-9), kGrowth));
-  if (is_straight(loop)) return whole(kMostInLaunch / kStraightIteration);
+  if (is_straight(loop)) return whole(kMostInLaunch / longest_iteration(loop));
   return std::max(known.trial, units_);
 }
 
@@ -85,7 +83,7 @@ double Pace::expected_seconds(const Loop& loop) const {
   const auto found = rates_.find(loop.label);
   if (found != rates_.end() && found->second.iterations != 0)
     return iterations * found->second.seconds / found->second.iterations;
-  return is_straight(loop) ? iterations * kStraightIteration : kMostUnderWay;
+  return is_straight(loop) ? iterations * longest_iteration(loop) : kMostUnderWay;
 }
 
 void Pace::add_under_way(std::uint64_t position, double seconds) {

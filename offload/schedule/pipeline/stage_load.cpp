@@ -2,14 +2,23 @@
 #include "offload/schedule/pipeline/stage_load.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace dhpvm::offload {
 namespace {
 
 // As long as nothing is known about a loop's speed, it is cut into this many: fair in most cases.
 constexpr std::uint64_t kChunksAtFirst = 16;
+// An iteration without inner loops takes at most about this.
+constexpr double kStraightIteration = 200e-9;
 
 }  // namespace
+
+double longest_iteration(const Loop& loop) {
+  const bool is_straight =
+      loop.footprint != nullptr && loop.footprint->complete && !loop.footprint->has_inner_loops;
+  return is_straight ? kStraightIteration : std::numeric_limits<double>::infinity();
+}
 
 StageLoad load_of(Loops loops, const RunPlan& plan) {
   StageLoad load;

@@ -13,6 +13,10 @@ namespace dhpvm::offload {
 // Slots of the ring of a sliced array: one is filled while another is worked on and a third is emptied.
 inline constexpr std::uint64_t kSlots = 3;
 
+// Seconds that an iteration takes at most, as far as that is known before it has been measured; infinity where inner
+// loops may take any time.
+double longest_iteration(const Loop& loop);
+
 StageLoad load_of(Loops loops, const RunPlan& plan);
 // The measured models of the stages. The launches of several loops count as one.
 StageModels models_of(PipelineDevice& device, Loops loops);

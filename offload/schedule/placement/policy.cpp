@@ -63,16 +63,20 @@ Sharing share_of(std::span<const Place> places, std::span<const std::size_t> amo
 
 // The devices that share the loop; none or one: sharing does not pay.
 Sharing share_if_it_pays(std::span<const Place> places, std::span<const std::size_t> among, std::size_t best,
-                         std::uint64_t rows, double host_seconds) {
+                         std::uint64_t rows, double longest_seconds) {
   if (among.size() < 2 || rows < kRowsWorthSplitting) return {};
   std::vector<std::size_t> divisible;
   std::ranges::copy_if(among, std::back_inserter(divisible),
                        [&](std::size_t n) { return places[n].divisible; });
   if (divisible.size() != among.size()) return {};
   Sharing sharing = share_of(places, divisible);
-  // Unknown rates are measured while all take part who could help.
+  // Unknown rates are measured while all take part who could help, in the first execution already: alone, a loop could
+  // come to a place that takes ten times as long, and the others would stay unknown.
   if (!std::ranges::all_of(sharing.places, [&](std::size_t n) { return places[n].known; })) {
-    return host_seconds > kWorthSplitting ? sharing : Sharing{};
+    for (const std::size_t n : among) {
+      if (places[n].known) longest_seconds = std::min(longest_seconds, places[n].seconds);
+    }
+    return longest_seconds > kWorthSplitting ? sharing : Sharing{};
   }
   const bool pays =
       places[best].seconds > kWorthSplitting && sharing.seconds < places[best].seconds * kClearlyBetter;
@@ -114,20 +118,20 @@ class FastestCompletion final : public PlacementPolicy {
   std::string name() const override { return "fastest"; }
 
   PlacementChoice choose(std::span<const Place> places, std::uint64_t rows,
-                         double host_seconds) const override {
+                         double longest_seconds) const override {
     std::vector<std::size_t> all(places.size());
     std::iota(all.begin(), all.end(), 0);
-    return choose_among(places, all, rows, host_seconds);
+    return choose_among(places, all, rows, longest_seconds);
   }
 
   static PlacementChoice choose_among(std::span<const Place> places, std::span<const std::size_t> candidates,
-                                      std::uint64_t rows, double host_seconds) {
+                                      std::uint64_t rows, double longest_seconds) {
     if (candidates.empty()) return {};
     const std::vector<std::size_t> among = without_second_names(places, candidates);
     if (among.size() == 1 && candidates.size() > 1)
       return {among, "nothing else can run it but the same cores by a driver, which is slower"};
     const std::size_t best = quickest(places, among);
-    Sharing sharing = share_if_it_pays(places, among, best, rows, host_seconds);
+    Sharing sharing = share_if_it_pays(places, among, best, rows, longest_seconds);
     if (sharing.places.size() > 1) {
       return {sharing.places, "sharing it is expected to be quicker" + without(places, among, sharing)};
     }
@@ -144,7 +148,7 @@ class PreferRemote final : public PlacementPolicy {
   }
 
   PlacementChoice choose(std::span<const Place> places, std::uint64_t rows,
-                         double host_seconds) const override {
+                         double longest_seconds) const override {
     std::vector<std::size_t> workers;
     std::vector<std::size_t> local;
     for (std::size_t n = 0; n < places.size(); ++n) {
@@ -152,14 +156,14 @@ class PreferRemote final : public PlacementPolicy {
     }
     if (workers.empty() || local.empty()) {
       PlacementChoice choice =
-          FastestCompletion::choose_among(places, local.empty() ? workers : local, rows, host_seconds);
+          FastestCompletion::choose_among(places, local.empty() ? workers : local, rows, longest_seconds);
       if (workers.empty() && !choice.places.empty()) {
         choice.reason = "no worker can run it: " + choice.reason;
       }
       return choice;
     }
     const std::size_t best = quickest(places, workers);
-    const Sharing sharing = share_if_it_pays(places, workers, best, rows, host_seconds);
+    const Sharing sharing = share_if_it_pays(places, workers, best, rows, longest_seconds);
     const bool shares = sharing.places.size() > 1;
     const double there = shares ? sharing.seconds : places[best].seconds;
     const double here = local_seconds(places, local, places[best]);
@@ -167,7 +171,7 @@ class PreferRemote final : public PlacementPolicy {
       if (!shares) return {{best}, "a worker spares this machine"};
       return {sharing.places, "workers share it, and spare this machine" + without(places, workers, sharing)};
     }
-    PlacementChoice choice = FastestCompletion::choose_among(places, local, rows, host_seconds);
+    PlacementChoice choice = FastestCompletion::choose_among(places, local, rows, longest_seconds);
     choice.reason = fmt::format("workers would take more than {} times as long as this machine", factor_);
     return choice;
   }

@@ -50,10 +50,10 @@ class PlacementPolicy {
   virtual ~PlacementPolicy() = default;
   // As `--policy` takes it.
   virtual std::string name() const = 0;
-  // `rows` are the iterations of the outermost dimension, by which a loop is divided. `host_seconds` is what
-  // the host would take, whether it is one of the places or not; 0: not known.
+  // `rows` are the iterations of the outermost dimension, by which a loop is divided. The host, whether it is one of
+  // the places or not, would take at most about `longest_seconds`; infinity: nobody can tell.
   virtual PlacementChoice choose(std::span<const Place> places, std::uint64_t rows,
-                                 double host_seconds) const = 0;
+                                 double longest_seconds) const = 0;
 };
 
 // Earliest completion: the place that is expected to be done first, or all of them together where sharing pays.

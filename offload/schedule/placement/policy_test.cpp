@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace dhpvm::offload {
 namespace {
 
@@ -27,11 +29,11 @@ Place whole(Place place) {
 }
 
 PlacementChoice choose(const PlacementPolicy& policy, const std::vector<Place>& places) {
-  double host_seconds = 0;
+  double longest_seconds = std::numeric_limits<double>::infinity();
   for (const Place& place : places) {
-    if (place.kind == Kind::kHost) host_seconds = place.seconds;
+    if (place.kind == Kind::kHost && place.known) longest_seconds = place.seconds;
   }
-  return policy.choose(places, kRows, host_seconds);
+  return policy.choose(places, kRows, longest_seconds);
 }
 Choice fastest(const std::vector<Place>& places) { return choose(*fastest_completion(), places).places; }
 Choice remote(const std::vector<Place>& places, double factor = kPreferRemoteFactor) {
@@ -72,6 +74,22 @@ TEST(FastestCompletion, SharesWhatTakesLong) {
 TEST(FastestCompletion, FindsOutWhatPlacesAreWorthTogether) {
   EXPECT_EQ(fastest({host(10e-3), unknown(worker(1e-3)), unknown(worker(1e-3))}), (Choice{0, 1, 2}));
   EXPECT_EQ(fastest({host(1e-3), unknown(worker(0.1e-3))}), Choice{1});
+  EXPECT_EQ(fastest({host(0), unknown(worker(1e-3)), unknown(worker(1e-3))}), Choice{0})
+      << "the host is measured";
+}
+
+// Nothing is known of the host, which is no place for the loop.
+TEST(FastestCompletion, MeasuresAllWorkersAtOnce) {
+  EXPECT_EQ(fastest({unknown(worker(1e-3)), unknown(worker(1.1e-3))}), (Choice{0, 1}));
+  EXPECT_EQ(fastest({worker(1.0), unknown(worker(1.1))}), (Choice{0, 1}))
+      << "by its link the other one is slower, and yet it halves the time";
+  EXPECT_EQ(remote({host(0), unknown(worker(1e-3)), unknown(worker(1.1e-3))}), (Choice{1, 2}));
+  EXPECT_EQ(fastest({worker(1e-3), unknown(worker(1.1e-3))}), Choice{0}) << "too short";
+  EXPECT_EQ(fastest_completion()
+                ->choose(std::vector{unknown(worker(1e-3)), unknown(worker(1.1e-3))}, kRows, 1e-3)
+                .places,
+            Choice{0})
+      << "the host says that it is short";
 }
 
 Place with_least(Place place, double seconds) {
