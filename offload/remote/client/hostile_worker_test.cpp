@@ -52,6 +52,16 @@ class LazyWorker final : public Noted,
     });
   }
 
+  // Says of what it was asked first that it is done, without its results, and that the queue has failed.
+  void fail_queue(Transport& transport, const Error& reason) {
+    Asked first;
+    note([&] { first = waiting_.at(0); });
+    transport.post([this, first, reason] {
+      send(wire::Progress{first.queue, first.bytes.size()});
+      send(wire::QueueFailed{first.queue, wire::Failure::from(reason)});
+    });
+  }
+
   // The number of kernels that it was asked for in each way.
   struct Kernels {
     std::uint64_t any = 0;
@@ -100,8 +110,8 @@ class LazyWorker final : public Noted,
 
  private:
   struct Asked {
-    wire::Id queue;
-    std::uint64_t first;
+    wire::Id queue = 0;
+    std::uint64_t first = 0;
     std::vector<std::uint64_t> bytes;  // of each operation
   };
 
@@ -298,6 +308,21 @@ TEST(LentGpu, IsToldOfSmallIndicesWhereItsReleaseKnowsThem) {
     EXPECT_EQ(worker->kernels(), each.asked) << "version " << each.version;
     worker->end();
   }
+}
+
+// A worker of an earlier release says that operations are done although its device has failed before their results
+// could leave.
+TEST_F(HostileWorker, IsNotWaitedForWhenItsQueueHasFailed) {
+  std::vector<Operation> steps{download(0), download(1)};
+  ASSERT_TRUE(queue_->batch(std::move(steps), order_of(0, 1)).ok());
+  ASSERT_TRUE(queue_->flush().ok());
+  EXPECT_TRUE(worker_->wait_asked(2 * kElements));
+  worker_->fail_queue(*there_, Error(ErrorCode::kDeviceFailed, "its device has failed"));
+  const auto reached = end_->wait(1, std::chrono::steady_clock::now() + Noted::kPatience);
+  if (reached.ok()) worker_->leave(*there_, Error(ErrorCode::kDeviceLost, "the test is over"));
+  ASSERT_FALSE(reached.ok());
+  EXPECT_NE(reached.error().to_string().find("its device has failed"), std::string::npos)
+      << reached.error().to_string();
 }
 
 // As one does whose bulk data were changed on their way.

@@ -299,8 +299,11 @@ Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
     if (stream == nullptr || stream->failure) return broken("a failure of a queue that does not exist");
     stream->failure = record.failure.to_error().with_context(fmt::format("on worker {}", link_.address()));
     given_up = stream->outstanding - stream->acknowledged;
-    for (std::size_t n = stream->first_under_way(); n < stream->pending.size(); ++n) {
+    const std::size_t first = stream->first_under_way();
+    for (std::size_t n = 0; n < stream->pending.size(); ++n) {
       const RemoteOperation& operation = *stream->pending[n];
+      // Runs of data that the worker has sent before may still be on their way, and nothing in frames.
+      if (n < first && operation.answer_bytes == 0) continue;
       downloads_.erase(downloads_.lower_bound(operation.number),
                        downloads_.lower_bound(operation.number + operation.count()));
     }
@@ -394,7 +397,7 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
     if (stream->acknowledged >= operation->count() && operation->data_moved) {
       stream->acknowledged -= operation->count();
     } else if (stream->failure && !operation->data_moves &&
-               (stream->acknowledged < operation->count() || lost_)) {
+               (stream->acknowledged < operation->count() || operation->answer_bytes != 0 || lost_)) {
       status = *stream->failure;
       stream->acknowledged = 0;  // the worker may have done more since
     } else {

@@ -101,6 +101,12 @@ class Client final : public Noted,
     if (end_) return "ended: " + end_->to_string();
     return failures_.contains(queue) ? failures_[queue] : "";
   }
+  // Operations that it has been told are done.
+  std::uint64_t done() {
+    std::uint64_t done = 0;
+    note([&] { done = done_; });
+    return done;
+  }
   std::string end() {
     return wait([&] { return end_.has_value(); }) ? end_->to_string() : "no end";
   }

@@ -18,6 +18,7 @@ class LateQueue final : public CheckedQueue {
 
   void perform(Operation operation) {
     Status status = await(operation);
+    if (status.ok()) status = late_.fate_of(operation);
     if (status.ok()) status = do_on_host(pool_, operation);
     finish(std::move(operation), std::move(status));
   }
@@ -34,6 +35,15 @@ class LateQueue final : public CheckedQueue {
 
 Result<std::unique_ptr<Queue>> LateDevice::create_queue(QueueOptions options) {
   return std::unique_ptr<Queue>(std::make_unique<LateQueue>(*this, std::move(options)));
+}
+
+Status LateDevice::fate_of(const Operation& operation) {
+  bool fails = false;
+  note([&] {
+    fails = fails_at_ == operation.record.kind;
+    if (fails) fails_at_.reset();
+  });
+  return fails ? Status(Error(ErrorCode::kDeviceFailed, "the late device has failed")) : Status();
 }
 
 void LateDevice::work() {

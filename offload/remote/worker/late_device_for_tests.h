@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -17,7 +18,7 @@ namespace dhpvm::offload::hostile {
 class LateQueue;
 
 // A device with memory of its own, which does its operations on its own thread, in the order of submission, and none
-// while it is held.
+// while it is held. It fails when the test says so.
 class LateDevice final : public DeviceBase, public Noted {
  public:
   LateDevice() : DeviceBase(describe()), thread_([this] { work(); }) {}
@@ -40,6 +41,10 @@ class LateDevice final : public DeviceBase, public Noted {
   void hold(bool is_held) {
     note([&] { is_held_ = is_held; });
   }
+  // The next operation of this kind fails, and with it all that come behind it in its queue.
+  void fail_at(OperationRecord::Kind kind) {
+    note([&] { fails_at_ = kind; });
+  }
   // Operations of this kind that it has been given and has not done.
   std::size_t waiting(OperationRecord::Kind kind) {
     std::size_t count = 0;
@@ -59,9 +64,11 @@ class LateDevice final : public DeviceBase, public Noted {
     return info;
   }
   void work();
+  Status fate_of(const Operation& operation);
 
   bool is_held_ = false;
   bool is_ending_ = false;
+  std::optional<OperationRecord::Kind> fails_at_;
   std::deque<std::pair<LateQueue*, Operation>> pending_;  // the first may be being done
   std::thread thread_;
 };

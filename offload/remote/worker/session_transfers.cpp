@@ -254,15 +254,15 @@ Result<bool> SessionTransfers::submit_batch(Stream& stream, session::BatchState&
       used += staged_bytes(step.to);
     }
   }
-  DHPVM_TRY(stream.queue->batch(std::move(batch.steps), order.all()));
-  // The block is free when the device has come past the batch.
+  // The block is free when the device has come past the batch. The batch is done, as its signals say, with its answers.
+  DHPVM_TRY(stream.queue->batch(std::move(batch.steps), {order.waits, {}}));
   DHPVM_TRY(stream.queue->host_call(
       [this, weak = port_.alive(), to = stream.answers, answers = std::move(answers), block] {
         const auto alive = weak.lock();
         if (alive == nullptr) return;
         for (const auto& [operation, from] : answers) answer(*to, operation, {host_of(from), from.bytes});
       },
-      {}));
+      {{}, order.signals}));
   return true;
 }
 
@@ -309,10 +309,11 @@ Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& st
     if (block == nullptr) return false;
     const std::uint64_t offset = download.submitted;
     const std::uint64_t bytes = std::min<std::uint64_t>(total - offset, StagingPool::kBlockBytes);
-    const Order of_part = order_of_part(*pending, order, offset + bytes == total);
+    // The download is done, as its signals say, when its data has been sent.
+    const Order all = order_of_part(*pending, order, offset + bytes == total);
     pending->begun = true;
-    DHPVM_TRY(
-        queue.copy(block->span(bytes), part_of(pending->from, offset, bytes), of_part, pending->number));
+    DHPVM_TRY(queue.copy(block->span(bytes), part_of(pending->from, offset, bytes), {all.waits, {}},
+                         pending->number));
     DHPVM_TRY(queue.host_call(
         [this, weak = port_.alive(), answers = stream->answers, number = pending->number, offset, bytes,
          total, block] {
@@ -321,7 +322,7 @@ Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& st
           if (is_answer(total)) return answer(*answers, number, block->bytes(bytes));
           send_run({number, offset}, block->bytes(bytes), [block] {});
         },
-        {}));
+        {{}, all.signals}));
     download.submitted += bytes;
   }
   return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory through which the elements of batches go to a device whose own the host does not see.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "offload/devices/sim/sim_device.h"
@@ -59,6 +60,27 @@ TEST(Hostile, StagedElementsStayUntilTheDeviceIsThroughWithThem) {
   EXPECT_EQ(site.late_->waiting(OperationRecord::Kind::kUpload), 2U);
   site.late_->hold(false);
   EXPECT_EQ(client->downloads(expected.size()), expected);
+}
+
+// The device has computed the results, and fails before they are on their way: a client that was told that the
+// operations are done would wait for them for ever.
+TEST(Hostile, ResultsThatNeverLeaveAreNotDone) {
+  const wire::Order order{7, {}, {{10, 1}}};
+  for (const wire::FromClient& record :
+       {wire::FromClient(wire::Batch{order, 3, {wire::Elements{8, 0, Bytes(600)}, wire::Span{8, 0, 600}}}),
+        wire::FromClient(wire::Download{order, {8, 0, 600}}),
+        wire::FromClient(wire::Download{order, {8, 0, 100'000}})}) {
+    Site site;
+    const auto client = Client::open(site);
+    client->say({wire::CreateQueue{3, 7, kLate, false, "a late one"}, wire::Allocate{4, kLate, 8, 100'000},
+                 wire::CreateSemaphore{10, kLate, 0}});
+    ASSERT_EQ(client->answer(3), "");
+    ASSERT_EQ(client->answer(4), "");
+    site.late_->fail_at(OperationRecord::Kind::kHostCall);
+    client->say({record});
+    EXPECT_THAT(client->fares(7, 100), HasSubstr("the late device has failed")) << record.index();
+    EXPECT_EQ(client->done(), 0U) << record.index();
+  }
 }
 
 // One for each of two executions that are under way; a third one waits.
