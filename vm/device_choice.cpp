@@ -156,11 +156,6 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
     stay(request, about(opened, "its link is still being measured"), false);
     return std::nullopt;
   }
-  // Chunks that others have done again meanwhile.
-  if (opened.device->is_behind()) {
-    stay(request, about(opened, "it is still busy with what others have done in its place"), false);
-    return std::nullopt;
-  }
   offload::Loop loop = request.loop;
   loop.can_trap = opened.kernels->may_trap(request.kernel);
   auto plan = plan_run(*opened.device, {&loop, 1});
@@ -169,15 +164,17 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
     return std::nullopt;
   }
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, loop, *plan);
+  // Chunks that others have done again meanwhile come first.
+  const double behind = opened.device->seconds_behind();
   const offload::DeviceInfo& info = opened.device->info();
   const bool divisible = can_be_split(*plan);
   const Kind kind = info.is_remote             ? Kind::kWorker
                     : info.target.is_processor ? Kind::kHostCores
                                                : Kind::kDevice;
   return Candidate{&opened,
-                   {kind, info.name, estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess,
-                    divisible, estimate.least_seconds},
-                   {info.name, estimate.total_seconds, estimate, divisible},
+                   {kind, info.name, behind + estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess,
+                    divisible, behind + estimate.least_seconds},
+                   {info.name, estimate.total_seconds, estimate, divisible, behind},
                    std::move(plan).value()};
 }
 

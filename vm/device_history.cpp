@@ -31,6 +31,8 @@ std::string text_of(const std::vector<ExpectedTime>& places) {
     text +=
         fmt::format("{}{}: {}{}", text.empty() ? "" : "; ", expected.place, time,
                     expected.divisible ? "" : ", only as a whole: its chunks may write the same elements");
+    if (expected.behind > 0)
+      text += ", after what others have done in its place: " + offload::seconds_text(expected.behind);
   }
   return text;
 }

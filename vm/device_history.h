@@ -22,6 +22,7 @@ struct ExpectedTime {
   double seconds = 0;                               // 0: not known
   std::optional<offload::DeviceEstimate> estimate;  // of a device
   bool divisible = true;
+  double behind = 0;  // seconds until it is through with what others have done in its place
 };
 
 // Loops are known by the numbers of their kernels in the module.

@@ -226,6 +226,12 @@ std::uint64_t ChunkBoard::rows_left() const {
   return rows_left_;
 }
 
+double ChunkBoard::seconds_left(std::size_t part, double now) const {
+  const std::lock_guard lock(mutex_);
+  const PartState& state = parts_[part];
+  return state.given.empty() ? 0 : seconds_until(state, state.given.size() - 1, now);
+}
+
 std::uint64_t ChunkBoard::redone() const {
   const std::lock_guard lock(mutex_);
   return redone_;

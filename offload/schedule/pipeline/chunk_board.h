@@ -79,6 +79,8 @@ class ChunkBoard {
   void give_back(const std::vector<IterationSpace>& boxes);
   std::uint64_t rows_left() const;
   std::uint64_t unit() const { return unit_; }
+  // The time that the part is expected to take for the chunks that it has.
+  double seconds_left(std::size_t part, double now) const;
   // Chunks that were handed out again.
   std::uint64_t redone() const;
 

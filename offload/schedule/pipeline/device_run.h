@@ -74,8 +74,9 @@ class DeviceRun {
   bool has_first_read_inputs();
   // Counts the chunks that are known to be done, and whose results are this run's.
   std::uint64_t iterations_done() const;
-  // Chunks in flight are not waited for any more, all of which have been done by others: their results are dropped.
-  void abandon();
+  // Chunks in flight are not waited for any more, all of which have been done by others: their results are dropped. The
+  // device will probably be busy with them for `seconds`.
+  void abandon(double seconds);
 
   // Others share the loop: until outdate_between() this run tells of its own copies alone.
   void share() { is_shared_ = true; }

@@ -127,11 +127,11 @@ void DeviceRun::let_go(RunChunk& chunk) {
   chunk.results.clear();
 }
 
-void DeviceRun::abandon() {
+void DeviceRun::abandon(double seconds) {
   for (RunChunk& chunk : chunks_) leave(chunk, false);
   chunks_.clear();
   if (report_buffer_ != nullptr) std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
-  device_.set_behind(last_);
+  device_.set_behind(last_, seconds);
 }
 
 // The host's memory has what is on its way to array `n` when this download is done.

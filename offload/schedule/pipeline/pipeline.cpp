@@ -126,7 +126,9 @@ class LoopExecution {
     // A size that the user has set is taken as it is.
     if (wanted_rows_ == 0) part_run.unit = parts_[part].kernel->row_unit(loop_.space);
     part_run.rows = in_units(part_run.rows, part_run.unit, most_rows(loops(), *plan));
-    part_run.facts.rows_per_second = expected_rate(device, loops(), *plan, part_run.rows);
+    // A small chunk shows when a device that is still busy with other things is done with them.
+    if (device.seconds_behind() == 0)
+      part_run.facts.rows_per_second = expected_rate(device, loops(), *plan, part_run.rows);
     auto run = DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel},
                                 partials_.buffer(), DeviceRun::WhenStopped::kAtOnce);
     if (!run.ok()) return note_failure(std::move(run).error());

@@ -133,9 +133,11 @@ class PipelineDevice final : public Timelines {
   Status wait(const Positions& positions);
   // Waits for a moment of this length; whether they have been done. Fails as wait() does.
   Result<bool> await(const Positions& positions, std::chrono::milliseconds moment);
-  // The results of these operations are no longer needed; until they are done, the device is busy with them.
-  void set_behind(const Positions& until) { behind_.include(until); }
-  bool is_behind() { return fate_of(behind_) == Fate::kUnderWay; }
+  // The results of these operations are no longer needed; until they are done, probably in `seconds`, the device is
+  // busy with them.
+  void set_behind(const Positions& until, double seconds);
+  // The seconds that it will probably be; once it is late, as long again as it has been.
+  double seconds_behind();
   // Tells the listener when the first of these stages that is under way is done, or has failed; false if none is. For
   // devices whose semaphores are raised without anybody's asking, as those of workers are.
   bool listen(const Positions& positions, const std::shared_ptr<SemaphoreListener>& listener,
@@ -192,8 +194,11 @@ class PipelineDevice final : public Timelines {
   std::uint64_t batch_bytes_ = 0;  // as batch_bytes_of() counts them
   Positions batch_after_;          // what its operations wait for
   Positions submitted_;
-  Positions done_;    // known to be
-  Positions behind_;  // see set_behind()
+  Positions done_;  // known to be
+  // See set_behind().
+  Positions behind_;
+  Tracer::Clock::time_point behind_since_;
+  double behind_seconds_ = 0;
   Positions link_measured_;
   DeviceBlock unread_report_;
   std::optional<Error> failure_;

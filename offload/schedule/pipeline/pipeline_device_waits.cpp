@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The waiting of a device's users: for its operations, for its turn, and for a request to stop.
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -98,6 +99,18 @@ Result<bool> PipelineDevice::await(const Positions& positions, std::chrono::mill
     done_.at[stage] = positions.at[stage];
   }
   return true;
+}
+
+void PipelineDevice::set_behind(const Positions& until, double seconds) {
+  behind_.include(until);
+  behind_since_ = Tracer::Clock::now();
+  behind_seconds_ = seconds;
+}
+
+double PipelineDevice::seconds_behind() {
+  if (fate_of(behind_) != Fate::kUnderWay) return 0;
+  const double passed = std::chrono::duration<double>(Tracer::Clock::now() - behind_since_).count();
+  return std::max(behind_seconds_ - passed, passed);
 }
 
 bool PipelineDevice::listen(const Positions& positions, const std::shared_ptr<SemaphoreListener>& listener,

@@ -188,7 +188,7 @@ Status Crew::stop(Member& member) {
   DeviceRun& run = *member.part->run;
   if (!member.flying.empty()) {
     // Others have done those that are still in flight here.
-    run.abandon();
+    run.abandon(board_.seconds_left(member.part->part, now_in_seconds()));
     end(member, {});
   } else if (is_alone()) {
     end(member, run.finish(true));
