@@ -77,7 +77,7 @@ void LoopStrips::make(std::size_t number) {
   if (!loop.has_rare_blocks) return;
   // All ways into a rare block lead to the careful copy.
   for (std::uint32_t block = 0; block < loop.contains.size(); ++block) {
-    if (!is_careful_only(block)) continue;
+    if (!loop.contains[block] || !is_careful_only(block)) continue;
     lowering_.entries()[block]->eraseFromParent();
     lowering_.entries()[block] = strip.carefully[flow_.blocks()[block].begin] = ir_.new_block("carefully");
   }
