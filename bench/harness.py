@@ -95,7 +95,7 @@ class Report:
         print(f"{machine()}. {self.about}\n")
         for table in self.tables:
             print("\n".join(markdown(**table)), end="\n\n")
-        width = max(len(figure.name) for figure in self.figures) + 2
+        width = max((len(figure.name) for figure in self.figures), default=0) + 2
         print(f"{'what':<{width}}{'measured':>12} {'unit':<8}{'bar':>12}")
         for figure in self.figures:
             print(

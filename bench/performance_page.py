@@ -21,6 +21,7 @@ TITLES = {
     "remote": "Workers, compared with libfabric by hand",
     "lab": "Workers under stress",
     "memory": "Memory after a peak",
+    "gpu": "Loops on an NVIDIA GPU, compared with CUDA by hand and cuBLAS",
 }
 INTRODUCTION = """# Performance
 

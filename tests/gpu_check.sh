@@ -1,14 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Checks this build on the accelerators of this machine: `./dev gpu-check`, in a checkout or in what `./dev gpu-bundle` has
-# packed. Runs a program that may not run on the host instead, the devices' conformance tests, the language corpus, compared
-# with the interpreter, and the batching benchmark. The findings are printed, and kept in OUTPUT.
+# packed. Runs a program that may not run on the host instead, the devices' conformance tests, the language corpus and random
+# kernels, compared with the interpreter, and the benchmarks. The findings are printed, and kept in OUTPUT.
 #
 # usage: gpu_check.sh ROOT BIN LIB OUTPUT [DEVICE]      DEVICE: a name that --device takes (default cuda:0)
 set -euo pipefail
 
 ROOT=$1 BIN=$2 LIB=$3 OUTPUT=$4 DEVICE=${5:-cuda:0}
 export LD_LIBRARY_PATH="$LIB${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# Those of the compiler that an archive was made with, for machines with older ones.
+if [[ -d $LIB/compiler ]] && ! "$BIN/dhpvm-run" --version >/dev/null 2>&1; then
+  LD_LIBRARY_PATH+=":$LIB/compiler"
+fi
 mkdir -p "$OUTPUT"
 failed=0
 
@@ -63,7 +67,14 @@ cat "$OUTPUT/devices.log"
 check loops "$BIN/dhpvm-run" --jit-wait --require-device --device="$DEVICE" "$ROOT/tests/programs/parallel/index_ranges.dhp"
 check conformance env DHPVM_CONFORMANCE_DEVICES="${DEVICE%%:*}" "$BIN/device_conformance"
 if command -v python3 >/dev/null; then
-  check corpus python3 "$ROOT/tests/run_programs.py" --bin "$BIN" --executor "device-${DEVICE%%:*}"
+  kind="${DEVICE%%:*}"
+  check corpus python3 "$ROOT/tests/run_programs.py" --bin "$BIN" --executor "device-$kind"
+  check random python3 "$ROOT/tests/random_kernels.py" --bin "$BIN" --executor "$kind" --seconds 60
+  if [[ $kind == cuda ]]; then
+    check joined python3 "$ROOT/tests/run_programs.py" --bin "$BIN" --executor device-cuda-joined
+    check kernels python3 "$ROOT/bench/run_gpu.py" --bin "$BIN" --device="$DEVICE" --json="$OUTPUT/kernels.json"
+    cat "$OUTPUT/kernels.log"
+  fi
 else
   check corpus corpus
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs many random kernels on the interpreter, the host's cores, PoCL and the interpreter of PTX, and compares the bits
-of their results with the interpreter's.
+"""Runs many random kernels on the interpreter, the host's cores, PoCL, the interpreter of PTX and a GPU, and compares the
+bits of their results with the interpreter's.
 
 A program would take longer to start than its kernels to run. So the random programs of random_nests.py,
 random_blocks.py, random_records.py and random_places.py, brief ones, are modules of a program that calls one after the
@@ -11,7 +11,8 @@ the end there is a line for each executor: kernels that ran, programs that went 
 processor time.
 
 Seed N gives one program, whatever else is run. --every NAME=N gives an executor every Nth pack. opencl has every 50th
-unless it is set: PoCL links a library for each kernel and size of groups, which takes it half a second.
+unless it is set: PoCL links a library for each kernel and size of groups, which takes it half a second. cuda, a GPU of
+this machine, runs only if it is named.
 
 usage: random_kernels.py --bin BIN_DIR [--kernels N] [--seed N] [--pack N] [--executor NAME]... [--every NAME=N]...
                          [--seconds N] [--keep DIR]
@@ -37,7 +38,9 @@ EXECUTORS = {
     "host": ["{run}", "--jit-wait", "--device=host?inline", "{source}"],
     "opencl": ["{run}", "--jit-wait", "--device=opencl:0", "{source}"],
     "ptx": ["{run}", "--jit-wait", "--device=cuda:0", "{source}"],
+    "cuda": ["{run}", "--jit-wait", "--device=cuda:0", "{source}"],
 }
+NEEDS_GPU = ("cuda",)
 REFERENCE = "interpreter"
 MARK = "#"
 KINDS = (
@@ -173,15 +176,22 @@ def main(arguments):
     options = parse_arguments(arguments)
     every = {"opencl": 50, **dict(entry.split("=") for entry in options.every)}
     words = {"many": str(options.bin.resolve() / "run_many"), "run": str(options.bin.resolve() / "dhpvm-run")}
-    names = [REFERENCE, *(name for name in EXECUTORS if name in (options.executor or EXECUTORS) and name != REFERENCE)]
+    wanted = options.executor or [name for name in EXECUTORS if name not in NEEDS_GPU]
+    names = [REFERENCE, *(name for name in EXECUTORS if name in wanted and name != REFERENCE)]
     begin = time.monotonic()
     problems = []
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "XDG_CACHE_HOME": folder, "DHPVM_CUDA_DRIVER": "interpreter"}
+        environment = {**os.environ, "XDG_CACHE_HOME": folder}
+        without_gpu = {**environment, "DHPVM_CUDA_DRIVER": "interpreter"}
         keep = options.keep or Path(folder)
         keep.mkdir(parents=True, exist_ok=True)
         tallies = {
-            name: Tally(EXECUTORS[name], int(every.get(name, 1)), {**words, "source": ""}, environment)
+            name: Tally(
+                EXECUTORS[name],
+                int(every.get(name, 1)),
+                {**words, "source": ""},
+                environment if name in NEEDS_GPU else without_gpu,
+            )
             for name in names
         }
         spent = 0.0
