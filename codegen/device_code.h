@@ -101,6 +101,8 @@ struct DeviceCode {
   // one block, which they do where there are as many groups as blocks, or one fewer in each row of blocks
   // (kLeastRunsForTwo).
   std::uint32_t run = 1;
+  // Work-items for each iteration along axis 0, in loops of one dimension without reductions: 1 or kItemsForRow.
+  std::uint32_t items = 1;
   // Groups of kSquareGroup by kSquareGroup work-items do squares of iterations (group_work.h); `run` is 1 then.
   bool has_squares = false;
   Dealing dealing = Dealing::kStrides;

@@ -25,6 +25,7 @@ std::vector<std::byte> encode(const DeviceCode& code) {
   writer.text(code.options);
   writer.number(code.group);
   writer.number(code.run);
+  writer.number(code.items);
   writer.number(code.has_squares ? 1 : 0);
   writer.number(static_cast<std::uint64_t>(code.dealing));
   writer.number(code.parameters.size());
@@ -45,6 +46,7 @@ std::optional<DeviceCode> decode(const CachedCode& cached) {
   code.options = reader.text();
   code.group = static_cast<std::uint32_t>(reader.number());
   code.run = static_cast<std::uint32_t>(reader.number());
+  code.items = static_cast<std::uint32_t>(reader.number());
   code.has_squares = reader.number() != 0;
   code.dealing = static_cast<Dealing>(reader.number());
   code.parameters.resize(reader.count());

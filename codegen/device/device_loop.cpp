@@ -52,10 +52,10 @@ llvm::AllocaInst* LoopEmitter::entry_alloca(llvm::Type* type, const char* name) 
   return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, name);
 }
 
-void LoopEmitter::for_indices(Value* first, unsigned d, Value* step,
+void LoopEmitter::for_indices(Value* first, Value* end, unsigned d, Value* step,
                               llvm::function_ref<void(Value*)> inside) {
   if (!form_.has_small_indices) {
-    counted(first, extent_[d], step, [&](Value* offset) {
+    counted(first, end, step, [&](Value* offset) {
       index_[d] = b_.CreateAdd(low_[d], offset, "i");
       inside(offset);
     });
@@ -63,7 +63,7 @@ void LoopEmitter::for_indices(Value* first, unsigned d, Value* step,
   }
   const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
   // Neither an extent and the work-items of a grid together, nor a bound of the loop, have more bits.
-  counted(narrow(first), narrow(extent_[d]), narrow(step), [&](Value* offset) {
+  counted(narrow(first), narrow(end), narrow(step), [&](Value* offset) {
     Value* const index = b_.CreateAdd(narrow(low_[d]), offset, "", /*HasNUW=*/true, /*HasNSW=*/true);
     index_[d] = b_.CreateZExt(index, b_.getInt64Ty(), "i", /*IsNonNeg=*/true);
     inside(b_.CreateZExt(offset, b_.getInt64Ty(), "", /*IsNonNeg=*/true));
@@ -123,15 +123,53 @@ void LoopEmitter::emit_strides() {
 
 void LoopEmitter::emit_dimension(unsigned d) {
   const unsigned axis = inner_ - d;
-  Value* const id = call_builtin(b_, Builtin::kGlobalId, axis);
-  Value* const count = call_builtin(b_, Builtin::kGlobalSize, axis);
-  for_indices(id, d, count, [&](Value*) {
+  const auto inside = [&](Value*) {
     if (d < inner_) {
       emit_dimension(d + 1);
     } else {
       call_body({}, leaving());
     }
-  });
+  };
+  if (d == 0 && inner_ > 0) {
+    const auto [begin, end] = band_of_group(d);
+    Value* const first = b_.CreateAdd(begin, call_builtin(b_, Builtin::kLocalId, axis));
+    for_indices(first, end, d, call_builtin(b_, Builtin::kLocalSize, axis), inside);
+    return;
+  }
+  Value* const id = call_builtin(b_, Builtin::kGlobalId, axis);
+  for_indices(id, extent_[d], d, call_builtin(b_, Builtin::kGlobalSize, axis), inside);
+}
+
+// The part of the outermost dimension that the group does, as begin and end. Groups that run at a time then do
+// neighbouring rows or planes, and find in the caches what their neighbours have loaded.
+std::pair<llvm::Value*, llvm::Value*> LoopEmitter::band_of_group(unsigned d) {
+  const unsigned axis = inner_ - d;
+  Value* const size = call_builtin(b_, Builtin::kLocalSize, axis);
+  Value* const groups = call_builtin(b_, Builtin::kGroupCount, axis);
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const cut = block("cut");
+  BasicBlock* const known = block("known");
+  // Mostly there is a work-item for each index: dividing would take longer than most bodies.
+  b_.CreateCondBr(b_.CreateICmpUGE(b_.CreateMul(groups, size), extent_[d]), known, cut);
+  b_.SetInsertPoint(cut);
+  const auto divided_up = [&](Value* value, Value* by) {
+    Value* const less = b_.CreateSub(value, i64(1));
+    if (!form_.has_small_indices) return b_.CreateAdd(b_.CreateUDiv(less, by), i64(1));
+    Value* const quotient =
+        b_.CreateUDiv(b_.CreateTrunc(less, b_.getInt32Ty()), b_.CreateTrunc(by, b_.getInt32Ty()));
+    return b_.CreateAdd(b_.CreateZExt(quotient, b_.getInt64Ty()), i64(1));
+  };
+  Value* const several = b_.CreateMul(divided_up(divided_up(extent_[d], size), groups), size);
+  b_.CreateBr(known);
+  b_.SetInsertPoint(known);
+  llvm::PHINode* const band = b_.CreatePHI(b_.getInt64Ty(), 2, "band");
+  band->addIncoming(size, before);
+  band->addIncoming(several, cut);
+  const auto within = [&](Value* value) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, value, extent_[d]);
+  };
+  Value* const begin = within(b_.CreateMul(call_builtin(b_, Builtin::kGroupId, axis), band));
+  return {begin, within(b_.CreateAdd(begin, band))};
 }
 
 void LoopEmitter::emit_tiled_dimension(unsigned d) {
@@ -141,7 +179,7 @@ void LoopEmitter::emit_tiled_dimension(unsigned d) {
   if (form_.run > 1 && axis == 1) {
     Value* const run = i64(form_.run);
     Value* const step = b_.CreateMul(call_builtin(b_, Builtin::kGroupCount, axis), run);
-    for_indices(b_.CreateMul(group, run), d, step, [&](Value* offset) {
+    for_indices(b_.CreateMul(group, run), extent_[d], d, step, [&](Value* offset) {
       first_[d] = index_[d];
       count_[d] = i64(1);
       turns_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, run, b_.CreateSub(extent_[d], offset));
@@ -149,9 +187,10 @@ void LoopEmitter::emit_tiled_dimension(unsigned d) {
     });
     return;
   }
-  Value* const size = call_builtin(b_, Builtin::kLocalSize, axis);
-  Value* const step = call_builtin(b_, Builtin::kGlobalSize, axis);
-  for_indices(b_.CreateMul(group, size), d, step, [&](Value* offset) {
+  Value* const items = i64(axis == 0 ? form_.items : 1);
+  Value* const size = b_.CreateUDiv(call_builtin(b_, Builtin::kLocalSize, axis), items);
+  Value* const step = b_.CreateMul(call_builtin(b_, Builtin::kGroupCount, axis), size);
+  for_indices(b_.CreateMul(group, size), extent_[d], d, step, [&](Value* offset) {
     first_[d] = index_[d];
     count_[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, size, b_.CreateSub(extent_[d], offset));
     index_[d] = b_.CreateAdd(first_[d], call_builtin(b_, Builtin::kLocalId, axis), "i");

@@ -30,6 +30,7 @@ struct DeviceForm {
   Dealing dealing = Dealing::kStrides;
   std::uint32_t group = 0;         // as in DeviceCode
   std::uint32_t run = 1;           // as in DeviceCode
+  std::uint32_t items = 1;         // too
   bool has_small_indices = false;  // as in KernelRequest
   // Called in place of the body, if not null: a tiled body (tile_loops.h). Without reductions, kStrides.
   llvm::Function* tiled = nullptr;

@@ -93,6 +93,7 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Modu
       loop.tiled = tiled.function;
       made.group = tiled.group;
       made.run = tiled.run;
+      made.items = tiled.items;
       loop.square = square_body(body, record.dimensions);
       if (loop.square != nullptr) {
         made.run = 1;
@@ -110,6 +111,7 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Modu
   loop.group = made.group;
   made.has_tiles = loop.tiled != nullptr || loop.square != nullptr;
   loop.run = made.run;
+  loop.items = made.items;
   loop.has_small_indices = form.has_small_registers && request.has_small_indices;
   made.entry = make_device_loop(*request.module, record, body, loop, kDeviceEntry, module);
   made.sites = std::move(body.sites);

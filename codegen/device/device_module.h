@@ -28,6 +28,7 @@ struct DeviceModule {
   bool fast_math = false;
   std::uint32_t group = 0;  // as in DeviceCode, like the next three
   std::uint32_t run = 1;
+  std::uint32_t items = 1;
   bool has_squares = false;
   bool has_tiles = false;  // rows go through local memory (tile_plan.h)
   Dealing dealing = Dealing::kStrides;

@@ -31,7 +31,9 @@ class LoopEmitter {
   Value* i64(std::uint64_t value) { return b_.getInt64(value); }
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
   // A loop from the low bound plus `first` in steps of `step`: sets index_, and gives the distance from the low bound.
-  void for_indices(Value* first, unsigned dimension, Value* step, llvm::function_ref<void(Value*)> inside);
+  void for_indices(Value* first, Value* end, unsigned dimension, Value* step,
+                   llvm::function_ref<void(Value*)> inside);
+  std::pair<Value*, Value*> band_of_group(unsigned dimension);
   // A loop from `first` in steps of `step` while the number is below `end`; nothing overflows. All are unsigned, of one
   // type.
   void counted(Value* first, Value* end, Value* step, llvm::function_ref<void(Value*)> inside);

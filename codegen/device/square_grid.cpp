@@ -20,7 +20,7 @@ void LoopEmitter::emit_square_dimension(unsigned d) {
   Value* const side = i64(axis == 2 ? 1 : kSquareSide);
   Value* const first = b_.CreateMul(call_builtin(b_, Builtin::kGroupId, axis), side);
   Value* const step = b_.CreateMul(call_builtin(b_, Builtin::kGroupCount, axis), side);
-  for_indices(first, d, step, [&](Value* offset) {
+  for_indices(first, extent_[d], d, step, [&](Value* offset) {
     first_[d] = index_[d];
     count_[d] = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, side, b_.CreateSub(extent_[d], offset));
     if (d < inner_) {

@@ -20,22 +20,27 @@ constexpr unsigned kBankBytes = 4;
 // Work-items that a GPU runs together: groups for tiles are made of whole runs of them.
 constexpr unsigned kTogether = 32;
 
-unsigned pitch_of(unsigned element_bytes) {
-  return turns_of_tile(element_bytes) + std::max(1U, kBankBytes / element_bytes);
+// Elements that a work-item loads before it stores the first of them.
+constexpr unsigned kAtOnce = 16;
+// Where a group has a row for each work-item, and others besides hide the time that loads take.
+constexpr unsigned kRowsAtOnce = 8;
+
+unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {
+  return turns_of_tile(element_bytes) * tiles.pieces + std::max(1U, kBankBytes / element_bytes);
 }
 
 }  // namespace
 
-std::uint64_t bytes_of_rows(const TiledOperand& operand, std::uint32_t rows) {
-  return std::uint64_t{rows} * pitch_of(operand.bytes) * operand.bytes;
+std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles) {
+  return std::uint64_t{tiles.rows} * pitch_of(operand.bytes, tiles) * operand.bytes;
 }
 
 Tile RowCopier::tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const {
-  return {&operand, memory, turns_of_tile(operand.bytes), pitch_of(operand.bytes)};
+  return {&operand, memory, turns_of_tile(operand.bytes) * tiles_.pieces, pitch_of(operand.bytes, tiles_)};
 }
 
-RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, std::uint32_t group)
-    : b_(builder), iterations_(iterations), group_(group) {
+RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, RowTiles tiles)
+    : b_(builder), iterations_(iterations), tiles_(tiles) {
   const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
   exists_ = b_.getTrue();
   item_ = b_.getInt32(0);
@@ -65,8 +70,7 @@ Value* RowCopier::own_element(const Tile& tile, Value* turn) {
                               b_.CreateZExt(place, b_.getInt64Ty()));
 }
 
-// Runs of kTogether work-items have a row each at a time. The elements of a column differ in their row alone, so that
-// all that a work-item does in the inner loop is to step from row to row.
+// Runs of kTogether work-items have a row each at a time, and in it as many neighbouring elements.
 void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   Value* const together = b_.getInt32(kTogether);
   Value* const lane = b_.CreateURem(item_, together);
@@ -75,24 +79,33 @@ void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   const unsigned last = iterations_.dimensions - 1;
   Value* const rows =
       has_row_for_column(*tile.operand) ? b_.CreateTrunc(iterations_.count[last], b_.getInt32Ty()) : items_;
-  llvm::Function* const function = b_.GetInsertBlock()->getParent();
-  const auto block = [&](const char* name) { return BasicBlock::Create(b_.getContext(), name, function); };
-  for (unsigned first = 0; first < tile.turns; first += kTogether) {
-    Value* const column = b_.CreateAdd(lane, b_.getInt32(first));
-    BasicBlock* const before = b_.GetInsertBlock();
-    BasicBlock* const header = block("rows");
-    BasicBlock* const after = block("copied");
-    Value* const has_row = b_.CreateICmpULT(run, rows);
-    b_.CreateCondBr(b_.CreateAnd(has_row, b_.CreateICmpULT(column, part.columns)), header, after);
-    b_.SetInsertPoint(header);
-    llvm::PHINode* const row = b_.CreatePHI(b_.getInt32Ty(), 2, "row");
-    row->addIncoming(run, before);
-    copy_element(tile, part, row, column, fills);
-    Value* const next = b_.CreateAdd(row, runs, "", /*HasNUW=*/true, /*HasNSW=*/true);
-    row->addIncoming(next, b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpULT(next, rows), header, after);
-    b_.SetInsertPoint(after);
+  std::vector<Value*> columns;
+  for (unsigned first = 0; first < tile.turns; first += kTogether)
+    columns.push_back(b_.CreateAdd(lane, b_.getInt32(first)));
+  const unsigned rows_at_once =
+      !fills ? 1 : tiles_.pieces > 1 ? std::max(kAtOnce / static_cast<unsigned>(columns.size()), 1U) : kRowsAtOnce;
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const header = block("rows");
+  BasicBlock* const after = block("copied");
+  b_.CreateCondBr(b_.CreateICmpULT(run, rows), header, after);
+  b_.SetInsertPoint(header);
+  llvm::PHINode* const row = b_.CreatePHI(b_.getInt32Ty(), 2, "row");
+  row->addIncoming(run, before);
+  const auto step = [&](unsigned n) {
+    return b_.CreateAdd(row, b_.CreateMul(runs, b_.getInt32(n)), "", /*HasNUW=*/true, /*HasNSW=*/true);
+  };
+  std::vector<Element> elements;
+  for (unsigned n = 0; n < rows_at_once; ++n) {
+    Value* const mine = n == 0 ? row : step(n);
+    Value* const is_row = n == 0 ? b_.getTrue() : b_.CreateICmpULT(mine, rows);
+    for (Value* const column : columns)
+      elements.push_back({mine, column, b_.CreateAnd(is_row, b_.CreateICmpULT(column, part.columns))});
   }
+  fills ? load(tile, part, elements) : store(tile, part, elements);
+  Value* const next = step(rows_at_once);
+  row->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpULT(next, rows), header, after);
+  b_.SetInsertPoint(after);
 }
 
 // The begin of a row's first turn; clears `exists` if no iteration has it.
@@ -117,33 +130,69 @@ Value* RowCopier::begin_of_row(const Tile& tile, Value* row, Value*& exists) {
   return address;
 }
 
-void RowCopier::copy_element(const Tile& tile, const TilePart& part, Value* row, Value* column, bool fills) {
+Value* RowCopier::address_of(const Tile& tile, const TilePart& part, Value* row, Value* column, Value*& exists) {
+  Value* const begin = begin_of_row(tile, row, exists);
+  Value* const turn = b_.CreateAdd(part.begin, b_.CreateZExt(column, b_.getInt64Ty()));
+  return b_.CreateGEP(b_.getInt8Ty(), begin, b_.CreateMul(turn, b_.getInt64(tile.operand->bytes)));
+}
+
+Value* RowCopier::place_of(const Tile& tile, Value* row, Value* column) {
+  Value* const place = b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), column);
+  return b_.CreateInBoundsGEP(b_.getIntNTy(tile.operand->bytes * 8), tile.memory,
+                              b_.CreateZExt(place, b_.getInt64Ty()));
+}
+
+// All loads come before the first store, which would wait for its element: memory is as far away for one as for many.
+// In place of elements that do not exist one is loaded that does, so that no branch stands between the loads.
+void RowCopier::load(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements) {
   const TiledOperand& operand = *tile.operand;
-  const auto wide = [&](Value* value) { return b_.CreateZExt(value, b_.getInt64Ty()); };
-  Value* exists = b_.getTrue();
-  Value* address = begin_of_row(tile, row, exists);
-  Value* const turn = b_.CreateAdd(part.begin, wide(column));
-  address = b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(turn, b_.getInt64(operand.bytes)));
   llvm::Type* const type = b_.getIntNTy(operand.bytes * 8);
-  Value* const place = b_.CreateInBoundsGEP(
-      type, tile.memory, wide(b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), column)));
-  llvm::Function* const function = b_.GetInsertBlock()->getParent();
-  BasicBlock* const move = BasicBlock::Create(b_.getContext(), "move", function);
-  BasicBlock* const next = BasicBlock::Create(b_.getContext(), "next", function);
-  b_.CreateCondBr(exists, move, next);
-  b_.SetInsertPoint(move);
   const llvm::Align alignment(operand.bytes);
-  llvm::Instruction* global = nullptr;
-  if (fills) {
-    llvm::LoadInst* const loaded = b_.CreateAlignedLoad(type, address, alignment);
-    b_.CreateAlignedStore(loaded, place, alignment);
-    global = loaded;
-  } else {
-    global = b_.CreateAlignedStore(b_.CreateAlignedLoad(type, place, alignment), address, alignment);
+  Value* exists = b_.getTrue();
+  Value* const sure = address_of(tile, part, b_.getInt32(0), b_.getInt32(0), exists);
+  llvm::SmallVector<Value*> loaded;
+  for (const Element& element : elements) {
+    exists = element.exists;
+    Value* const address = address_of(tile, part, element.row, element.column, exists);
+    llvm::LoadInst* const value = b_.CreateAlignedLoad(type, b_.CreateSelect(exists, address, sure), alignment);
+    value->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
+    loaded.push_back(value);
   }
-  global->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
+  // Nobody reads the places of iterations that do not exist.
+  for (std::size_t n = 0; n < elements.size(); ++n) {
+    where(elements[n].exists, [&] {
+      b_.CreateAlignedStore(loaded[n], place_of(tile, elements[n].row, elements[n].column), alignment);
+    });
+  }
+}
+
+void RowCopier::store(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements) {
+  const TiledOperand& operand = *tile.operand;
+  const llvm::Align alignment(operand.bytes);
+  for (const Element& element : elements) {
+    Value* exists = element.exists;
+    Value* const address = address_of(tile, part, element.row, element.column, exists);
+    where(exists, [&] {
+      Value* const place = place_of(tile, element.row, element.column);
+      Value* const value = b_.CreateAlignedLoad(b_.getIntNTy(operand.bytes * 8), place, alignment);
+      b_.CreateAlignedStore(value, address, alignment)
+          ->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
+    });
+  }
+}
+
+void RowCopier::where(Value* condition, llvm::function_ref<void()> inside) {
+  BasicBlock* const then = block("then");
+  BasicBlock* const next = block("next");
+  b_.CreateCondBr(condition, then, next);
+  b_.SetInsertPoint(then);
+  inside();
   b_.CreateBr(next);
   b_.SetInsertPoint(next);
+}
+
+BasicBlock* RowCopier::block(const char* name) {
+  return BasicBlock::Create(b_.getContext(), name, b_.GetInsertBlock()->getParent());
 }
 
 }  // namespace dhpvm::codegen

@@ -56,16 +56,20 @@ class TileCopier {
   virtual void put(const Tile& /*tile*/, llvm::ArrayRef<llvm::Value*> /*elements*/) {}
 };
 
-// The bytes of an operand's tile with `rows` rows.
-std::uint64_t bytes_of_rows(const TiledOperand& operand, std::uint32_t rows);
+// The tiles of a group's rows.
+struct RowTiles {
+  std::uint32_t rows = 0;  // of the largest group
+  unsigned pieces = 1;     // a row of a tile has as many times turns_of_tile() turns; a power of two
+};
+
+std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles);
 
 class RowCopier final : public TileCopier {
  public:
-  // Emits what is known of the work-item where the builder stands: at the function's begin. `group`: the work-items
-  // of the largest group, each of which has a row.
-  RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, std::uint32_t group);
+  // Emits what is known of the work-item where the builder stands: at the function's begin.
+  RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, RowTiles tiles);
 
-  std::uint64_t bytes(const TiledOperand& operand) const override { return bytes_of_rows(operand, group_); }
+  std::uint64_t bytes(const TiledOperand& operand) const override { return bytes_of_rows(operand, tiles_); }
   Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const override;
   llvm::Value* exists() const override { return exists_; }
   llvm::Value* own_element(const Tile& tile, llvm::Value* turn) override;
@@ -73,16 +77,27 @@ class RowCopier final : public TileCopier {
   void drain(const Tile& tile, const TilePart& part) override { copy(tile, part, /*fills=*/false); }
 
  private:
+  struct Element {
+    llvm::Value* row;
+    llvm::Value* column;
+    llvm::Value* exists;
+  };
+
   // Whether the tile's rows differ in the last index alone, so that a group has as many as work-items along axis 0.
   bool has_row_for_column(const TiledOperand& operand) const;
   void copy(const Tile& tile, const TilePart& part, bool fills);
   llvm::Value* begin_of_row(const Tile& tile, llvm::Value* row, llvm::Value*& exists);
-  void copy_element(const Tile& tile, const TilePart& part, llvm::Value* row, llvm::Value* column,
-                    bool fills);
+  llvm::Value* address_of(const Tile& tile, const TilePart& part, llvm::Value* row, llvm::Value* column,
+                          llvm::Value*& exists);
+  llvm::Value* place_of(const Tile& tile, llvm::Value* row, llvm::Value* column);
+  void load(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements);
+  void store(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements);
+  void where(llvm::Value* condition, llvm::function_ref<void()> inside);
+  llvm::BasicBlock* block(const char* name);
 
   llvm::IRBuilder<>& b_;
   const GroupIterations& iterations_;
-  const std::uint32_t group_;
+  const RowTiles tiles_;
   // Numbers of 32 bits. By axis: 0 is the last dimension.
   std::array<llvm::Value*, 3> sizes_ = {};
   llvm::Value* across_ = nullptr;  // this work-item's number along axis 0

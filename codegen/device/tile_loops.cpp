@@ -9,6 +9,7 @@
 #include "codegen/device/tile_copies.h"
 #include "codegen/device/tile_plan.h"
 #include "codegen/device/tile_writer.h"
+#include "codegen/group_work.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -20,18 +21,23 @@ using llvm::Value;
 // tile. The numbers are bounds, and not tuned.
 constexpr std::uint32_t kLargestGroup = 128;
 constexpr std::uint32_t kSmallestGroup = 32;
+// Of a row at a time, in the shortest tiles (turns_of_tile).
+constexpr unsigned kMostPieces = 2;
 // Bytes: less than half of what a group of CUDA may have, so that two groups fit, unless the smallest group needs more.
 constexpr std::uint64_t kUsualMemory = 20 << 10;
 
-std::uint64_t memory_for(const TilePlan& plan, std::uint32_t rows) {
-  return memory_of(plan, [rows](const TiledOperand& operand) { return bytes_of_rows(operand, rows); });
+std::uint64_t memory_for(const TilePlan& plan, RowTiles tiles) {
+  return memory_of(plan, [&](const TiledOperand& operand) { return bytes_of_rows(operand, tiles); });
 }
 
-// 0: the tiles are too large for every group.
-std::uint32_t group_for(const TilePlan& plan) {
-  std::uint32_t group = kLargestGroup;
-  while (group > kSmallestGroup && memory_for(plan, group) > kUsualMemory) group /= 2;
-  return memory_for(plan, group) <= kMostTileMemory ? group : 0;
+// Where each row has work-items of its own, there are few rows in a group, and their tiles are long. Elsewhere tiles are
+// short, and their number depends on the memory. No rows: the tiles are too large for every group.
+RowTiles tiles_for(const TilePlan& plan, std::uint32_t items) {
+  RowTiles tiles = items > 1 ? RowTiles{kSmallestGroup, kMostPieces} : RowTiles{kLargestGroup, 1};
+  while (tiles.pieces > 1 && memory_for(plan, tiles) > kUsualMemory) tiles.pieces /= 2;
+  while (tiles.rows > kSmallestGroup && memory_for(plan, tiles) > kUsualMemory) tiles.rows /= 2;
+  if (memory_for(plan, tiles) > kMostTileMemory) tiles.rows = 0;
+  return tiles;
 }
 
 // Makes a function that calls the body, or does a run of it, with the arguments that tiles need, and tiles its loops.
@@ -103,16 +109,17 @@ TiledBody BodyTiler::make() {
   llvm::SmallVector<llvm::Argument*, 3> indices;
   for (unsigned d = 0; d < iterations_.dimensions; ++d) indices.push_back(function_->getArg(kIndices + d));
   const TilePlan plan = plan_tiles(*function_, *function_->getArg(kArrays), indices, TileShape::kRows);
-  const std::uint32_t group = plan.loops.empty() ? 0 : group_for(plan);
-  if (group == 0) {
+  const std::uint32_t items = iterations_.dimensions == 1 ? kItemsForRow : 1;
+  const RowTiles tiles = plan.loops.empty() ? RowTiles{} : tiles_for(plan, items);
+  if (tiles.rows == 0) {
     function_->eraseFromParent();
     return {};
   }
   llvm::IRBuilder<> b(plan.begin);
-  RowCopier copier(b, iterations_, group);
+  RowCopier copier(b, iterations_, tiles);
   write_tiles(*function_, plan, copier, b);
   function_->addFnAttr(llvm::Attribute::AlwaysInline);
-  return {function_, group, iterations_.has_runs ? kRunOfRows : 1};
+  return {function_, tiles.rows * items, iterations_.has_runs ? kRunOfRows : 1, items};
 }
 
 bool has_loops(llvm::Function& function) {

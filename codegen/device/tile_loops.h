@@ -25,6 +25,7 @@ struct TiledBody {
   llvm::Function* function = nullptr;  // null: nothing of the body would get faster
   std::uint32_t group = 0;             // work-items of a group, at most
   std::uint32_t run = 1;               // kRunOfRows: with runs
+  std::uint32_t items = 1;             // for each iteration along the last dimension
 };
 
 // The body stays as it is. Its kernel has no reductions and cannot trap.

@@ -70,6 +70,7 @@ LaunchGrid cover(const IterationSpace& space, const GridNeeds& needs, const Grid
   LaunchGrid grid;
   std::array<std::uint64_t, 3> extents = {1, 1, 1};
   for (unsigned axis = 0; axis < space.dimensions; ++axis) extents[axis] = space.extent(space.inner() - axis);
+  extents[0] *= needs.items;
   extents[1] = quotient_up(extents[1], needs.run);
   std::uint64_t group = room_of(extents[0] * extents[1] * extents[2], limits);
   std::uint64_t groups = limits.groups;
@@ -150,6 +151,9 @@ LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, con
   return grid;
 }
 
+// Work-items of a processor with which several wait for memory at a time. It is a bound, and not tuned.
+constexpr std::uint64_t kFilled = 256;
+
 // The rest of a row is cut into groups of these widths, from the first that fits, and then into single work-items: a
 // loop of a few vectors, and one vector.
 constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
@@ -184,6 +188,14 @@ std::uint64_t rows_for_squares(const IterationSpace& space, const GridLimits& li
   rows.high[0] =
       rows.low[0] + static_cast<std::int64_t>(std::min(space.extent(0), down * codegen::kSquareSide));
   return cover_squares(rows, limits) ? rows.extent(0) : 1;
+}
+
+std::uint64_t rows_to_fill(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
+  if (needs.reductions) return 1;
+  std::uint64_t in_row = needs.items;
+  for (unsigned d = 1; d < space.dimensions; ++d) in_row *= space.extent(d);
+  const std::uint64_t wanted = limits.processors * kFilled;
+  return std::clamp<std::uint64_t>(quotient_up(wanted, std::max<std::uint64_t>(in_row, 1)), 1, space.extent(0));
 }
 
 std::vector<LaunchPiece> PiecePlanner::plan(const IterationSpace& space, const GridLimits& limits) {

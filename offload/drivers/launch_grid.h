@@ -33,6 +33,7 @@ struct GridNeeds {
   std::uint32_t group = 0;  // as in DeviceCode, like `dealing` and `run`; limits heed it
   codegen::Dealing dealing = codegen::Dealing::kStrides;
   std::uint32_t run = 1;
+  std::uint32_t items = 1;
   bool has_squares = false;
 };
 
@@ -42,6 +43,10 @@ LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const 
 // Indices of the outermost dimension that a chunk has at least to go by squares, which its multiples do as well; 1
 // where no chunk does, or where squares do not lie along that dimension.
 std::uint64_t rows_for_squares(const IterationSpace& space, const GridLimits& limits);
+
+// Indices of the outermost dimension with which a chunk has work for all processors, or all that there are. With fewer
+// it would take as long as with these. 1 for loops with reductions, whose chunks have whole blocks.
+std::uint64_t rows_to_fill(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits);
 
 // A box of a space whose groups are all whole.
 struct LaunchPiece {

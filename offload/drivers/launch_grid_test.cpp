@@ -131,6 +131,22 @@ TEST(LaunchGrid, TellsHowManyRowsGoBySquares) {
   }
 }
 
+TEST(LaunchGrid, TellsHowManyRowsFillADevice) {
+  const GridNeeds plain;
+  EXPECT_EQ(rows_to_fill({1, {0}, {1'000'000}}, plain, kMany), 33'792U);
+  EXPECT_EQ(rows_to_fill({1, {0}, {1000}}, plain, kMany), 1000U);
+  EXPECT_EQ(rows_to_fill(space(4096, 1000), plain, kMany), 34U);
+  EXPECT_EQ(rows_to_fill(space(4096, 100'000), plain, kMany), 1U);
+  EXPECT_EQ(rows_to_fill(space(4096, 0), plain, kMany), 4096U);
+  GridNeeds rows;
+  rows.group = 256;
+  rows.items = 8;
+  EXPECT_EQ(rows_to_fill({1, {0}, {8192}}, rows, kMany), 4224U) << "a group of 32 rows for each processor";
+  GridNeeds reductions;
+  reductions.reductions = true;
+  EXPECT_EQ(rows_to_fill({1, {0}, {1'000'000}}, reductions, kMany), 1U);
+}
+
 TEST(LaunchGrid, HasAGroupForEachProcessor) {
   constexpr GridLimits kMany = {256, 1 << 20, 132};
   EXPECT_EQ(plan_grid(line(4000), {}, kMany), (LaunchGrid{{32, 1, 1}, {125, 1, 1}}));

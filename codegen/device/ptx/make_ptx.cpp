@@ -122,6 +122,7 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   code.sites = std::move(made.sites);
   code.group = made.group;
   code.run = made.run;
+  code.items = made.items;
   code.has_squares = made.has_squares;
   return code;
 }

@@ -84,8 +84,10 @@ void expand_inexact_updates(llvm::Module& module, bool fast_math) {
 
 void mark_constant_loads(const DeviceEntry& entry) {
   // A parameter whose memory overlaps no other one's; null if it is not known which one it is.
-  const auto base_of = [](const Value* address) {
-    return llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(address, 0));
+  const auto base_of = [](const Value* address) -> const llvm::Argument* {
+    llvm::SmallVector<const Value*, 2> bases;
+    llvm::getUnderlyingObjects(address, bases, nullptr, 0);
+    return bases.size() == 1 ? llvm::dyn_cast<llvm::Argument>(bases.front()) : nullptr;
   };
   llvm::SmallPtrSet<const llvm::Argument*, 4> written;
   for (llvm::Instruction& instruction : llvm::instructions(*entry.function)) {

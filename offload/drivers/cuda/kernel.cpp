@@ -20,7 +20,7 @@ namespace {
 constexpr int kBlockSize = 256;
 // Waves of blocks: with several, short blocks overlap with long ones, while the cost of starting a block is spread over
 // many iterations.
-constexpr unsigned kWaves = 8;
+constexpr unsigned kWaves = 64;
 // Smaller blocks than this do not fill a warp, nor do they work off a block of a reduction.
 constexpr std::uint32_t kSmallestBlock = 32;
 static_assert(kSmallestBlock == bytecode::kReductionLanes);

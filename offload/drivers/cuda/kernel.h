@@ -17,7 +17,7 @@ class CudaKernel final : public DriverKernel {
   ~CudaKernel() override;
 
   std::uint64_t row_unit(const IterationSpace& space) const override {
-    return rows_for_squares(space, limits_);
+    return rows_for(space, limits_);
   }
   // kInvalidArgument for arrays that do not lie as kernels expect.
   Status check(const Operation& launch) const;

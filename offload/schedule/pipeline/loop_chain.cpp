@@ -219,7 +219,8 @@ Status LoopChain::begin() {
   if (way_ == Way::kInSlices && wanted_rows_ == 0) {
     for (const std::unique_ptr<Link>& link : links_)
       row_unit_ = std::max(row_unit_, link->kernel->row_unit(link->loop.space));
-    chunk_rows_ = in_units(rows_for(device_, all, plan), row_unit_, most);
+    chunk_rows_ = rows_for(device_, all, plan);
+    if (chunk_rows_ < all[0].space.extent(0)) chunk_rows_ = in_units(chunk_rows_, row_unit_, most);
   }
   outcome_.rows_per_chunk = std::min(chunk_rows_, all[0].space.extent(0));
   outcome_.upload_bytes = plan.upload_bytes;
@@ -242,7 +243,7 @@ Status LoopChain::submit_all() {
     // Loops that run as wholes are short.
     std::uint64_t rows = chunk_rows_;
     if (way_ == Way::kInSlices) rows = std::min(rows, soon_done_rows(device_, all));
-    if (way_ == Way::kInSlices) rows = in_units(rows, row_unit_, rows);
+    if (way_ == Way::kInSlices && rows < space.extent(0) - next_row_) rows = in_units(rows, row_unit_, rows);
     const IterationSpace box = rows_of(space, next_row_, rows);
     next_row_ += box.extent(0);
     Status status = run_->submit(box);

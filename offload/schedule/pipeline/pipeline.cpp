@@ -125,7 +125,8 @@ class LoopExecution {
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
     // A size that the user has set is taken as it is.
     if (wanted_rows_ == 0) part_run.unit = parts_[part].kernel->row_unit(loop_.space);
-    part_run.rows = in_units(part_run.rows, part_run.unit, most_rows(loops(), *plan));
+    if (part_run.rows < loop_.space.extent(0))
+      part_run.rows = in_units(part_run.rows, part_run.unit, most_rows(loops(), *plan));
     // A small chunk shows when a device that is still busy with other things is done with them.
     if (device.seconds_behind() == 0)
       part_run.facts.rows_per_second = expected_rate(device, loops(), *plan, part_run.rows);
