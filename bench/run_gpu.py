@@ -140,9 +140,8 @@ class Beside:
 
     def convolution2d(self, n):
         grid = (n + 31) // 32, (n + 7) // 8
-        return self.launch(
-            "convolution2d", grid, (32, 8), self.noise(n, n), self.noise(25), self.noise(n, n), *[self.cupy.int32(n)] * 2
-        )  # fmt: skip
+        arrays = self.noise(n, n), self.noise(25), self.noise(n, n)
+        return self.launch("convolution2d", grid, (32, 8), *arrays, *[self.cupy.int32(n)] * 2)
 
 
 LOOPS = {
@@ -206,7 +205,8 @@ class Bench:
             for device, options in ((self.device, ["--require-device"]), ("host", []))
         )
         kernel = KERNELS.get(name)
-        compare(f"{name}: on {self.device}, and on the host", ours, host, max(kernel.tolerance, 1e-5) if kernel else 0.0)
+        tolerance = max(kernel.tolerance, 1e-5) if kernel else 0.0
+        compare(f"{name}: on {self.device}, and on the host", ours, host, tolerance)
 
     def times(self, name, size):
         """The times of the program's loops that run in every repetition."""
@@ -304,7 +304,8 @@ def main(arguments):
         rows = []
         for name in names:
             progress(name)
-            rows += rows_of(bench, name, max(int(LOOPS[name].size * options.size), LOOPS[name].check_size), beside, rate)
+            size = max(int(LOOPS[name].size * options.size), LOOPS[name].check_size)
+            rows += rows_of(bench, name, size, beside, rate)
         sizes = {row["name"]: row["size"] for row in rows}
         types = {"sgemm": "float32", "dgemm": "float64", "matmul_nt": "float32", "matmul_tn": "float32"}
         cublas = {name: beside.cublas(sizes[name], types[name]) for name in types if beside and name in sizes}

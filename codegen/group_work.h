@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kSquareSide = kSquareGroup * kSquareRows;
 // could be as many groups where each run does a block alone.
 inline constexpr std::uint32_t kLeastRunsForTwo = 4;
 
-// Iterations of one dimension that each go along a row of their own have so many work-items each: the first of a group do
-// the iterations, and all move what those need between memory and local memory.
+// Iterations of one dimension that each go along a row of their own have so many work-items each: the first of a group
+// do the iterations, and all move what those need between memory and local memory.
 inline constexpr std::uint32_t kItemsForRow = 8;
 
 }  // namespace dhpvm::codegen

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs many random kernels on the interpreter, the host's cores, PoCL, the interpreter of PTX and a GPU, and compares the
-bits of their results with the interpreter's.
+"""Runs many random kernels on the interpreter, the host's cores, PoCL, the interpreter of PTX and a GPU, and compares
+the bits of their results with the interpreter's.
 
 A program would take longer to start than its kernels to run. So the random programs of random_nests.py,
 random_blocks.py, random_records.py and random_places.py, brief ones, are modules of a program that calls one after the

@@ -172,8 +172,8 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
                     : info.target.is_processor ? Kind::kHostCores
                                                : Kind::kDevice;
   return Candidate{&opened,
-                   {kind, info.name, behind + estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess,
-                    divisible, behind + estimate.least_seconds},
+                   {kind, info.name, behind + estimate.total_seconds, estimate.kernel_seconds,
+                    !estimate.is_guess, divisible, behind + estimate.least_seconds},
                    {info.name, estimate.total_seconds, estimate, divisible, behind},
                    std::move(plan).value()};
 }

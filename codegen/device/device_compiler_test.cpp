@@ -244,7 +244,8 @@ DeviceCode sum_rows(const std::string& turns, const DeviceTarget& target, bool c
 
 TEST(DeviceCode, MovesRowsByTiles) {
   const DeviceCode code = sum_rows("move.p p7, p1", ptx());
-  EXPECT_EQ(code.group, 128U);
+  EXPECT_EQ(code.group, 256U);
+  EXPECT_EQ(code.items, kItemsForRow);
   EXPECT_EQ(code.run, 1U);
   EXPECT_THAT(code.text, HasSubstr("bar.sync"));
   EXPECT_THAT(code.text, HasSubstr("ld.shared"));

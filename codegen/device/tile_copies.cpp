@@ -82,8 +82,10 @@ void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   std::vector<Value*> columns;
   for (unsigned first = 0; first < tile.turns; first += kTogether)
     columns.push_back(b_.CreateAdd(lane, b_.getInt32(first)));
-  const unsigned rows_at_once =
-      !fills ? 1 : tiles_.pieces > 1 ? std::max(kAtOnce / static_cast<unsigned>(columns.size()), 1U) : kRowsAtOnce;
+  const unsigned rows_at_once = !fills ? 1
+                                : tiles_.pieces > 1
+                                    ? std::max(kAtOnce / static_cast<unsigned>(columns.size()), 1U)
+                                    : kRowsAtOnce;
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const header = block("rows");
   BasicBlock* const after = block("copied");
@@ -130,7 +132,8 @@ Value* RowCopier::begin_of_row(const Tile& tile, Value* row, Value*& exists) {
   return address;
 }
 
-Value* RowCopier::address_of(const Tile& tile, const TilePart& part, Value* row, Value* column, Value*& exists) {
+Value* RowCopier::address_of(const Tile& tile, const TilePart& part, Value* row, Value* column,
+                             Value*& exists) {
   Value* const begin = begin_of_row(tile, row, exists);
   Value* const turn = b_.CreateAdd(part.begin, b_.CreateZExt(column, b_.getInt64Ty()));
   return b_.CreateGEP(b_.getInt8Ty(), begin, b_.CreateMul(turn, b_.getInt64(tile.operand->bytes)));
@@ -154,7 +157,8 @@ void RowCopier::load(const Tile& tile, const TilePart& part, llvm::ArrayRef<Elem
   for (const Element& element : elements) {
     exists = element.exists;
     Value* const address = address_of(tile, part, element.row, element.column, exists);
-    llvm::LoadInst* const value = b_.CreateAlignedLoad(type, b_.CreateSelect(exists, address, sure), alignment);
+    llvm::LoadInst* const value =
+        b_.CreateAlignedLoad(type, b_.CreateSelect(exists, address, sure), alignment);
     value->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
     loaded.push_back(value);
   }
@@ -175,8 +179,7 @@ void RowCopier::store(const Tile& tile, const TilePart& part, llvm::ArrayRef<Ele
     where(exists, [&] {
       Value* const place = place_of(tile, element.row, element.column);
       Value* const value = b_.CreateAlignedLoad(b_.getIntNTy(operand.bytes * 8), place, alignment);
-      b_.CreateAlignedStore(value, address, alignment)
-          ->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
+      b_.CreateAlignedStore(value, address, alignment)->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
     });
   }
 }

@@ -30,7 +30,7 @@ std::uint64_t memory_for(const TilePlan& plan, RowTiles tiles) {
   return memory_of(plan, [&](const TiledOperand& operand) { return bytes_of_rows(operand, tiles); });
 }
 
-// Where each row has work-items of its own, there are few rows in a group, and their tiles are long. Elsewhere tiles are
+// Where each row has work-items of its own, a group has few rows, and their tiles are long. Elsewhere tiles are
 // short, and their number depends on the memory. No rows: the tiles are too large for every group.
 RowTiles tiles_for(const TilePlan& plan, std::uint32_t items) {
   RowTiles tiles = items > 1 ? RowTiles{kSmallestGroup, kMostPieces} : RowTiles{kLargestGroup, 1};

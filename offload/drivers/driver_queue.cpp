@@ -18,7 +18,7 @@ DriverKernel::DriverKernel(const DeviceBase& owner, const KernelImage& image)
     : OwnedKernel(owner, image),
       parameters_(image.device_code.parameters),
       needs_{!image.reductions.empty(), image.device_code.group, image.device_code.dealing,
-             image.device_code.run, image.device_code.items, image.device_code.has_squares} {}
+             image.device_code.run,     image.device_code.items, image.device_code.has_squares} {}
 
 namespace {
 

@@ -132,19 +132,20 @@ TEST(LaunchGrid, TellsHowManyRowsGoBySquares) {
 }
 
 TEST(LaunchGrid, TellsHowManyRowsFillADevice) {
+  const GridLimits many = {256, 1 << 20, 132};
   const GridNeeds plain;
-  EXPECT_EQ(rows_to_fill({1, {0}, {1'000'000}}, plain, kMany), 33'792U);
-  EXPECT_EQ(rows_to_fill({1, {0}, {1000}}, plain, kMany), 1000U);
-  EXPECT_EQ(rows_to_fill(space(4096, 1000), plain, kMany), 34U);
-  EXPECT_EQ(rows_to_fill(space(4096, 100'000), plain, kMany), 1U);
-  EXPECT_EQ(rows_to_fill(space(4096, 0), plain, kMany), 4096U);
+  EXPECT_EQ(rows_to_fill({1, {0}, {1'000'000}}, plain, many), 33'792U);
+  EXPECT_EQ(rows_to_fill({1, {0}, {1000}}, plain, many), 1000U);
+  EXPECT_EQ(rows_to_fill(space(4096, 1000), plain, many), 34U);
+  EXPECT_EQ(rows_to_fill(space(4096, 100'000), plain, many), 1U);
+  EXPECT_EQ(rows_to_fill(space(4096, 0), plain, many), 4096U);
   GridNeeds rows;
   rows.group = 256;
   rows.items = 8;
-  EXPECT_EQ(rows_to_fill({1, {0}, {8192}}, rows, kMany), 4224U) << "a group of 32 rows for each processor";
+  EXPECT_EQ(rows_to_fill({1, {0}, {8192}}, rows, many), 4224U) << "a group of 32 rows for each processor";
   GridNeeds reductions;
   reductions.reductions = true;
-  EXPECT_EQ(rows_to_fill({1, {0}, {1'000'000}}, reductions, kMany), 1U);
+  EXPECT_EQ(rows_to_fill({1, {0}, {1'000'000}}, reductions, many), 1U);
 }
 
 TEST(LaunchGrid, HasAGroupForEachProcessor) {

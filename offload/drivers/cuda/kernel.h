@@ -16,9 +16,7 @@ class CudaKernel final : public DriverKernel {
   static Result<std::shared_ptr<Kernel>> load(CudaDevice& device, const KernelImage& image);
   ~CudaKernel() override;
 
-  std::uint64_t row_unit(const IterationSpace& space) const override {
-    return rows_for(space, limits_);
-  }
+  std::uint64_t row_unit(const IterationSpace& space) const override { return rows_for(space, limits_); }
   // kInvalidArgument for arrays that do not lie as kernels expect.
   Status check(const Operation& launch) const;
   // Thread-safe. The device's context must be current.
