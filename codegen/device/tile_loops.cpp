@@ -21,7 +21,7 @@ using llvm::Value;
 // tile. The numbers are bounds, and not tuned.
 constexpr std::uint32_t kLargestGroup = 128;
 constexpr std::uint32_t kSmallestGroup = 32;
-// Of a row at a time, in the shortest tiles (turns_of_tile).
+// A tile has at most so many times the turns of the shortest one (turns_of_tile).
 constexpr unsigned kMostPieces = 2;
 // Bytes: less than half of what a group of CUDA may have, so that two groups fit, unless the smallest group needs more.
 constexpr std::uint64_t kUsualMemory = 20 << 10;

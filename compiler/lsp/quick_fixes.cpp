@@ -143,7 +143,7 @@ class Remedies {
   std::vector<Remedy> found_;
 };
 
-// What the compiler says about a part: a snapshot may know more.
+// The messages of the compiler about a part: a snapshot may have more.
 struct Complaints {
   std::size_t errors = 0;
   std::size_t all = 0;

@@ -27,7 +27,7 @@ constexpr int kIncrementalSync = 2;
 // Editors ask about a change as soon as they have told it: answers come before the compiler's messages.
 constexpr std::chrono::milliseconds kBeforeMessages{30};
 constexpr std::chrono::milliseconds kBeforeTidying{300};
-// What the client says interrupts what it is to be told, but not for ever.
+// A message of the client interrupts the answers that it waits for, but not for ever.
 constexpr std::chrono::milliseconds kMostWaiting{2000};
 
 struct Request {

@@ -28,7 +28,7 @@ class Version {
   const Parsed& parsed() const { return *parsed_; }
   const std::shared_ptr<const Parsed>& parsed_state() const { return parsed_; }
   const Stamps& sources() const { return sources_; }
-  // What is known of the part: it may be more. Null if it was interrupted.
+  // The facts about the part, and perhaps about more. Null if it was interrupted.
   std::shared_ptr<const Snapshot> snapshot(const Part& part, const Interrupt& interrupt = {});
   // The same if that is known already; null otherwise.
   std::shared_ptr<const Snapshot> known(const Part& part) const;

@@ -30,7 +30,7 @@ struct RecordField;
 
 namespace detail {
 
-// What the host asks for, in the language's words.
+// The type that the host asks for, in the language's words.
 template <typename T>
 constexpr std::string_view wanted_text() {
   if constexpr (std::is_same_v<T, std::string>) return "str";

@@ -27,7 +27,7 @@ class DriverKernel : public OwnedKernel {
   LaunchGrid grid_for(const IterationSpace& space, const GridLimits& limits) const {
     return plan_grid(space, needs_, limits);
   }
-  // Of a chunk, as Kernel::row_unit().
+  // The answer to Kernel::row_unit().
   std::uint64_t rows_for(const IterationSpace& space, const GridLimits& limits) const {
     const std::uint64_t squares = rows_for_squares(space, limits);
     return squares > 1 ? squares : rows_to_fill(space, needs_, limits);
