@@ -75,6 +75,16 @@ TEST(Pace, TriesAgainWhenArgumentsChange) {
   for (int n = 0; n < 6; ++n) EXPECT_LT(run.launch(pace), 0.0801);
 }
 
+TEST(Pace, BeginsAnewBehindLaunchesOfSizesThatOthersChose) {
+  Pace pace(kUnits);
+  TimedLoop run(true);
+  run.loop.space.high[0] = 1'000'000;
+  pace.launched(run.loop);
+  pace.record(run.loop.label, 1'000'000, 1e-3);
+  EXPECT_EQ(pace.most_iterations(run.loop), kUnits);
+  for (int n = 0; n < 12; ++n) EXPECT_LT(run.launch(pace), 0.0801);
+}
+
 TEST(Pace, TheRestOfALoopTellsLittle) {
   Pace pace(kUnits);
   TimedLoop run(true);
