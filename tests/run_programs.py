@@ -163,7 +163,8 @@ class Outcome:
 
 
 class Runner:
-    def __init__(self, bin_dir, timeout, worker_bin=None):
+    def __init__(self, bin_dir, timeout, worker_bin=None, preload=None):
+        self.preloaded = {"LD_PRELOAD": str(preload)} if preload else {}
         self.words = {"run": str(bin_dir / "dhpvm-run"), "dhpvmc": str(bin_dir / "dhpvmc")}
         self.worker_tool = str((worker_bin or bin_dir) / "dhpvm-run")
         self.timeout = timeout
@@ -179,7 +180,7 @@ class Runner:
                 input=stdin,
                 capture_output=True,
                 cwd=work,
-                env={**os.environ, **(variables or {})},
+                env={**os.environ, **self.preloaded, **(variables or {})},
                 timeout=self.timeout,
                 check=False,
             )
@@ -409,6 +410,7 @@ def parse_arguments(arguments):
     parser.add_argument("paths", nargs="*", type=Path, help="programs or folders (default: tests/programs)")
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run and dhpvmc")
     parser.add_argument("--worker-bin", type=Path, help="that of the worker, if it is another build (default: --bin)")
+    parser.add_argument("--preload", type=Path, metavar="FILE", help="a library that is loaded into the programs first")
     names = [executor.name for executor in EXECUTORS]
     parser.add_argument("--executor", action="append", choices=names, help="may be repeated (default: all)")
     parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1)
@@ -433,7 +435,8 @@ def main(arguments):
             return 1
     executors = [e for e in EXECUTORS if not options.executor or e.name in options.executor]
     executors = with_devices(executors, options.bin)
-    runner = Runner(options.bin.resolve(), options.timeout, options.worker_bin and options.worker_bin.resolve())
+    paths = [path and path.resolve() for path in (options.worker_bin, options.preload)]
+    runner = Runner(options.bin.resolve(), options.timeout, *paths)
     with worker_of(executors, runner):
         passed, failed, skipped = run_all(programs, executors, runner, options.jobs)
     failed += len(problems)
