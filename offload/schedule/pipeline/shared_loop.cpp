@@ -92,6 +92,7 @@ class Crew {
   };
 
   bool is_alone() const { return members_.size() == 1; }
+  bool may_begin(const PartRun& part) const;
   void advance(std::uint64_t label);
   Status take_chunks(Member& member);
   Status compute(Member& member, const ChunkBoard::Chunk& chunk);
@@ -154,10 +155,17 @@ void Crew::advance(std::uint64_t label) {
   }
 }
 
+// Whether the device may be given a chunk. Where no other can do a chunk before its inputs have been read, the loop
+// would wait for all that the device has to do before.
+bool Crew::may_begin(const PartRun& part) const {
+  return part.facts.redo == Redo::kBeside || part.device->seconds_behind() == 0 || board_.rows_left() == 0;
+}
+
 Status Crew::take_chunks(Member& member) {
   PartRun& part = *member.part;
   while (member.is_here) {
     DHPVM_TRY(part.device->await_turn());
+    if (!may_begin(part)) return {};
     const ChunkBoard::Offer offer = board_.next(part.part, now_in_seconds(), part.rows_now(loop_), part.unit);
     if (offer.advice == ChunkBoard::Advice::kWait) return {};
     DHPVM_TRY(offer.advice == ChunkBoard::Advice::kEnd ? stop(member) : compute(member, offer.chunk));
@@ -185,10 +193,12 @@ Status Crew::compute(Member& member, const ChunkBoard::Chunk& chunk) {
 
 // All chunks are done.
 Status Crew::stop(Member& member) {
-  DeviceRun& run = *member.part->run;
-  if (!member.flying.empty()) {
-    // Others have done those that are still in flight here.
-    run.abandon(board_.seconds_left(member.part->part, now_in_seconds()));
+  PartRun& part = *member.part;
+  DeviceRun& run = *part.run;
+  const double behind = part.chunks == 0 ? part.device->seconds_behind() : 0;
+  if (!member.flying.empty() || behind != 0) {
+    // Others have done those that are still in flight here, or all.
+    run.abandon(std::max(board_.seconds_left(part.part, now_in_seconds()), behind));
     end(member, {});
   } else if (is_alone()) {
     end(member, run.finish(true));

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -60,6 +61,14 @@ class FarDevice final : public DeviceForTests {
 
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
 
+  // It does nothing until it is let go.
+  void hold(bool is_held) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_held_ = is_held;
+    }
+    changed_.notify_all();
+  }
   // It is lost after so many operations more.
   void lose_after(unsigned operations) {
     const std::lock_guard lock(mutex_);
@@ -79,6 +88,7 @@ class FarDevice final : public DeviceForTests {
   std::condition_variable changed_;
   std::deque<std::pair<class FarQueue*, Operation>> pending_;  // the first is being done
   std::optional<unsigned> left_;
+  bool is_held_ = false;
   bool is_ending_ = false;
   std::thread thread_;
 };
@@ -117,7 +127,7 @@ Result<std::unique_ptr<Queue>> FarDevice::create_queue(QueueOptions options) {
 void FarDevice::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return is_ending_ || !pending_.empty(); });
+    changed_.wait(lock, [this] { return is_ending_ || (!is_held_ && !pending_.empty()); });
     if (pending_.empty()) return;
     auto [queue, operation] = std::move(pending_.front());
     const bool is_lost = left_ == 0U;
@@ -141,11 +151,17 @@ function copy(i64, A, A) registers 2 2
   store.i64 r1, p0, p1
   return
 end
+function change(i64, A) registers 2 1
+  load.i64 p1, r0, p0
+  store.i64 r0, p0, p1
+  return
+end
 kernel copy dims 1
+kernel change dims 1
 )");
     EXPECT_TRUE(assembled.ok() && bytecode::verify(*assembled).ok());
     module_ = std::move(assembled).value();
-    footprint_ = analyse(module_, module_.kernels[0]);
+    for (unsigned n = 0; n < 2; ++n) footprints_[n] = analyse(module_, module_.kernels[n]);
     for (Buffer*& array : arrays_) array = pool_.allocate(kElements * 8, BufferContents::kZeroed).value();
     PipelineDeviceOptions options;
     options.poll = [this]() -> Status {
@@ -154,9 +170,11 @@ kernel copy dims 1
     };
     for (unsigned n = 0; n < kDevices; ++n) {
       devices_.push_back(std::make_shared<FarDevice>(n));
-      KernelImage image;
-      image.arrays = 2;
-      kernels_.push_back(devices_.back()->load(image).value());
+      for (unsigned kernel = 0; kernel < 2; ++kernel) {
+        KernelImage image;
+        image.arrays = 2 - kernel;
+        kernels_[kernel].push_back(devices_.back()->load(image).value());
+      }
       pipelines_.push_back(PipelineDevice::create(devices_.back(), pool_, registrations_, options).value());
     }
   }
@@ -165,28 +183,10 @@ kernel copy dims 1
     for (Buffer* const array : arrays_) array->close();
   }
 
+  using Outcome = std::variant<PipelineOutcome, PipelineFailure>;
   // From one array to the other, in small chunks, on all that are there.
-  std::variant<PipelineOutcome, PipelineFailure> run(unsigned from) {
-    std::vector<codegen::KernelArray> arrays(2);
-    std::vector<ArrayStorage> storage(2);
-    for (unsigned n = 0; n < 2; ++n) {
-      Buffer* const buffer = arrays_[n == 0 ? from : 1 - from];
-      arrays[n].data = buffer->data();
-      arrays[n].shape = {kElements, kElements, kElements, {kElements}};
-      storage[n] = {8, buffer};
-    }
-    Loop loop;
-    loop.footprint = &footprint_;
-    loop.space = {1, {0}, {kElements}};
-    loop.arrays = arrays;
-    loop.storage = storage;
-    loop.can_trap = false;
-    std::vector<Part> parts;
-    for (unsigned n = 0; n < kDevices; ++n) {
-      if (!pipelines_[n]->failure()) parts.push_back({pipelines_[n].get(), kernels_[n], {}});
-    }
-    return run_on_devices(parts, loop, 64, {}, {});
-  }
+  Outcome run(unsigned from) { return run(0, {arrays_[from], arrays_[1 - from]}); }
+  Outcome run_in_place(unsigned array) { return run(1, {arrays_[array]}); }
 
   // That the array has what `loops` loops have made of zeros.
   void expect(unsigned array, unsigned loops) {
@@ -204,12 +204,33 @@ kernel copy dims 1
   std::atomic<bool> is_interrupted_ = false;
 
  private:
+  Outcome run(unsigned kernel, const std::vector<Buffer*>& buffers) {
+    std::vector<codegen::KernelArray> arrays(buffers.size());
+    std::vector<ArrayStorage> storage(buffers.size());
+    for (std::size_t n = 0; n < buffers.size(); ++n) {
+      arrays[n].data = buffers[n]->data();
+      arrays[n].shape = {kElements, kElements, kElements, {kElements}};
+      storage[n] = {8, buffers[n]};
+    }
+    Loop loop;
+    loop.footprint = &footprints_[kernel];
+    loop.space = {1, {0}, {kElements}};
+    loop.arrays = arrays;
+    loop.storage = storage;
+    loop.can_trap = false;
+    std::vector<Part> parts;
+    for (unsigned n = 0; n < kDevices; ++n) {
+      if (!pipelines_[n]->failure()) parts.push_back({pipelines_[n].get(), kernels_[kernel][n], {}});
+    }
+    return run_on_devices(parts, loop, 64, {}, {});
+  }
+
   bytecode::Module module_;
-  Footprint footprint_;
+  Footprint footprints_[2];  // of the kernels
   BufferPool pool_;
   Registrations registrations_{pool_};
   std::vector<std::unique_ptr<PipelineDevice>> pipelines_;
-  std::vector<std::shared_ptr<Kernel>> kernels_;
+  std::vector<std::shared_ptr<Kernel>> kernels_[2];  // of each device
   Buffer* arrays_[2] = {};
 };
 
@@ -233,6 +254,28 @@ TEST_F(SharedLoops, OutliveDevices) {
     ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(done)) << "after " << loop;
     expect(1 - loop % 2, loop + 1);
   }
+}
+
+// One device does nothing. Others do its chunk of the first loop again; of loops in place, they could not.
+TEST_F(SharedLoops, DoNotWaitForADeviceThatIsBehind) {
+  devices_[3]->hold(true);
+  ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(run(0)));
+  std::promise<Outcome> over;
+  std::thread later([&] {
+    for (unsigned loop = 0; loop < 3; ++loop) {
+      const Outcome done = run_in_place(1);
+      if (loop == 2 || std::holds_alternative<PipelineFailure>(done)) return over.set_value(done);
+    }
+  });
+  std::future<Outcome> done = over.get_future();
+  EXPECT_EQ(done.wait_for(std::chrono::seconds(120)), std::future_status::ready);
+  devices_[3]->hold(false);
+  later.join();
+  ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(done.get()));
+  expect(1, 4);
+  // Now it takes part again.
+  ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(run_in_place(1)));
+  expect(1, 5);
 }
 
 TEST_F(SharedLoops, EndWhenAllAreLost) {
