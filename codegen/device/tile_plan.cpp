@@ -144,7 +144,11 @@ const SCEV* Planner::turns_of(const llvm::Loop& loop, TiledLoop& tiled, const ll
   const SCEV* const turns =
       evolution_.getNoopOrZeroExtend(repetitions, llvm::Type::getInt64Ty(body_.getContext()));
   BasicBlock* decides = tiled.before;
-  if (!dominators_.dominates(decides, end_)) decides = decides->getUniquePredecessor();
+  if (!dominators_.dominates(decides, end_)) {
+    // A condition of its own would be a second guard.
+    if (decides->getSingleSuccessor() == nullptr) return nullptr;
+    decides = decides->getUniquePredecessor();
+  }
   if (decides == nullptr || !dominators_.dominates(decides, end_) || loops_.getLoopFor(decides) != nullptr)
     return nullptr;
   tiled.decides = decides;
