@@ -207,8 +207,9 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
   if (const Conversion opened = open_buffer(object, buffers, view); opened != Conversion::kDone)
     return opened;
   const ElementFormat element = element_of_format(view->format);
-  if (static_cast<std::uint32_t>(view->ndim) != parameter.rank || element.kind != parameter.element ||
-      element.lanes != parameter.lanes) {
+  // A date of NumPy gives its bytes, without strides.
+  if (view->strides == nullptr || static_cast<std::uint32_t>(view->ndim) != parameter.rank ||
+      element.kind != parameter.element || element.lanes != parameter.lanes) {
     buffers.close_last();
     return Conversion::kMismatch;
   }
