@@ -197,12 +197,23 @@ class Random(unittest.TestCase):
             for i in prange(len(x)):
                 x[i] = random.random()
 
+        def sampled(x):
+            return random.sample([1, 2, 3], 2)
+
+        def stepped(x):
+            return random.randrange(0, 10, 2)
+
+        def named(x):
+            return random.gauss(mu=0.0, sigma=1.0)
+
         def wrong_bounds(x):
             rng = np.random.default_rng(1)
             return rng.integers(3, 3)
 
         for function, message in ((in_prange, r"dhpvm.uniform\(seed, i\)"), (unknown, "exponential"),
                                   (of_the_module, "of a generator cannot be compiled; .*uniform"),
+                                  (sampled, "random.sample cannot be compiled"), (stepped, "and no step: write"),
+                                  (named, "random.gauss takes up to 2 arguments here, in their order"),
                                   (of_the_module_in_prange, r"dhpvm.uniform\(seed, i\)")):
             with self.subTest(function.__name__), self.assertRaisesRegex(dhpvm.TranslationError, message):
                 dhpvm.jit(function)(np.zeros(3))

@@ -111,6 +111,8 @@ def _of_shared(expressions, node, function):
     if name == "seed":
         return _seeded(expressions, node)
     args, keywords = list(node.args), list(node.keywords)
+    if not is_numpys:
+        _check_pythons(expressions, node, name)
     if name in ("rand", "randn"):
         args, keywords = [], [ast.keyword("size", ast.Tuple(args, ast.Load()))] if args else keywords
     elif name == "randint" and not is_numpys and len(args) == 2:  # with its last number
@@ -119,6 +121,20 @@ def _of_shared(expressions, node, function):
     value = method(expressions, ast.fix_missing_locations(ast.copy_location(method_node, node)),
                    expressions.value(rng))
     return Value(value.text, INT) if value.type == Scalar("i64") else value
+
+
+# Functions of random that are compiled, and how many arguments each has at most.
+_PYTHONS = {"random": 0, "uniform": 2, "randint": 2, "randrange": 2, "gauss": 2, "normalvariate": 2, "choice": 1,
+            "shuffle": 1, "betavariate": 2, "gammavariate": 2, "lognormvariate": 2}
+
+
+def _check_pythons(expressions, node, name):
+    """Methods of a generator have more arguments than functions of random, and others by these names."""
+    if name not in _PYTHONS:
+        expressions.fail(node, f"random.{name} cannot be compiled: write it with one of {', '.join(_PYTHONS)}")
+    if node.keywords or len(node.args) > _PYTHONS[name]:
+        expressions.fail(node, f"random.{name} takes up to {_PYTHONS[name]} arguments here, in their order"
+                               f"{', and no step: write a + step * random.randrange(n)' * (name == 'randrange')}")
 
 
 def _seeded(expressions, node):
