@@ -139,7 +139,7 @@ def make_exception(code, is_trap, message, text, frames):
     if any(origin(frame.file, frame.line) for frame in own):
         if code == USER_TRAP:
             made, message = _raised(message)
-        if made is IndexTrap and "index -" in message:
+        if issubclass(made, IndexError) and re.search(r"\bindex -\d+ is out of range", message):
             message += "; this index does not count from the end: write a[i % len(a)]"
         stack = (f"\n  at {frame.file}:{frame.line} in {frame.function}" for frame in seen)
         text = python_lines(message) + "".join(stack)

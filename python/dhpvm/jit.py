@@ -303,6 +303,10 @@ def type_of(argument, name):
         return types.COMPLEX, True
     if type(argument) is tuple and argument:
         items = [type_of(item, f"{name}[{i}]") for i, item in enumerate(argument)]
+        for i, (kind, _) in enumerate(items):
+            if isinstance(kind, types.Listed):
+                raise errors.TranslationError(f"'{name}[{i}]' is a list in a tuple: pass np.array(..), or the list as "
+                                              "an argument of its own")
         return types.Tuple(tuple(kind for kind, _ in items)), tuple(is_python for _, is_python in items)
     if type(argument) is list and argument:
         return _type_of_list(argument, name), False
@@ -323,6 +327,8 @@ def type_of(argument, name):
         advice = {list: "an empty list has no type, pass np.zeros(0)", tuple: "pass np.array(..)",
                   dict: "pass what it holds", str: "pass a number or a bool in its place",
                   bytes: "pass np.frombuffer(x, np.uint8)"}.get(type(argument), "pass the numbers and arrays in it")
+        if type(argument).__name__ == "Generator":
+            advice = "pass a seed, and write np.random.default_rng(seed) in the function"
         raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}, and functions are compiled for "
                                       f"int, float, bool, and arrays and numbers of NumPy: {advice}")
     element = types.NUMPY_NAMES.get(dtype.name)
@@ -352,7 +358,8 @@ def _type_of_list(items, name):
                                           f"{passed_lists.MOST_ARRAYS}: pass np.concatenate(..) and where each begins")
         return types.Listed(kinds[0], len(items))
     if not all(isinstance(kind, types.Scalar) and not kind.is_complex for kind in kinds):
-        raise errors.TranslationError(f"'{name}' is a list of {kinds[0]} and others: a list that is passed has "
+        others = "" if all(kind == kinds[0] for kind in kinds) else " and others"
+        raise errors.TranslationError(f"'{name}' is a list of {kinds[0]}{others}: a list that is passed has real "
                                       "numbers, or arrays of one type; pass np.array(..), or a tuple")
     element = passed_lists.of_numbers(items).dtype.name
     return types.Listed(types.Scalar(types.NUMPY_NAMES[element], kinds[0].is_weak and element in (

@@ -12,7 +12,10 @@ def of_numbers(items):
     """The numbers of a list as an array."""
     import numpy
 
-    return numpy.array(items)
+    found = numpy.array(items)
+    if found.dtype.name != "int64" and all(type(item) is int for item in items):  # NumPy makes unsigned or floats of it
+        raise OverflowError("a list has integers that do not fit into 64 bits of a signed integer")
+    return found
 
 
 def layout(items):
@@ -33,5 +36,8 @@ def _arrays(count, items):
 def _numbers(dtype, is_python, items):
     if type(items) is not list or not items or _is_python(items) is not is_python:
         return None
-    found = of_numbers(items)
+    try:
+        found = of_numbers(items)
+    except (OverflowError, TypeError, ValueError):
+        return None  # type_of says why
     return (found,) if found.dtype == dtype and found.ndim == 1 else None

@@ -1294,8 +1294,120 @@ class Scientists(support.Comparisons):
             self.assertEqual(compiled(X, np.array([3, 0])), X[3] + X[0])
             with self.assertRaisesRegex(IndexError, "does not count from the end: write a.i % len.a"):
                 compiled(X, np.array([3, -1]))
+
+        def divided(x, k):
+            total = 0.0
+            for i in range(k):
+                try:
+                    total += 1 / x[i - k]
+                except ZeroDivisionError:
+                    total += 1.0
+            return total
+
+        with self.assertRaisesRegex(IndexError, "does not count from the end: write a.i % len.a"):
+            dhpvm.jit(divided)(X, 2)
         in_parallel = dhpvm.jit(ends_wrap_in_parallel, debug=True)
         self.assertTrue((in_parallel(X) == ends_wrap_in_parallel(X)).all())
+
+    def test_dates_are_no_arrays_of_bytes(self):
+        """Their buffer has one dimension, and no strides."""
+        def doubled(x):
+            return x * 2
+
+        compiled = dhpvm.jit(doubled)
+        self.assertEqual(compiled(np.arange(3, dtype=np.uint8)).tolist(), [0, 2, 4])
+        with self.assertRaisesRegex(dhpvm.TranslationError, "which programs do not have"):
+            compiled(np.datetime64("2020-01-01"))
+
+    def test_lists_in_prange_loops(self):
+        def doubled(values, x):
+            for i in dhpvm.prange(len(x)):
+                x[i] = 2.0 * values[i]
+
+        for values, message in (([1.0, 2.0], "make an array before it"), ([X, Y], "make a row of it, or an array")):
+            with self.assertRaisesRegex(dhpvm.TranslationError, f"a prange loop reads no list: {message}"):
+                dhpvm.jit(doubled)(values, np.zeros(2))
+
+    def test_integers_beyond_64_bits_in_lists(self):
+        def first(values):
+            return values[0]
+
+        compiled = dhpvm.jit(first)
+        self.assertEqual(compiled([1, 2]), 1)
+        for values in ([2**63, 2**63], [2**63, 1], [2**70]):  # unsigned, floats and objects for NumPy
+            with self.assertRaisesRegex(OverflowError, "do not fit into 64 bits"):
+                compiled(values)
+        self.assertEqual(compiled([1.5, 2**63]), 1.5)
+        for values, message in (([[1], [1, 2]], "a list of list of int"), ((1, [2]), "is a list in a tuple")):
+            with self.assertRaisesRegex(dhpvm.TranslationError, message):
+                compiled(values)
+
+    def test_what_python_raises_is_caught(self):
+        """Results that are nan or inf elsewhere."""
+        def of(expression):
+            return support.define(f"""def f(x, y):
+    try:
+        return float({expression})
+    except (ValueError, ArithmeticError):
+        return -77.0
+""", f"<{expression}>")
+
+        values = (0.0, -0.0, 1.0, -1.0, 0.5, -1.5, -3.0, 172.0, 1e200, -1e200, math.inf, -math.inf, math.nan)
+        unary = [f"math.{name}(x)" for name in (
+            "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh acosh atanh asinh gamma "
+            "lgamma fabs").split() if hasattr(math, name)]
+        for text in (*unary, "int(x) * 0", "math.floor(x) * 0", "round(x) * 0", "x ** 2", "x / 0.0", "x % 0"):
+            function = of(text)
+            for x in values:
+                self.compare(function, x, 1.0, fit=support.nearly)
+        for text in ("math.pow(x, y)", "math.fmod(x, y)", "x / y", "x // y", "x % y"):
+            function = of(text)
+            for x in values:
+                for y in values:
+                    self.compare(function, x, y, fit=support.nearly)
+        power = of("x ** y")
+        for x, y in ((0.0, -1.0), (-0.0, -2.0), (10.0, 400.0), (2.0, -1.0), (math.inf, 2.0), (0.0, math.nan)):
+            self.compare(power, x, y)
+
+    def test_classes_of_exceptions_of_the_program(self):
+        class OutOfDomain(ValueError):
+            pass
+
+        def fail(x):
+            if x < 0:
+                raise OutOfDomain("below 0")
+            return x
+
+        def caught(x):
+            try:
+                return fail(x)
+            except LookupError:
+                return -1.0
+            except ValueError:
+                return -2.0
+
+        def caught_by_name(x):
+            try:
+                return fail(x)
+            except OutOfDomain:
+                return -3.0
+
+        for function in (caught, caught_by_name):
+            for x in (-1.0, 2.0):
+                self.compare(function, x)
+
+    def test_indices_of_remainders_in_try(self):
+        def gathered(x, n, k):
+            total = 0.0
+            for i in range(7):
+                try:
+                    total += x[i % k] + 10 * x[i % -3] + 100 * x[i // -n]
+                except IndexError:
+                    total += 1000.0
+            return total
+
+        for n, k in ((4, 3), (2, -2), (1, 9)):
+            self.compare(gathered, X, n, k)
 
     def test_finally_runs_before_the_exception_goes_on(self):
         def finished(x, i, done):

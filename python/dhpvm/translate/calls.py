@@ -7,8 +7,8 @@ import ast
 import builtins
 import math
 
-from . import (advice, complex_numbers, creation, dicts, dtypes, functions, generators, lists, products, records,
-               reductions, selections, sequences, sets, views, whole)
+from . import (advice, complex_numbers, creation, dicts, dtypes, functions, generators, lists, observed, products,
+               records, reductions, selections, sequences, sets, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
                     Text, Unconvertible, promote)
@@ -155,6 +155,8 @@ def _conversion(expressions, node, function):
         return Value(value.as_type(kind), kind)
     if value.is_constant and kind.is_integer and not math.isfinite(value.constant):
         expressions.fail(node, f"{value.constant} has no integer")
+    if function is int and value.type.is_float and not value.is_constant:
+        value = Value(observed.to_integer(expressions, value, value.text), value.type)
     return Value(value.as_type(kind), kind)
 
 
@@ -261,7 +263,8 @@ def _round(expressions, node):
         return value
     if kind == BOOL:
         return Value(value.as_type(INT), INT)
-    return Value(f"({expressions.unit.helper('rint', kind.name)}({value.text}) as i64)", INT)
+    text = observed.to_integer(expressions, value, value.text)
+    return Value(f"({expressions.unit.helper('rint', kind.name)}({text}) as i64)", INT)
 
 
 def _fold(expressions, values, name):
@@ -366,30 +369,20 @@ def _of_math(expressions, node, function):
         if not _is_from(function, "math", names):
             continue
         values = [value.as_type(FLOAT) for value in _arguments(expressions, node, count)]
-        if function.__name__ in _DOMAINS and expressions.statements.catches(ValueError):
-            values = [f"{_in_domain(expressions, function.__name__)}({values[0]})"]
+        if names is MATH_TO_INTEGER:
+            values = [observed.to_integer(expressions, Value("", FLOAT), values[0])]
         name = "abs" if function.__name__ == "fabs" else function.__name__
-        text = f"{expressions.unit.module('math')}.{name}({', '.join(values)})"
+        own = observed.name_of(expressions, name) or f"{expressions.unit.module('math')}.{name}"
+        text = f"{own}({', '.join(values)})"
         return Value(f"({text} as i64)", INT) if names is MATH_TO_INTEGER else Value(text, FLOAT)
     if function in (math.fmod, math.copysign, math.hypot):
         x, y = (value.as_type(FLOAT) for value in _arguments(expressions, node, 2))
         if function is math.hypot:
             return Value(f"{expressions.unit.module('math')}.hypot({x}, {y})", FLOAT)
-        return Value(f"{expressions.unit.helper(HELPERS[function.__name__], 'f64')}({x}, {y})", FLOAT)
+        own = observed.name_of(expressions, function.__name__) or expressions.unit.helper(
+            HELPERS[function.__name__], "f64")
+        return Value(f"{own}({x}, {y})", FLOAT)
     return None
-
-
-# Where functions of math have values; elsewhere Python raises, where the exception would be caught.
-_DOMAINS = {"sqrt": "x >= 0.0", "log": "x > 0.0", "log2": "x > 0.0", "log10": "x > 0.0", "log1p": "x > -1.0",
-            "asin": "math.abs(x) <= 1.0", "acos": "math.abs(x) <= 1.0"}
-
-
-def _in_domain(expressions, name):
-    """The name of a function that checks the argument of this one."""
-    return expressions.unit.function(f"_domain_of_{name}", f"""fn _domain_of_{name}(x: f64) -> f64 {{
-    assert({_DOMAINS[name]} || x != x, "ValueError: math domain error");
-    return x;
-}}""")
 
 
 def _clip(expressions, node):

@@ -10,7 +10,7 @@ from ..fields import Fields
 from . import scopes
 
 # Where these are caught, what Python raises in more cases than compiled code does is checked as Python does it.
-OBSERVED = (IndexError, ValueError, ZeroDivisionError)
+OBSERVED = (IndexError, OverflowError, ValueError, ZeroDivisionError)
 # The name of the exception that a trap stands for, in front of its text, as dhpvm.errors has it.
 _NAMED = """fn _exception(error: Error) -> str => match error.kind {
     IndexOutOfRange => f"IndexError: {error.message}",
@@ -135,6 +135,7 @@ class Handlers:
         names = [each.__name__ for each in classes]
         names += [name for name, each in vars(builtins).items() if isinstance(each, type) and
                   issubclass(each, tuple(classes))]
+        names += [each.__name__ for each in self.unit.raised if issubclass(each, tuple(classes))]
         return " || ".join(f'{own}({text}, "{name}")' for name in dict.fromkeys(names))
 
     def _check_name(self, handler):

@@ -79,6 +79,19 @@ HELPERS = {
     assert(x != ZERO, "ZeroDivisionError: division by zero");
     return x;
 }"""},
+    # What becomes an integer of Python's own.
+    "observed_to_integer": {"float": """fn NAME(x: T) -> T {
+    assert(x == x, "ValueError: cannot convert float NaN to integer");
+    assert(x - x == ZERO, "OverflowError: cannot convert float infinity to integer");
+    return x;
+}"""},
+    "observed_power": {"float": """fn NAME(a: T, b: T) -> T {
+    assert(a != ZERO || b >= ZERO || b != b, "ZeroDivisionError: 0.0 cannot be raised to a negative power");
+    let r = if b == TWO { a * a } else { math.pow(a, b) };
+    assert(r - r == ZERO || r != r || a - a != ZERO || b - b != ZERO,
+        "OverflowError: (34, 'Numerical result out of range')");
+    return r;
+}"""},
     # A bound of a slice: from the end if it is negative, and within the array.
     "slice_bound": {"integer": """fn NAME(bound: T, size: T, step: T) -> T {
     let place = if bound < ZERO { bound + size } else { bound };

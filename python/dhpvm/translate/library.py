@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from . import complex_numbers, functions, joins, orders, products, views, whole
+from . import complex_numbers, functions, joins, observed, orders, products, views, whole
 from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero,
                               meshgrid_x, meshgrid_y, nonzero_along, outer, place, place_2, put,
                               put_columns, put_pairs, ravel, reshape, roll, select, select_2, take, take_2,
@@ -26,7 +26,8 @@ from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross
 from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factorial, fmax, fmin, gcd, heaviside, invert,
                                isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor, math_acosh,
                                math_asinh, math_atanh, math_degrees, math_erfc, math_gamma, math_isclose, math_lgamma,
-                               math_radians, negative, power, radians, sign)
+                               math_radians, negative, observed_acosh, observed_atanh, observed_gamma, observed_lgamma,
+                               power, radians, sign)
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
                                 tile)
 from .types import INT, NONE, UNKNOWN, Array, Scalar, Tuple
@@ -77,6 +78,9 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
             np.degrees: degrees, np.rad2deg: degrees, np.nan_to_num: nan_to_num, np.sinc: sinc,
             np.round: round_to, np.around: round_to, np.fmax: fmax, np.fmin: fmin, np.invert: invert,
             np.arcsinh: arcsinh, np.arccosh: arccosh, np.arctanh: arctanh, np.gcd: gcd, np.lcm: lcm}
+# In a `try`: see observed.py.
+_OBSERVED = {math.gamma: observed_gamma, math.lgamma: observed_lgamma, math.acosh: observed_acosh,
+             math.atanh: observed_atanh}
 _ALONG_AXIS = (np.std, np.var, np.median, np.quantile, np.percentile, np.average, np.linalg.norm, np.count_nonzero)
 
 
@@ -156,6 +160,8 @@ def of_call(expressions, node, function):
     if function not in _FUNCTIONS:
         return None
     own, rank = _FUNCTIONS[function]
+    if function in _OBSERVED and observed.catches(expressions, ValueError, OverflowError):
+        own = _OBSERVED[function]
     name = own.__name__
     if own in (sort, argsort):  # is stable, of whatever kind
         return orders.ordered(expressions, node, own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from . import complex_numbers, products
+from . import complex_numbers, observed, products
 from .types import BOOL, FLOAT, INT, UNKNOWN, Array, Scalar, Tuple, literal, promote
 from .values import Value, constant, tuple_of
 
@@ -84,11 +84,11 @@ class Operators:
     def _checked_divisor(self, right, result):
         """The divisor, which is an exception in Python if it is 0, where one would be caught; others divide to
         infinity. Integers are checked anyway, unless their quotient is a float."""
-        if not result.is_weak or right.is_constant or not self.statements.catches(ZeroDivisionError):
+        if not result.is_weak or (right.is_constant and right.constant != 0) or not observed.catches(
+                self, ZeroDivisionError):
             return right
-        helper = self.unit.helper("divisor", right.type.name if right.type != BOOL else "i64")
-        return Value(f"{helper}({right.as_type(INT) if right.type == BOOL else right.text})",
-                     INT if right.type == BOOL else right.type)
+        kind = INT if right.type == BOOL else right.type
+        return Value(f"{self.unit.helper('divisor', kind.name)}({right.as_type(kind)})", kind)
 
     def _fold(self, operator, left, right):
         """Two constants of Python, combined by Python."""
@@ -118,9 +118,12 @@ class Operators:
                 return Value(f"{helper}({left.as_type(result)})", result)
             helper = self.unit.helper("power", result.name)
             return Value(f"{helper}({left.as_type(result)}, {right.as_type(result)})", result)
-        if right.is_constant and right.constant in (1, 2):
-            if right.constant == 1:
-                return Value(left.as_type(result), result)
+        if right.is_constant and right.constant == 1:
+            return Value(left.as_type(result), result)
+        if result.is_weak and observed.catches(self, ZeroDivisionError, OverflowError):
+            helper = self.unit.helper("observed_power", result.name)
+            return Value(f"{helper}({left.as_type(result)}, {right.as_type(result)})", result)
+        if right.is_constant and right.constant == 2:
             return Value(f"{self.unit.helper('power_2', result.name)}({left.as_type(result)})", result)
         return Value(f"{self.unit.module('math')}.pow({left.as_type(result)}, {right.as_type(result)})", result)
 

@@ -71,7 +71,7 @@ class Least:
     def _of_binary(self, node):
         left, right = self.of(node.left), self.of(node.right)
         if isinstance(node.op, ast.Mod):
-            return 0
+            return self._of_remainder(right)
         if isinstance(node.op, ast.Add) and None not in (left, right):
             return left + right
         is_constant = isinstance(node.right, ast.Constant) and isinstance(node.right.value, int)
@@ -81,9 +81,18 @@ class Least:
             return -math.inf  # what has a least value may be large
         if isinstance(node.op, ast.Mult) and None not in (left, right) and min(left, right) >= 0:
             return left * right
-        if isinstance(node.op, (ast.FloorDiv, ast.RShift)) and left is not None and left >= 0:
+        if isinstance(node.op, ast.RShift) and left is not None and left >= 0:
             return 0
+        if isinstance(node.op, ast.FloorDiv) and None not in (left, right):
+            return 0 if min(left, right) >= 0 else -math.inf
         return None
+
+    def _of_remainder(self, divisor):
+        """It has the sign of the divisor, which is a length as a rule. Where an IndexError would be caught, this has to
+        be known."""
+        if divisor is None:
+            return None if self._expressions.statements.catches(IndexError) else 0
+        return 0 if divisor >= 0 else -math.inf
 
     def _of_name(self, node):
         known = self._expressions.value(node)
@@ -132,10 +141,14 @@ class Least:
         if len(bounds) == 1:
             return 0
         step = self.of(bounds[2]) if len(bounds) == 3 else 1
-        if step is None or step == -math.inf:
+        if step is None:
             return None
-        least = self.of(bounds[0] if step > 0 else bounds[1])
-        return least if least is None or step > 0 else least + 1
+        if step > 0:
+            return self.of(bounds[0])
+        least = self.of(bounds[1])
+        least = None if least is None else least + 1
+        is_known = isinstance(bounds[2], (ast.Constant, ast.UnaryOp))
+        return least if is_known else _smaller([self.of(bounds[0]), least])
 
 
 def _own_names(statement):

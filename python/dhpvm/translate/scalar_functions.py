@@ -165,8 +165,13 @@ def _series(x):
         691 / 360360 - y / 156)))))) / x
 
 
+_ALL_INTEGERS = 2.0**52  # from here on all floats are, and floor has no integers for them in the end
+
+
 def _sine_of_pi(x):
     """sin(pi * x), without what is lost in the product of pi and a large number."""
+    if abs(x) >= _ALL_INTEGERS:
+        return 0.0
     rest = x - 2.0 * math.floor(0.5 * x)
     if rest > 1.0:
         return -_sine_of_half_turn(rest - 1.0)
@@ -199,7 +204,7 @@ def math_gamma(x):
         return product
     if y >= 0.5:
         return _gamma(y)
-    if y != y or (y < 0 and y == math.floor(y)):
+    if y != y or y <= -_ALL_INTEGERS or (y < 0 and y == math.floor(y)):
         return math.nan
     if y < -200:
         return 0.0 * _sine_of_pi(y)
@@ -229,6 +234,30 @@ def math_lgamma(x):
         return found
     sine = abs(_sine_of_pi(y))
     return math.log(math.pi / (y * sine)) - found if sine > 0 else math.inf
+
+
+def _observed(found, x, is_pole):
+    if (found != found and x == x) or (abs(found) == math.inf and abs(x) < math.inf and is_pole):
+        raise ValueError("math domain error")
+    if abs(found) == math.inf and abs(x) < math.inf:
+        raise OverflowError("math range error")
+    return found
+
+
+def observed_gamma(x):
+    return _observed(math_gamma(x), float(x), x == 0)
+
+
+def observed_lgamma(x):
+    return _observed(math_lgamma(x), float(x), x <= 0)
+
+
+def observed_acosh(x):
+    return _observed(math_acosh(x), float(x), True)
+
+
+def observed_atanh(x):
+    return _observed(math_atanh(x), float(x), True)
 
 
 def math_erfc(x):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import sys
 
@@ -285,8 +286,21 @@ class Statements(Assignments, Handlers, Loops, Returns):
         if exception is None:
             self.source.fail(node, "raise stands with an exception: raise ValueError(\"..\")")
         if not isinstance(exception, ast.Call):
-            return self._message(ast.unparse(exception), [])
-        return self._message(ast.unparse(exception.func), exception.args)
+            return self._message(self._name_of_exception(exception), [])
+        return self._message(self._name_of_exception(exception.func), exception.args)
+
+    def _name_of_exception(self, node):
+        """Its class is noted, so that clauses for the classes that it is derived from catch it."""
+        try:
+            meant = self.source.meaning(node, self.scope.names())
+        except LookupError:
+            meant = None
+        if not isinstance(meant, type) or not issubclass(meant, BaseException):
+            return ast.unparse(node)
+        if getattr(builtins, meant.__name__, None) is not meant and meant not in self.unit.raised:
+            self.unit.raised[meant] = True
+            self.scope.has_changed = True
+        return meant.__name__
 
     def _message(self, kind, nodes):
         """The text of a message in the language. Numbers in f"n is {n}" are put in; others stand as they are written.

@@ -68,6 +68,7 @@ class Unit:
     def __init__(self, hints=()):
         self.hints = list(hints)
         self._versions, self._modules, self._helpers, self._structs, self._sources = {}, set(), {}, {}, {}
+        self.raised = {}  # classes of exceptions that are not Python's own, as keys
         self._captured = []  # arrays of the surroundings, and their types
         self.reads = Reads()
 
