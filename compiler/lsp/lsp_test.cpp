@@ -2,10 +2,16 @@
 // The parts that need no client: framing, positions, names of documents, places in older texts.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "compiler/lsp/documents.h"
 #include "compiler/lsp/message_reader.h"
 #include "compiler/lsp/positions.h"
 #include "compiler/lsp/uri.h"
+#include "compiler/lsp/version.h"
 #include "compiler/lsp/view.h"
 
 namespace dhpvm::compiler::lsp {
@@ -93,6 +99,24 @@ TEST(ShiftTest, CarriesPlacesOver) {
   const Shift same("abab", "ab");
   EXPECT_EQ(same.to_new(4), 2u);
   EXPECT_LE(same.to_new(3), 2u);
+}
+
+// An editor may ask about one function after another, or one name after another.
+TEST(VersionTest, KeepsWhatWasAskedForLast) {
+  std::string text;
+  std::vector<std::uint32_t> places;
+  for (int n = 0; n < 50; ++n) {
+    places.push_back(static_cast<std::uint32_t>(text.size()));
+    text += "fn f" + std::to_string(n) + "() -> i64 { return 1; }\n";
+  }
+  Version version(std::make_shared<const Parsed>("/f", text, ImportOptions()), {});
+  std::vector<std::weak_ptr<const Snapshot>> made;
+  for (const std::uint32_t place : places) made.push_back(version.snapshot(Part::at(place)));
+  EXPECT_TRUE(made.front().expired());
+  EXPECT_FALSE(made.back().expired());
+  EXPECT_EQ(version.known(Part::at(places.back())), made.back().lock());
+  const std::shared_ptr<const Snapshot> whole = version.snapshot(Part());
+  EXPECT_EQ(version.snapshot(Part::at(places.front())), whole);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@ namespace dhpvm::compiler::lsp {
 
 namespace {
 
+// Each has a checked program of its own, and of a file that is not open, each name that is looked for makes one.
+constexpr std::size_t kMostSnapshots = 8;
+
 std::shared_ptr<const Snapshot> among(const std::vector<std::shared_ptr<const Snapshot>>& list,
                                       const std::optional<FunctionList>& functions, bool with_messages) {
   for (const std::shared_ptr<const Snapshot>& snapshot : list) {
@@ -24,6 +27,8 @@ std::shared_ptr<const Snapshot> Version::snapshot(const Part& part, const Interr
   if (std::shared_ptr<const Snapshot> known = among(snapshots_, functions, part.with_messages)) return known;
   auto made = std::make_shared<const Snapshot>(parsed_, std::move(functions), part.with_messages, interrupt);
   if (!made->is_finished()) return nullptr;
+  // One of the whole is the last: others are not made after it.
+  if (snapshots_.size() == kMostSnapshots) snapshots_.erase(snapshots_.begin());
   snapshots_.push_back(made);
   return made;
 }

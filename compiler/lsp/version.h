@@ -36,7 +36,8 @@ class Version {
  private:
   std::shared_ptr<const Parsed> parsed_;
   Stamps sources_;
-  std::vector<std::shared_ptr<const Snapshot>> snapshots_;
+  std::vector<std::shared_ptr<const Snapshot>>
+      snapshots_;  // the latest, in the order in which they were made
 };
 
 }  // namespace dhpvm::compiler::lsp
