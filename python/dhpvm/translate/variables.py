@@ -149,11 +149,9 @@ class Variables:
             return tuple_of(Value(self.text(self.part(node.id, i)), item) for i, item in enumerate(kind.items))
         if isinstance(kind, (Array, List, Dict, Optional, Tuple)):
             self._check_block(node, node.id)
-        if self.in_parallel and isinstance(kind, (List, Dict)):
-            is_of_arrays = isinstance(getattr(kind, "element", None), Array)
-            made = "a row of it, or an array of all" if is_of_arrays else "an array"
-            name = "list" if isinstance(kind, List) else "dictionary or set"
-            self._source.fail(node, f"a prange loop reads no {name}: make {made} before it, and read that")
+        if self.in_parallel and isinstance(kind, List):
+            made = "a row of it, or an array of all" if isinstance(kind.element, Array) else "an array"
+            self._source.fail(node, f"a prange loop reads no list: make {made} before it, and read that")
         return self._views.get(node.id) or Value(self.text(node.id), kind)
 
     def define(self, key, name, kind):
