@@ -57,8 +57,8 @@ class Workspace {
   void tidy() { retired_.clear(); }
   // The document of a request's parameters, a part of it as it is now.
   std::optional<View> view(const Json& params, const Part& part);
-  // The surroundings of the position of the parameters. Where the document cannot be read as a whole, it is the last state
-  // that could, if the position is in what has not changed since.
+  // The surroundings of the position of the parameters. Where the document cannot be read as a whole, it is the last
+  // state that could, if the position is in what has not changed since.
   std::optional<View> view_at_position(const Json& params);
   // Another part of what a view shows.
   View other_part(const View& view, const Part& part);

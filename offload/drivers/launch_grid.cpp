@@ -195,8 +195,8 @@ std::uint64_t rows_to_fill(const IterationSpace& space, const GridNeeds& needs, 
   std::uint64_t in_row = needs.items;
   for (unsigned d = 1; d < space.dimensions; ++d) in_row *= space.extent(d);
   const std::uint64_t wanted = limits.processors * kFilled;
-  return std::clamp<std::uint64_t>(quotient_up(wanted, std::max<std::uint64_t>(in_row, 1)), 1,
-                                   space.extent(0));
+  const std::uint64_t rows = quotient_up(wanted, std::max<std::uint64_t>(in_row, 1));
+  return std::max<std::uint64_t>(std::min(rows, space.extent(0)), 1);
 }
 
 std::vector<LaunchPiece> PiecePlanner::plan(const IterationSpace& space, const GridLimits& limits) {

@@ -36,8 +36,8 @@ std::vector<std::uint64_t> arguments_of(const Loop& loop) {
 }
 
 // By what factor an iteration may have become longer: inner loops may go up to any of the arguments, and be nested
-// twice. Those that are no integers count for little, because numbers of one size have nearly the same bits. Launches in
-// chunks that the user chose have arguments that nobody has looked at: nothing is known of an iteration then.
+// twice. Those that are no integers count for little, because numbers of one size have nearly the same bits. Launches
+// in chunks that the user chose have arguments that nobody has looked at: nothing is known of an iteration then.
 double growth_of(std::span<const std::uint64_t> before, std::span<const std::uint64_t> now) {
   const auto size = [](std::uint64_t bits) {
     return std::abs(static_cast<double>(static_cast<std::int64_t>(bits))) + 1;
