@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures kernels of parallel loops on an NVIDIA GPU, by the GPU's own clock, with all data there.
 
-Programs are in bench/programs/kernels. The time of a loop is that of its launches in the
-timeline (--trace), the median of all executions. Beside it: the memory's rate, which is that of a copy by the driver;
-loops as one writes them first in CUDA (tests/gpu/twins.cu), compiled by NVRTC; and cuBLAS without tensor cores. What is
-beside needs CuPy, and is left out without it. At small sizes results are compared with those of the host's cores.
+Programs are in bench/programs/kernels. The time of a loop is that of its launches in the timeline (--trace), the median
+of all executions. The report sets three things beside it: the rate of a copy by the driver; loops as one writes them
+first in CUDA (tests/gpu/twins.cu), compiled by NVRTC; and cuBLAS. They need CuPy, and are left out without it. At small
+sizes results are compared with those of the host's cores.
 """
 
 import argparse
@@ -226,6 +226,8 @@ def rows_of(bench, name, size, beside, rate):
     loop = LOOPS[name]
     times = bench.times(name, size)
     names = [f"{name} {part}" for part in STREAM] if name == "stream" else [name]
+    if name == "stream" and len(times) != len(STREAM):
+        fail(f"of the {len(STREAM)} loops of {name} {len(times)} were submitted by themselves: choose a larger size")
     if len(times) != len(names) and len(names) == 1:
         names = [f"{name} {number + 1}" for number in range(len(times))]
     for label, (part, taken) in zip(names, zip(STREAM if name == "stream" else [name] * len(times), times)):

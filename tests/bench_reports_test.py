@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import json
 import sys
 import tempfile
 import unittest
@@ -13,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 
 import harness  # noqa: E402
 import performance_page  # noqa: E402
+import run_gpu  # noqa: E402
 import run_jit  # noqa: E402
 import run_kernels  # noqa: E402
 import run_remote  # noqa: E402
@@ -167,6 +169,32 @@ class PageTest(unittest.TestCase):
         self.assertLess(text.index("| far |"), text.index("| near |"))
         self.assertLess(text.index("| near |"), text.index("| met |"))
         self.assertIn("| far | 50 ms | at most 10 ms | 5.00 |", text)
+
+
+class GpuTest(unittest.TestCase):
+    """Times of loops on a GPU, from a timeline with microseconds: two chunks of one loop, and two short loops behind it
+    that were submitted together."""
+
+    def times(self):
+        loop = {"ph": "X", "name": "parallel for at a.dhp:1", "ts": 10.0, "dur": 5.0, "args": {}}
+        events = [loop, {**loop, "name": "parallel for at a.dhp:2", "ts": 30.0, "dur": 1.0}]
+        events += [{"ph": "i", "name": "submit a chunk", "ts": ts, "args": {"flow": flow}}
+                   for ts, flow in ((11.0, 1), (12.0, 2), (40.0, 3))]  # fmt: skip
+        events += [{"ph": "X", "name": "launch", "ts": 13.0, "dur": dur, "args": {"flow": flow}}
+                   for flow, dur in ((1, 2.0), (2, 3.0), (3, 7.0), (3, 8.0))]  # fmt: skip
+        with tempfile.TemporaryDirectory() as folder:
+            trace = Path(folder) / "trace.json"
+            trace.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+            return run_gpu.times_of(trace)
+
+    def test_chunks_add_up(self):
+        (seconds,) = self.times()["parallel for at a.dhp:1"].seconds
+        self.assertAlmostEqual(seconds, 5e-6)
+
+    def test_joined_loops_have_a_launch_each(self):
+        times = self.times()
+        self.assertEqual(times["parallel for at a.dhp:2"].seconds, [])
+        self.assertEqual([round(1e6 * seconds) for seconds in times[None].seconds], [7, 8])
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ constexpr unsigned kTogether = 32;
 
 // Elements that a work-item loads before it stores the first of them.
 constexpr unsigned kAtOnce = 16;
-// Where a group has a row for each work-item, and others besides hide the time that loads take.
+// Rows of which it does so where each work-item has a row of its own: other groups hide the rest of the time.
 constexpr unsigned kRowsAtOnce = 8;
 
 unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {

@@ -18,8 +18,8 @@ namespace {
 
 // Large enough to hide latencies, small enough that threads that are done early wait for few others.
 constexpr int kBlockSize = 256;
-// Waves of blocks: with several, short blocks overlap with long ones, while the cost of starting a block is spread over
-// many iterations.
+// Waves of blocks: with several, short blocks overlap with long ones, and those that run together do rows that lie
+// close together (docs/decisions/0094), while starting them costs more.
 constexpr unsigned kWaves = 64;
 // Smaller blocks than this do not fill a warp, nor do they work off a block of a reduction.
 constexpr std::uint32_t kSmallestBlock = 32;
