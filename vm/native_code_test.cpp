@@ -508,6 +508,42 @@ TEST(NativeCode, IsCompiledOnceWhereverItIsFoundRunning) {
   std::filesystem::remove_all(cache);
 }
 
+// Each turn of the loop takes two ticks, one for the call and one for the back-edge.
+constexpr std::string_view kTwoTicks = R"(
+import look(i64)
+function turns(i64) -> i64 registers 3 0 exported
+  imm p1, 0
+Again:
+  move.p p2, p1
+  call.native p2, r0, look
+  for.i64 p1, p0, Again
+  return.p p1
+end
+)";
+
+// Samples that all fall on the call would never continue the loop in its compiled code.
+TEST(NativeCode, LoopsInStepWithTheTicksAreContinued) {
+  // Compiled code puts arguments elsewhere than the interpreter, whose registers they are.
+  const std::uint64_t* first = nullptr;
+  const std::uint64_t* last = nullptr;
+  NativeRegistry registry;
+  const Status defined = registry.define("look", "(i64)", [&](NativeCall& call) {
+    if (first == nullptr) first = call.p;
+    last = call.p;
+    return Status();
+  });
+  ASSERT_TRUE(defined.ok());
+  for (const std::uint32_t interval : {16u, 1024u}) {
+    IsolateOptions options = eager();
+    options.jit.mode = JitMode::kOn;
+    options.jit.wait = true;
+    options.jit.sample_interval = interval;
+    first = nullptr;
+    EXPECT_EQ(Program(kTwoTicks, options, registry).run("turns", {100'000}), 100'000u);
+    EXPECT_NE(first, last) << interval;
+  }
+}
+
 // The callee's registers end behind the last that an instruction of the caller could name.
 TEST(NativeCode, WindowsOfCallsInLoopsEndBehindAllRegisters) {
   constexpr std::string_view kWide = R"(

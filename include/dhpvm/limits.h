@@ -83,7 +83,7 @@ struct IsolateOptions {
   // Everything is interpreted if the code generator is not installed, or if check_races is set.
   Jit jit = Jit::kOn;
   // Samples that find a function running before it is compiled.
-  // A sample is taken every 1024 calls and turns of loops.
+  // A sample is taken about every 1000 calls and turns of loops.
   std::uint32_t jit_threshold = 8;
   // Wait for every compilation, so that runs are repeatable.
   bool jit_wait = false;
