@@ -19,6 +19,11 @@ constexpr unsigned kTinyNodes = 16;
 constexpr unsigned kMostNodes = 32;
 constexpr unsigned kMostLibraryNodes = 64;
 
+// Such a function of the library is called where something has failed, which is rare.
+bool gives_error(const hir::Function& function) {
+  return function.result != nullptr && function.result->name == "Error";
+}
+
 // Sums up the nodes of a body, as long as all of them may be inlined.
 class Judge {
  public:
@@ -26,6 +31,7 @@ class Judge {
       : decisions_(decisions), library_(decisions.is_library(function)) {
     ok_ = function.closure_type == nullptr && !function.body.empty() && !decisions.has_own_lines(function);
     for (const Local* parameter : function.parameters) ok_ &= !parameter->boxed;
+    ok_ &= !library_ || !gives_error(function);
     for (const Stmt* s : function.body) stmt(*s);
   }
 

@@ -12,7 +12,7 @@ bool InlineLowering::inline_call(const Expr& e, Target target) {
   const InlineDecisions::Decision decision = module_.inlines().decide(function);
   if (!decision.is_required) {
     if (!decision.inlined || (!decision.is_tiny && !code_.in_loop())) return false;
-    if (depth_ >= kMostDepth) return false;
+    if (depth_ >= kMostDepth || state_.is_failing) return false;
   }
   state_.facts.add(function.body);
   struct Argument {

@@ -44,6 +44,7 @@ struct FunctionState {
   FunctionFacts facts;
   bool in_kernel = false;       // or in what kernels call: there is no text
   bool keeps_position = false;  // a library function is inlined: its traps belong to the call
+  bool is_failing = false;      // the message of a trap is lowered: calls stay calls
 };
 
 class LoweringPart {

@@ -142,6 +142,32 @@ TEST(LoweredCode, InlinesTheLibraryWithItsTrapsAndLoops) {
   EXPECT_EQ(module->strings[module->functions[0].lines[0].file], "test.dhp");
 }
 
+// It would be compiled wherever a list is read, and run hardly ever.
+TEST(LoweredCode, KeepsCallsThatMakeTheMessageOfATrap) {
+  HirBuilder b;
+  Function* f = b.function("f", {b.str()}, nullptr);
+  Function* message = b.function("message", {b.str()}, b.str());
+  message->body = {b.ret(b.use(message->parameters[0]))};
+  f->body = {b.run(b.call(message, {b.use(f->parameters[0])}))};
+  EXPECT_EQ(code_of(b), "move.r return");
+  Stmt* trap = b.run(b.call(message, {b.use(f->parameters[0])}));
+  trap->kind = StmtKind::kTrap;
+  f->body = {trap};
+  EXPECT_EQ(code_of(b), "move.r call trap.message");
+}
+
+TEST(LoweredCode, KeepsCallsOfTheLibraryThatGiveErrors) {
+  HirBuilder b;
+  b.program.files.emplace_back("stdlib/errors.dhp");
+  const Type* error = b.program.types.nominal(TypeKind::kClass, "Error");
+  Function* f = b.function("f", {error}, error);
+  Function* passed_on = b.function("errors.passed_on", {error}, error);
+  passed_on->position.file = 1;
+  passed_on->body = {b.ret(b.use(passed_on->parameters[0]))};
+  f->body = {b.ret(b.call(passed_on, {b.use(f->parameters[0])}))};
+  EXPECT_EQ(code_of(b), "move.r call return.r");
+}
+
 TEST(LoweredCode, HasNoJumpsToJumps) {
   HirBuilder b;
   Function* f = b.function("f", {b.i64()}, b.i64());

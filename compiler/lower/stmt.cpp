@@ -157,7 +157,9 @@ void StatementLowering::lower<StmtKind::kTrap>(const Stmt& s) {
   if (s.value->kind == ExprKind::kString) return code_.trap(module_.builder().string(s.value->text));
   if (state_.in_kernel) return code_.trap(module_.builder().string(s.plain));
   Scope scope(*this);
+  const bool outer_is_failing = std::exchange(state_.is_failing, true);
   code_.emit(Op::kTrapMessage, scalar(*s.value));
+  state_.is_failing = outer_is_failing;
 }
 
 void StatementLowering::statement(const Stmt& s) {
