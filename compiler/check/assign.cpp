@@ -51,7 +51,8 @@ bool AssignmentChecker::check_assignable(const Variable& variable, Range range) 
     case VariableKind::kLoop:
       error(range, "'{}' cannot be assigned: it is the variable of a loop", variable.name)
           .note(variable.range, "'{}' is declared here", variable.name)
-          .help("to change an element, assign `a[i]`; to count otherwise, use a `while` loop");
+          .help("to change an element, assign `a[i]`, as in `for i, x in a {{ a[i].f = ...; }}`; to count otherwise, "
+                "use a `while` loop");
       return false;
     case VariableKind::kThis: error(range, "`this` cannot be assigned"); return false;
     case VariableKind::kReduction:
@@ -136,9 +137,7 @@ AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, PlaceUs
       if (place.variable != nullptr) place.expr = read(place.variable->local, range);
       return place;
     }
-    case ast::ExprKind::kMember:
-      if (expr.safe) break;
-      return member_place(expr, use);
+    case ast::ExprKind::kMember: return member_place(expr, use);
     case ast::ExprKind::kIndex: return index_place(expr, use);
     default: break;
   }
@@ -266,11 +265,55 @@ void AssignmentChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
   assign_to(*stmt.place, given, stmt.value->range, out);
 }
 
+// Calls `change` for the place that is written. `a?.b = v` changes something, and evaluates v, where a is not null.
+void AssignmentChecker::at_place(const ast::Expr& where, PlaceUse use,
+                                 const std::function<void(Place&, Body&)>& change, Body& out) {
+  if (where.kind != ast::ExprKind::kMember || !where.safe) {
+    Place target = place(where, use);
+    return change(target, out);
+  }
+  const Range range = where.range;
+  E object = parts_.conversions.value(*where.operands[0]);
+  const Type* type = object->type;
+  const bool is_nullable = type->is(TypeKind::kNullable);
+  const Type* held = is_nullable ? type->element : type;
+  Place target;
+  if (!held->is(TypeKind::kClass) || (!is_nullable && object->kind != ExprKind::kUnwrap)) {
+    if (!is_nullable && !type->is(TypeKind::kError)) {
+      error(where.name.range, "a '{}' is never null", type->name).help("write `.{}`", where.name.text);
+    } else if (is_nullable && !held->is(TypeKind::kError)) {
+      error(range, "`?.` assigns fields of objects, and not of a copy of a '{}'", held->name)
+          .help("test for null first, change a copy, and put it back");
+    }
+    return change(target, out);
+  }
+  if (!is_nullable) {  // known by narrowing
+    target = field_place(object, where.name, range, use);
+    return change(target, out);
+  }
+  hir::Stmt* whole = analysis_.make(StmtKind::kBlock, range);
+  hir::Local* const local = keep(object, whole->body);
+  hir::Stmt* test = analysis_.make(StmtKind::kIf, range);
+  test->value = negate_bool(make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {read(local, range)}));
+  const Flow before = state_.flow;
+  target = field_place(make(ExprKind::kUnwrap, held, range, {read(local, range)}), where.name, range, use);
+  change(target, test->body);
+  state_.flow = Narrowing::merge(before, state_.flow);
+  whole->body.push_back(test);
+  out.push_back(whole);
+}
+
 // `given` gives the value, for a place of a type or an unknown one.
 void AssignmentChecker::assign_to(const ast::Expr& where, const std::function<E(const Type*)>& given,
                                   Range value_range, Body& out) {
-  const Range range = join(where.range, value_range);
-  Place target = place(where, PlaceUse::kAssigned);
+  const auto assigned = [&](Place& target, Body& body) {
+    assign_place(target, given, value_range, join(where.range, value_range), body);
+  };
+  at_place(where, PlaceUse::kAssigned, assigned, out);
+}
+
+void AssignmentChecker::assign_place(Place& target, const std::function<E(const Type*)>& given,
+                                     Range value_range, Range range, Body& out) {
   if (target.element.has_value()) {
     const Type* type = parts_.elements.assigned_type(*target.element);
     E value = parts_.conversions.coerce(given(type), type, value_range);
@@ -374,7 +417,11 @@ void AssignmentChecker::update_element(const ast::Stmt& stmt, Place& target, Bod
 
 void AssignmentChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
   if (parts_.reductions.reduction_assign(stmt, out)) return;
-  Place target = place(*stmt.place, PlaceUse::kUpdated);
+  const auto updated = [&](Place& target, Body& body) { update_place(stmt, target, body); };
+  at_place(*stmt.place, PlaceUse::kUpdated, updated, out);
+}
+
+void AssignmentChecker::update_place(const ast::Stmt& stmt, Place& target, Body& out) {
   if (target.element.has_value()) return update_element(stmt, target, out);
   if (target.expr == nullptr) {
     parts_.conversions.value(*stmt.value);

@@ -37,6 +37,11 @@ class AssignmentChecker : public BodyPart {
     std::int64_t init_field = -1;    // field of `this` that `init` sets
     Body before;                     // what the parts of `element` need
   };
+  void at_place(const ast::Expr& where, PlaceUse use, const std::function<void(Place&, Body&)>& change,
+                Body& out);
+  void assign_place(Place& target, const std::function<E(const Type*)>& given, Range value_range, Range range,
+                    Body& out);
+  void update_place(const ast::Stmt& stmt, Place& target, Body& out);
   Place place(const ast::Expr& expr, PlaceUse use);
   Place member_place(const ast::Expr& expr, PlaceUse use);
   bool is_constant(E array, Range range);

@@ -72,9 +72,11 @@ struct Frame {
   enum class Kind : std::uint8_t { kFunction, kClosure, kKernel };
   Kind kind = Kind::kFunction;
   Frame* outer = nullptr;
-  hir::Function* function = nullptr;  // null for kernels and outside of functions
-  hir::ParallelLoop* loop = nullptr;  // kernels
-  const Type* result = nullptr;       // null while it is inferred
+  hir::Function* function = nullptr;     // null for kernels and outside of functions
+  hir::ParallelLoop* loop = nullptr;     // kernels
+  const Type* result = nullptr;          // null while it is inferred
+  bool gives_result = false;             // closures: some `T!` while `result` is null
+  std::vector<hir::Stmt*> early_errors;  // which gave an `Error` while `result` was null
   std::vector<std::vector<Variable*>> scopes;
   // The same by name, with the number of the scope: inner ones behind those around them.
   struct Declared {

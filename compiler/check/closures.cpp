@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/closures.h"
 
+#include <algorithm>
 #include <set>
 
 #include "compiler/check/body_parts.h"
@@ -12,17 +13,16 @@ using hir::ExprKind;
 
 hir::Expr* ClosureChecker::closure_expr(const ast::Expr& expr, const Type* expected) {
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
-  if (expected == nullptr || !expected->is(TypeKind::kFunction)) return closure(expr, {}, nullptr);
+  if (expected == nullptr || !expected->is(TypeKind::kFunction)) return closure(expr, {});
   if (expected->parameters.size() != expr.closure->parameters.size()) {
     error(expr.range, "this closure takes {} parameter{}, and '{}' is expected",
           expr.closure->parameters.size(), expr.closure->parameters.size() == 1 ? "" : "s", expected->name);
     return wrong(expr.range);
   }
-  return closure(expr, expected->parameters, expected->result);
+  return closure(expr, {expected->parameters, expected->result, false});
 }
 
-hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<const Type*>& hints,
-                                   const Type* result_hint) {
+hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const Hints& hints) {
   const ast::Function& declaration = *expr.closure;
   analysis_.loops_call_values();
   if (state_.in_init_frame()) parts_.init_fields.require_initialised(expr.range, "a closure is made");
@@ -37,7 +37,8 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
   if (declaration.result != nullptr) {
     frame.result = analysis_.resolve(declaration.result, state_.context);
   } else {
-    frame.result = result_hint;
+    frame.result = hints.result;
+    frame.gives_result = hints.gives_result && hints.result == nullptr;
   }
   const Flow before = state_.flow;
   std::vector<BodyState::Loop> loops = std::move(state_.loops);
@@ -48,7 +49,7 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
   std::vector<const Type*> parameters;
   for (std::size_t i = 0; i < declaration.parameters.size(); ++i) {
     const ast::Parameter& parameter = declaration.parameters[i];
-    const Type* type = i < hints.size() ? hints[i] : nullptr;
+    const Type* type = i < hints.parameters.size() ? hints.parameters[i] : nullptr;
     if (parameter.type != nullptr) type = analysis_.resolve(parameter.type, state_.context);
     if (type == nullptr) {
       const bool named = parameter.patterns.empty();
@@ -85,14 +86,7 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
     good = false;  // lost to a syntax error, which was reported
     frame.result = error_type();
   } else {
-    parts_.scopes.open_scope();
-    parts_.statements.statements(declaration.body->body, function.body);
-    parts_.scopes.close_scope();
-    if (frame.result == nullptr) frame.result = basic(TypeKind::kVoid);
-    if (!parts_.statements.end_of_body(frame.result, expr.range, function.body)) {
-      error(expr.range, "this closure can end without giving a '{}'", frame.result->name)
-          .help("end every path with `return`");
-    }
+    closure_body(expr, function);
   }
   state_.frame = frame.outer;
   state_.loops = std::move(loops);
@@ -104,6 +98,65 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
   E made = make(ExprKind::kClosure, function.closure_type, expr.range);
   made->function = &function;
   return made;
+}
+
+void ClosureChecker::closure_body(const ast::Expr& expr, hir::Function& function) {
+  parts_.scopes.open_scope();
+  parts_.statements.statements(expr.closure->body->body, function.body);
+  parts_.scopes.close_scope();
+  const Type*& result = state_.frame->result;
+  if (result == nullptr && !state_.frame->early_errors.empty()) {
+    parts_.statements.learn_result(basic(TypeKind::kVoid), expr.range);
+  } else if (result == nullptr) {
+    result = basic(TypeKind::kVoid);
+  }
+  if (!parts_.statements.end_of_body(result, expr.range, function.body)) {
+    error(expr.range, "this closure can end without giving a '{}'", result->name)
+        .help("end every path with `return`");
+  }
+}
+
+// A method as a value, `object.method`: a closure that keeps the object. Null if there is no such method without type
+// parameters, and inside of parallel loops.
+hir::Expr* ClosureChecker::of_method(E object, std::string_view method, Range range) {
+  const std::vector<const Type*>* known = parts_.calls.parameters_of(object->type, method, range);
+  if (known == nullptr || takes_fixed_arrays(*known) || state_.in_kernel()) return nullptr;
+  if (std::ranges::any_of(*known, [](const Type* type) { return type->is(TypeKind::kError); }))
+    return nullptr;
+  const std::vector<const Type*> parameters = *known;
+  analysis_.loops_call_values();
+  if (state_.in_init_frame()) parts_.init_fields.require_initialised(range, "a method becomes a value");
+
+  Body before;
+  hir::Local* const kept = keep(object, before);
+  hir::Local* const inner = temporary(kept->type);
+  hir::Function& function = analysis_.program().function_arena.emplace_back();
+  function.name = state_.function_name + ".closure#" + std::to_string(++state_.closures);
+  function.position = analysis_.position(range);
+  function.captures.push_back({kept, inner});
+  Frame& frame = state_.frames.emplace_back();
+  frame.kind = Frame::Kind::kClosure;
+  frame.outer = state_.frame;
+  frame.function = &function;
+  state_.frame = &frame;
+  std::vector<E> arguments;
+  for (const Type* type : parameters) {
+    function.parameters.push_back(temporary(type));
+    arguments.push_back(read(function.parameters.back(), range));
+  }
+  E call = parts_.calls.invoke(read(inner, range), method, std::move(arguments), range);
+  state_.frame = frame.outer;
+  if (call == nullptr || call->type->is(TypeKind::kError)) return wrong(range);
+  const bool gives = !call->type->is(TypeKind::kVoid) && !call->type->is(TypeKind::kNever);
+  hir::Stmt* body = gives ? analysis_.make(hir::StmtKind::kReturn, range) : evaluate(call);
+  body->value = call;
+  function.body.push_back(body);
+  function.result = gives ? call->type : basic(TypeKind::kVoid);
+  function.closure_type = types().function(parameters, function.result);
+  analysis_.program().functions.push_back(&function);
+  E made = make(ExprKind::kClosure, function.closure_type, range);
+  made->function = &function;
+  return in_block(std::move(before), made, range);
 }
 
 namespace {
@@ -189,8 +242,14 @@ bool ClosureChecker::closure_result(const ast::Expr& result, hir::Function& func
           .help("write the result type: `fn(...) -> T? {{ ... }}`");
       value = wrong(result.range);
     }
-    if (!drops)
-      state_.frame->result = value->type->is(TypeKind::kNever) ? basic(TypeKind::kVoid) : value->type;
+    const bool is_never = value->type->is(TypeKind::kNever);
+    if (!drops && state_.frame->gives_result && !is_never && !value->type->is(TypeKind::kVoid) &&
+        !value->type->is(TypeKind::kError) && !analysis_.errors().is_error(value->type)) {
+      parts_.statements.learn_result(value->type, result.range);
+      value = parts_.conversions.coerce(value, state_.frame->result, result.range);
+    } else if (!drops) {
+      state_.frame->result = is_never ? basic(TypeKind::kVoid) : value->type;
+    }
   } else {
     value = parts_.conversions.value_as(result, wanted);
   }

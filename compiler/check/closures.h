@@ -10,9 +10,15 @@ class ClosureChecker : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // `hints`: types for parameters without one, null where unknown; `result_hint`: likewise.
-  E closure(const ast::Expr& expr, const std::vector<const Type*>& hints, const Type* result_hint);
+  // What the place of a closure says of it, null where unknown.
+  struct Hints {
+    std::vector<const Type*> parameters;  // for those without a type
+    const Type* result = nullptr;
+    bool gives_result = false;  // `T!`, of whatever T
+  };
+  E closure(const ast::Expr& expr, const Hints& hints);
   E closure_expr(const ast::Expr& expr, const Type* expected);
+  E of_method(E object, std::string_view method, Range range);
   // Whether a variable is declared with a closure that names it: it can call itself.
   static bool names_itself(const ast::Stmt& stmt);
   // Declares such a variable, of the type written or that of the closure.
@@ -21,6 +27,7 @@ class ClosureChecker : public BodyPart {
  private:
   const Type* written_type(const ast::Expr& expr);
   bool closure_result(const ast::Expr& result, hir::Function& function);
+  void closure_body(const ast::Expr& expr, hir::Function& function);
 };
 
 }  // namespace dhpvm::compiler

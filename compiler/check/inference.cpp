@@ -168,18 +168,20 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
 
 // Adds the types of a closure's parameters and result, as far as the type of the parameter that takes it tells them.
 void TypeInference::types_of_closure(const ast::Type* pattern, const Inference& inference,
-                                     std::vector<const Type*>& parameters, const Type*& result) {
+                                     ClosureChecker::Hints& hints) {
   if (pattern->kind == ast::TypeKind::kFunction) {
     for (const ast::Type* parameter : pattern->arguments)
-      parameters.push_back(known_type(parameter, inference));
-    result = pattern->element == nullptr ? basic(TypeKind::kVoid) : known_type(pattern->element, inference);
+      hints.parameters.push_back(known_type(parameter, inference));
+    const ast::Type* result = pattern->element;
+    hints.result = result == nullptr ? basic(TypeKind::kVoid) : known_type(result, inference);
+    hints.gives_result = result != nullptr && result->kind == ast::TypeKind::kResult;
   } else if (const NominalSymbol* alias = alias_named(*pattern, inference); alias != nullptr) {
     Inference inner = for_alias(*alias);
     for (std::size_t i = 0; i < inner.arguments.size() && i < pattern->arguments.size(); ++i) {
       const Type* argument = known_type(pattern->arguments[i], inference);
       if (argument != nullptr) bind(inner, i, argument);
     }
-    types_of_closure(alias->declaration->aliased, inner, parameters, result);
+    types_of_closure(alias->declaration->aliased, inner, hints);
   }
 }
 
@@ -195,6 +197,11 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
   bool good = true;
   const auto check = [&](std::size_t i) {
     const Type* type = known_type(patterns[i], inference);
+    // Where any function fits, the name of a method is one.
+    const bool is_name =
+        matched[i]->kind == ast::ExprKind::kName || matched[i]->kind == ast::ExprKind::kMember;
+    if (type == nullptr && is_name && patterns[i]->kind == ast::TypeKind::kFunction)
+      type = types().function({}, basic(TypeKind::kVoid));
     ready[i] = patterns[i]->kind == ast::TypeKind::kFixedArray
                    ? parts_.conversions.operand_value(*matched[i], type)
                    : parts_.conversions.value(*matched[i], type);
@@ -226,10 +233,9 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
   }
   for (std::size_t i = 0; i < matched.size(); ++i) {
     if (matched[i] == nullptr || ready[i] != nullptr || !is_closure(*matched[i])) continue;
-    std::vector<const Type*> parameters;
-    const Type* gives = nullptr;
-    types_of_closure(patterns[i], inference, parameters, gives);
-    ready[i] = parts_.closures.closure(*matched[i], parameters, gives);
+    ClosureChecker::Hints hints;
+    types_of_closure(patterns[i], inference, hints);
+    ready[i] = parts_.closures.closure(*matched[i], hints);
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);
   }

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "compiler/check/body_part.h"
+#include "compiler/check/closures.h"
 
 namespace dhpvm::compiler {
 
@@ -40,8 +40,7 @@ class TypeInference : public BodyPart {
   const Type* known_type(const ast::Type* pattern, const Inference& inference);
   NominalSymbol* alias_named(const ast::Type& pattern, const Inference& inference);
   static Inference for_alias(const NominalSymbol& symbol);
-  void types_of_closure(const ast::Type* pattern, const Inference& inference,
-                        std::vector<const Type*>& parameters, const Type*& result);
+  void types_of_closure(const ast::Type* pattern, const Inference& inference, ClosureChecker::Hints& hints);
 };
 
 }  // namespace dhpvm::compiler

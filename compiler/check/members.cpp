@@ -17,6 +17,21 @@ namespace {
 
 constexpr std::string_view kGrowing[] = {"push"};
 
+// The enum of a module that has a case of this name.
+const NominalSymbol* enum_with_case(const ModuleSymbols& module, std::string_view name) {
+  for (const auto& [known, symbol] : module.types) {
+    const auto has_name = [&](const auto& option) { return option.name.text == name; };
+    if (!symbol->is_alias() && std::ranges::any_of(symbol->declaration->cases, has_name)) return symbol;
+  }
+  return nullptr;
+}
+
+// Whether a function or a nullable one is expected.
+bool is_function(const Type* expected) {
+  if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
+  return expected != nullptr && expected->is(TypeKind::kFunction);
+}
+
 }  // namespace
 
 hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
@@ -37,7 +52,15 @@ hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
         size != nullptr)
       return size;
   }
-  return member_of(receiver(object_expr), expr);
+  E object = receiver(object_expr);
+  if (is_function(expected)) {
+    std::uint32_t index = 0;
+    const bool is_field = (object->type->is(TypeKind::kStruct) || object->type->is(TypeKind::kClass)) &&
+                          analysis_.find_field(object->type, expr.name.text, index) != nullptr;
+    E bound = is_field ? nullptr : parts_.closures.of_method(object, expr.name.text, expr.range);
+    if (bound != nullptr) return bound;
+  }
+  return member_of(object, expr);
 }
 
 // The object of a member: `this` itself is fine here before all its fields are set.
@@ -84,6 +107,8 @@ void MemberChecker::report_missing_in_module(ModuleSymbols& module, std::string_
     diagnostic.help("write `{}.{}`, with `import {};` at the top of the file", other, name.text, other);
   } else if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
     diagnostic.help("write `{}.{}`", as, near);
+  } else if (const NominalSymbol* type = enum_with_case(module, name.text); type != nullptr) {
+    diagnostic.help("write `{}.{}`", type->name(), name.text);
   }
 }
 
@@ -264,7 +289,9 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   };
   if (!called && contains(methods)) {
     error(name.range, "'{}' of '{}' is a method", name.text, type->name)
-        .help("call it: `.{}(...)`", name.text);
+        .help("call it: `.{}(...)`{}", name.text,
+              nominal != nullptr ? "; it is a value where a function is expected, as in `let f: fn() = x.f;`"
+                                 : "");
     return;
   }
   if (called && contains(fields)) {

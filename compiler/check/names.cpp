@@ -81,6 +81,10 @@ hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
     return parts_.members.field(this_value(expr.range), index, expr.range);
   }
   if (this_method(name).symbol != nullptr) {
+    if (expected != nullptr && expected->is(TypeKind::kFunction)) {
+      E bound = parts_.closures.of_method(this_value(expr.range), name, expr.range);
+      if (bound != nullptr) return bound;
+    }
     error(expr.range, "'{}' is a method, and a method is no value", name)
         .help("call it: `{}(...)`, or wrap it: `fn(...) => {}(...)`", name, name);
     return wrong(expr.range);
@@ -280,6 +284,9 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
   if (near.empty() && state_.constant == kFixedArraySize)
     diagnostic.help("declare it, `const {} = ...;`; an array whose size is known later is made by `[T]({})`",
                     name, name);
+  // One that resembles nothing is reported once in a block.
+  if (near.empty() && !called && state_.constant.empty() && !state_.frame->scopes.empty())
+    parts_.scopes.declare_hidden(name, error_type(), VariableKind::kVar, range);
 }
 
 const Type* NameChecker::primitive_named(const ast::Expr& expr) {

@@ -79,6 +79,27 @@ const Type* wider(const Type* a, const Type* b) {
   return a->kind > b->kind ? a : b;
 }
 
+// Whether the expression makes an array, or calls something that most probably does.
+bool is_made(const ast::Expr& expr) {
+  switch (expr.kind) {
+    case ast::ExprKind::kTry:
+    case ast::ExprKind::kUnwrap: return is_made(*expr.operands[0]);
+    case ast::ExprKind::kArrayLiteral:
+    case ast::ExprKind::kNewArray:
+    case ast::ExprKind::kSlice:
+    case ast::ExprKind::kCall: return true;
+    default: return false;
+  }
+}
+
+// Whether this is `a * b as T` where the wider type is that of `a`: it was the product that should become a T.
+bool converts_too_early(const ast::Expr& expr, const Type* left, const Type* right) {
+  const ast::Expr& a = *expr.operands[0];
+  const ast::Expr& b = *expr.operands[1];
+  const bool is_cast = b.kind == ast::ExprKind::kCast && !b.parenthesised && a.kind != ast::ExprKind::kCast;
+  return is_cast && left != right && left->is_number() && right->is_number() && wider(left, right) == left;
+}
+
 // Says how to compare values of these two types; `right` is the type of `b`.
 void explain_mismatch(Diagnostic& diagnostic, const Type* left, const Type* right, const ast::Expr& b) {
   if (left->is_number() && right->is_number()) {
@@ -154,6 +175,13 @@ hir::Expr* OperatorChecker::binary_expr(const ast::Expr& expr, const Type* expec
   E left = nullptr;
   E right = nullptr;
   if (!operands_of(expr, binary_of(expr.binary), expected, left, right)) return wrong(expr.range);
+  if (converts_too_early(expr, left->type, right->type)) {
+    error(expr.operator_range, "'{}' cannot combine '{}' and '{}'", ast::to_string(expr.binary),
+          left->type->name, right->type->name)
+        .help("`as` binds tighter than `{}`; to convert the result, write `(...) as {}`",
+              ast::to_string(expr.binary), right->type->name);
+    return wrong(expr.range);
+  }
   return arithmetic_on(binary_of(expr.binary), left, right, expr.range, expr.operator_range);
 }
 
@@ -210,8 +238,9 @@ void OperatorChecker::suggest_method(Diagnostic& diagnostic, const Type* type, s
   if (!is_declared || method.empty()) return;
   const bool exists = analysis_.find_method(*analysis_.nominal(type), method).symbol != nullptr;
   if (exists) {
-    diagnostic.help("`{}` calls the method `{}` of '{}', which takes another type", example, method,
-                    type->name);
+    const Type* const taken = parameter_of(method, type, {});
+    diagnostic.help("`{}` calls the method `{}` of '{}', which takes {}", example, method, type->name,
+                    taken == nullptr ? "something else" : "a '" + taken->name + "'");
   } else {
     diagnostic.help("give '{}' a method `fn {}({}) -> ...`, which `{}` calls", type->name, method, parameter,
                     example);
@@ -324,32 +353,65 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     left = parts_.conversions.coerce(left, type, a.range);
     right = parts_.conversions.coerce(right, type, b.range);
   }
+  if (equality && type->is(TypeKind::kArray) && state_.context.bindings.empty() &&
+      (is_made(a) || is_made(b))) {
+    Diagnostic& diagnostic = analysis_.diagnostics().warning(
+        expr.operator_range, "`{}` asks whether both are the same array, and one is made here", spelling(op));
+    if (type->rank == 1)
+      diagnostic.help("compare the elements: `{}a.equals(b)`", op == Binary::kEq ? "" : "!");
+  }
   if (equality) {
     if (!analysis_.enums().compares_inside(type)) return binary(op, left, right, expr.range);
     E same = parts_.derived.equality(left, right, expr.range);
     return op == Binary::kEq ? same : negate_bool(same);
   }
+  return order(op, left, right, expr.range, expr.operator_range);
+}
+
+// `left < right` and the like, of two values of one type.
+hir::Expr* OperatorChecker::order(Binary op, E left, E right, Range range, Range operator_range) {
+  const Type* type = left->type;
   if (type->is(TypeKind::kStr)) {
-    E order = make(ExprKind::kStringCompare, basic(TypeKind::kI32), expr.range, {left, right});
-    return binary(op, order, integer(0, basic(TypeKind::kI32), expr.range), expr.range);
+    E order = make(ExprKind::kStringCompare, basic(TypeKind::kI32), range, {left, right});
+    return binary(op, order, integer(0, basic(TypeKind::kI32), range), range);
   }
-  if (E order = by_method(kCompare, left, right, expr.range);
-      order != nullptr && order->type->is_signed_integer())
-    return binary(op, order, make(ExprKind::kZero, order->type, expr.range), expr.range);
+  if (analysis_.tuples().is_tuple(type)) return order_of_tuples(op, left, right, range, operator_range);
+  if (E order = by_method(kCompare, left, right, range); order != nullptr && order->type->is_signed_integer())
+    return binary(op, order, make(ExprKind::kZero, order->type, range), range);
   if (type->is_enum && analysis_.enums().is_plain(type)) {
-    return binary(op, parts_.enums.number(left, a.range), parts_.enums.number(right, b.range), expr.range);
+    return binary(op, parts_.enums.number(left, analysis_.range_of(left)),
+                  parts_.enums.number(right, analysis_.range_of(right)), range);
   }
-  if (!type->is_number()) {
-    Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot order '{}'", spelling(op), type->name);
-    if (type->is(TypeKind::kNullable)) {
-      diagnostic.help("test for null first");
-    } else if (analysis_.nominal(type) != nullptr) {
-      diagnostic.help("give '{}' a method `fn compare(other: {}) -> i64`, which gives less than 0, 0 or more",
-                      type->name, type->name);
+  if (type->is_number()) return binary(op, left, right, range);
+  Diagnostic& diagnostic = error(operator_range, "'{}' cannot order '{}'", spelling(op), type->name);
+  if (type->is(TypeKind::kNullable)) {
+    diagnostic.help("test for null first");
+  } else if (analysis_.nominal(type) != nullptr) {
+    diagnostic.help("give '{}' a method `fn compare(other: {}) -> i64`, which gives less than 0, 0 or more",
+                    type->name, type->name);
+  }
+  return wrong(range);
+}
+
+// The first values that differ decide; if none do, the last ones.
+hir::Expr* OperatorChecker::order_of_tuples(Binary op, E left, E right, Range range, Range operator_range) {
+  Body before;
+  left = stable(left, before);
+  right = stable(right, before);
+  const bool is_less = op == Binary::kLt || op == Binary::kLe;
+  E whole = nullptr;
+  for (auto i = static_cast<std::uint32_t>(left->type->fields.size()); i-- > 0;) {
+    const auto part = [&](E side) { return parts_.members.field(side, i, range); };
+    const Binary here = whole == nullptr ? op : is_less ? Binary::kLt : Binary::kGt;
+    E ordered = order(here, part(left), part(right), range, operator_range);
+    if (ordered->type->is(TypeKind::kError)) return ordered;
+    if (whole != nullptr) {
+      E same = parts_.derived.equality(part(left), part(right), range);
+      ordered = make(ExprKind::kConditional, ordered->type, range, {same, whole, ordered});
     }
-    return wrong(expr.range);
+    whole = ordered;
   }
-  return binary(op, left, right, expr.range);
+  return in_block(std::move(before), whole, range);
 }
 
 hir::Expr* OperatorChecker::coalesce(const ast::Expr& expr, const Type* expected) {

@@ -26,6 +26,8 @@ class OperatorChecker : public BodyPart {
   E by_method(std::string_view method, E left, E right, Range range);
   void suggest_method(Diagnostic& diagnostic, const Type* type, std::string_view method,
                       std::string_view parameter, std::string_view example);
+  E order(hir::Binary op, E left, E right, Range range, Range operator_range);
+  E order_of_tuples(hir::Binary op, E left, E right, Range range, Range operator_range);
   E shift(hir::Binary op, const ast::Expr& expr, const Type* expected);
   E coalesce(const ast::Expr& expr, const Type* expected);
 };

@@ -170,6 +170,7 @@ void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body
   hir::Stmt* made = analysis_.make(StmtKind::kReturn, stmt.range);
   const Type*& result = state_.frame->result;
   if (stmt.value == nullptr) {
+    if (result == nullptr && state_.frame->gives_result) learn_result(basic(TypeKind::kVoid), stmt.range);
     if (result == nullptr) result = basic(TypeKind::kVoid);
     if (const Type* value = analysis_.errors().value_in(result);
         value != nullptr && value->is(TypeKind::kVoid)) {
@@ -186,7 +187,14 @@ void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body
           .help("write the closure's result: `fn(...) -> T? {{ ... }}`");
       given = wrong(stmt.value->range);
     }
-    result = given->type;
+    if (!state_.frame->gives_result || given->type->is(TypeKind::kError)) {
+      result = given->type;
+    } else if (analysis_.errors().is_error(given->type)) {
+      state_.frame->early_errors.push_back(made);
+    } else {
+      learn_result(given->type, stmt.range);
+      given = parts_.conversions.coerce(given, result, stmt.value->range);
+    }
     made->value = given;
   } else if (result->is(TypeKind::kVoid)) {
     E given = parts_.expressions.expr(*stmt.value);
@@ -200,6 +208,16 @@ void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body
   }
   state_.flow.reachable = false;
   out.push_back(made);
+}
+
+// The closure gives a `T!`, and this T is known now; errors that it has returned before become results.
+void StatementChecker::learn_result(const Type* value, Range range) {
+  Frame& frame = *state_.frame;
+  const ErrorTypes& errors = analysis_.errors();
+  frame.result = errors.is_result(value) ? value : analysis_.errors().result_of(value, range);
+  for (hir::Stmt* stmt : frame.early_errors)
+    stmt->value = parts_.conversions.coerce(stmt->value, frame.result, analysis_.range_of(stmt->value));
+  frame.early_errors.clear();
 }
 
 // A jump where a value stands: the flow goes on for the other values.

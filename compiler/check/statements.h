@@ -15,6 +15,7 @@ class StatementChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   bool end_of_body(const Type* result, Range range, Body& out);
+  void learn_result(const Type* value, Range range);
   E jump_expr(const ast::Expr& expr);
   void statements(std::span<ast::Stmt* const> list, Body& out);
   void block(const ast::Stmt& stmt, Body& out);
