@@ -148,8 +148,30 @@ std::uint64_t ArrayChecker::rows_of(const Type* fixed) {
   return fixed->rank == 1 ? fixed->count : fixed->count / fixed->columns;
 }
 
+// An index of `whole` below 0. No error: code that never runs may have it, and what makes programs does not look.
+bool ArrayChecker::warn_of_negative(const hir::Expr& index, Range range, const Type* type,
+                                    const ast::Expr* whole) {
+  const auto known = fold(index);
+  if (!known || static_cast<std::int64_t>(known->integer) >= 0) return false;
+  const auto value = static_cast<std::int64_t>(known->integer);
+  Diagnostic& diagnostic =
+      analysis_.diagnostics().warning(range, "an index counts from 0, and this is {}", value);
+  if (whole == nullptr) return true;
+  const std::string_view name = analysis_.diagnostics().sources().text(whole->range);
+  diagnostic.help("from the end: `{}.len{} - {}`", name, analysis_.nominal(type) != nullptr ? "()" : "",
+                  0 - known->integer);
+  return true;
+}
+
 hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
   if (parts_.elements.may_define(array->type)) {
+    // Keys of maps may be negative, positions in lists are not.
+    const Nominal* nominal = analysis_.nominal(array->type);
+    const bool is_list = nominal != nullptr && nominal->symbol->module->module->is_stdlib &&
+                         nominal->symbol->methods.contains("nth");
+    const ast::Expr& index = *expr.operands[1];
+    if (is_list && index.kind == ast::ExprKind::kUnary)
+      warn_of_negative(*index_value(index), index.range, array->type, expr.operands[0]);
     const ElementMethods::Element element = parts_.elements.to_read(array, expr);
     return element.object == nullptr ? wrong(expr.range) : parts_.elements.read(element);
   }
@@ -164,15 +186,9 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const bool is_indexed =
         type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr);
-    const auto known = fold(*operands[i]);
-    if (!is_indexed || !known || static_cast<std::int64_t>(known->integer) >= 0) continue;
-    const std::string_view name = analysis_.diagnostics().sources().text(expr.operands[0]->range);
-    const std::int64_t index = static_cast<std::int64_t>(known->integer);
-    // No error: code that never runs may have it, and what makes programs does not look.
-    Diagnostic& diagnostic = analysis_.diagnostics().warning(expr.operands[i + 1]->range,
-                                                             "an index counts from 0, and this is {}", index);
-    if (type->rank == 1) diagnostic.help("from the end: `{}[{}.len - {}]`", name, name, 0 - known->integer);
-    break;
+    if (!is_indexed) break;
+    const ast::Expr* whole = type->rank == 1 ? expr.operands[0] : nullptr;
+    if (warn_of_negative(*operands[i], expr.operands[i + 1]->range, type, whole)) break;
   }
   const auto count_fits = [&](std::size_t wanted) {
     if (operands.size() == wanted) return true;

@@ -21,6 +21,7 @@ class ArrayChecker : public BodyPart {
   static std::string array_like(const Type* fixed);
   E index_of(E array, const ast::Expr& expr);
   E index_value(const ast::Expr& expr);
+  bool warn_of_negative(const hir::Expr& index, Range range, const Type* type, const ast::Expr* whole);
 };
 
 }  // namespace dhpvm::compiler

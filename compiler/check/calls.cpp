@@ -334,6 +334,20 @@ hir::Expr* CallChecker::call_instance(FunctionInstance& instance, std::vector<E>
   return made;
 }
 
+// Where a variable has the name of a function or method.
+void CallChecker::explain_hidden_function(Diagnostic& diagnostic, const ast::Expr& callee) {
+  if (callee.kind != ast::ExprKind::kName) return;
+  const std::string_view name = callee.name.text;
+  const Variable* variable = parts_.scopes.find_variable(name);
+  if (variable == nullptr) return;
+  const bool is_method = parts_.names.this_method(name).symbol != nullptr;
+  if (!is_method && !state_.context.module->functions.contains(name) && !BuiltinCalls::is_builtin(name))
+    return;
+  diagnostic.note(variable->range, "this variable hides the {} '{}'", is_method ? "method" : "function", name)
+      .help("give the variable another name{}",
+            is_method ? fmt::format(", or write `this.{}(...)`", name) : "");
+}
+
 hir::Expr* CallChecker::call_value(E function, const ast::Expr& call) {
   const Type* type = function->type;
   if (!type->is(TypeKind::kFunction)) {
@@ -342,7 +356,8 @@ hir::Expr* CallChecker::call_value(E function, const ast::Expr& call) {
       parts_.narrowing.explain_null(error(call.operands[0]->range, "this '{}' may be null", type->name),
                                     call.operands[0]->range, "trap on null: `f!(...)`");
     } else if (!type->is(TypeKind::kError)) {
-      error(call.operands[0]->range, "a '{}' cannot be called", type->name);
+      Diagnostic& diagnostic = error(call.operands[0]->range, "a '{}' cannot be called", type->name);
+      explain_hidden_function(diagnostic, *call.operands[0]);
     }
     return wrong(call.range);
   }

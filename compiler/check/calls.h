@@ -28,6 +28,7 @@ class CallChecker : public BodyPart {
                   std::vector<E> ready = {});
   E call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range);
   E call_value(E function, const ast::Expr& call);
+  void explain_hidden_function(Diagnostic& diagnostic, const ast::Expr& callee);
   FunctionInstance* instance_for(FunctionSymbol& symbol, Nominal* owner, const ast::Expr& call,
                                  const Type* expected, std::vector<E>& ready);
 };

@@ -122,10 +122,34 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
         "an error is returned: `return Error(...)`, also behind `x ??`, from a function that gives a `T!`");
   } else if (is_object(from) && wanted->is(TypeKind::kInterface)) {
     diagnostic.help("'{}' does not implement '{}'", from->name, wanted->name);
+  } else if (takes_elements_of(wanted, from)) {
+    if (wanted->name.starts_with("List<")) {
+      diagnostic.help("write `list.of(...)` around it");
+    } else {
+      diagnostic.help("make one and add the elements: `let x = {}();`, `x.append_array(...);`", wanted->name);
+    }
+  } else if (wanted->is(TypeKind::kArray) && gives_array(from, wanted)) {
+    diagnostic.help("write `{}.to_array()`", text);
   } else if (from->is(TypeKind::kInterface) && wanted->is(TypeKind::kClass)) {
     diagnostic.help("write `{} as {}`, which traps if it is another class", text, wanted->name);
   }
   return wrong(range);
+}
+
+// Whether a list or set, which adds the elements of such an array.
+bool Conversions::takes_elements_of(const Type* collection, const Type* elements) {
+  if (!collection->is(TypeKind::kClass) || !elements->is(TypeKind::kArray)) return false;
+  const std::vector<const Type*>* parameters = parts_.calls.parameters_of(collection, "append_array", {});
+  return parameters != nullptr && parameters->size() == 1 && parameters->front() == elements;
+}
+
+// Whether a list, whose method `to_array` gives such an array.
+bool Conversions::gives_array(const Type* collection, const Type* array) {
+  if (!collection->is(TypeKind::kClass)) return false;
+  const Nominal* nominal = analysis_.nominal(collection);
+  if (nominal == nullptr || nominal->arguments.size() != 1 || nominal->arguments[0] != array->element)
+    return false;
+  return parts_.calls.parameters_of(collection, "to_array", {}) != nullptr;
 }
 
 // Whether an object seen as `from` can be a `to`. Classes are final: a class is what it declares to be.

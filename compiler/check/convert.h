@@ -16,6 +16,8 @@ class Conversions : public BodyPart {
   E coerce(E expr, const Type* target, Range range);
   bool can_coerce(const Type* from, const Type* to);
   bool may_be(const Type* from, const Type* to);
+  bool takes_elements_of(const Type* collection, const Type* elements);
+  bool gives_array(const Type* collection, const Type* array);
   E cast(const ast::Expr& expr);
   E is_type(const ast::Expr& expr, Condition* facts);
   // One type for both branches of a conditional, which may be what is expected there; null after a diagnostic.

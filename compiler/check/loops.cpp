@@ -122,11 +122,13 @@ void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, 
   if (!stmt.patterns.empty()) {
     declare_parts(stmt, loop.element, false, loop.made->body);
   } else {
-    if (loop.position != nullptr) warn_of_whole_tuple(stmt, loop.element->type);
     Variable* item = parts_.scopes.declare(stmt.name, loop.element->type, VariableKind::kLoop);
     loop.made->body.push_back(let(item->local, loop.element));
   }
+  const std::size_t errors = analysis_.diagnostics().error_count();
   loop_body(stmt, left, loop.made->body);
+  if (loop.position != nullptr && stmt.patterns.empty())
+    warn_of_whole_tuple(stmt, loop.element->type, analysis_.diagnostics().error_count() != errors);
   parts_.scopes.close_scope();
   parts_.scopes.close_scope();
   state_.flow = Narrowing::merge(entry, left);
@@ -178,11 +180,13 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   } else if (!stmt.patterns.empty()) {
     declare_parts(stmt, element, iterated_value.has_pairs, made->body);
   } else {
-    if (positions) warn_of_whole_tuple(stmt, element->type);
     Variable* item = parts_.scopes.declare(stmt.name, element->type, VariableKind::kLoop);
     made->body.push_back(let(item->local, element));
   }
+  const std::size_t errors = analysis_.diagnostics().error_count();
   loop_body(stmt, left, made->body);
+  if (positions && stmt.patterns.empty())
+    warn_of_whole_tuple(stmt, element->type, analysis_.diagnostics().error_count() != errors);
   parts_.scopes.close_scope();
   parts_.scopes.close_scope();
   state_.flow = Narrowing::merge(entry, left);
@@ -293,16 +297,47 @@ bool takes_apart(const Node& node, std::string_view variable) {
   return found;
 }
 
+// Whether a part of the tree needs the variable to have its type: other uses than as an argument of `print` and `str`,
+// and between the braces of a formatted string, which take anything.
+template <typename Node>
+bool needs_type(const Node& node, std::string_view variable) {
+  const auto is_it = [&](const ast::Expr* value) {
+    return value != nullptr && value->kind == ast::ExprKind::kName && value->name.text == variable;
+  };
+  if constexpr (std::is_same_v<Node, ast::Expr>) {
+    if (is_it(&node)) return true;
+    const bool is_call = node.kind == ast::ExprKind::kCall && node.operands[0]->kind == ast::ExprKind::kName;
+    if (is_call && (node.operands[0]->name.text == "print" || node.operands[0]->name.text == "str")) {
+      return std::ranges::any_of(node.arguments, [&](const ast::Argument& argument) {
+        return !is_it(argument.value) && needs_type(*argument.value, variable);
+      });
+    }
+    if (node.kind == ast::ExprKind::kFormat) {
+      return std::ranges::any_of(node.parts, [&](const ast::FormatPart& part) {
+        const bool shows = part.spec.text.empty() && is_it(part.value);
+        return part.value != nullptr && !shows && needs_type(*part.value, variable);
+      });
+    }
+  }
+  bool found = false;
+  const ast::Overloaded visit{[&](const auto& part) { found = found || needs_type(part, variable); }};
+  ast::for_each_child(node, visit);
+  return found;
+}
+
 }  // namespace
 
 // `for name, age in people`, where the elements are pairs: elsewhere these are the parts of each, and not its position
-// and the whole.
-void LoopChecker::warn_of_whole_tuple(const ast::Stmt& stmt, const Type* element) {
+// and the whole. Where the body is free of errors and needs the types of a position or of the whole, that is meant.
+void LoopChecker::warn_of_whole_tuple(const ast::Stmt& stmt, const Type* element, bool has_errors) {
   if (!analysis_.tuples().is_tuple(element) || element->fields.size() != 2) return;
   if (state_.context.module->module->is_stdlib || !state_.context.bindings.empty()) return;
   const std::string_view first = stmt.index_name.text;
   const std::string_view second = stmt.name.text;
-  if (is_name_of_position(first) || takes_apart(*stmt.body[0], second)) return;
+  const ast::Stmt& body = *stmt.body[0];
+  if (is_name_of_position(first) || takes_apart(body, second)) return;
+  const bool needs_position = !element->fields[0].type->is_integer() && needs_type(body, first);
+  if (!has_errors && (needs_position || needs_type(body, second))) return;
   analysis_.diagnostics()
       .warning(join(stmt.index_name.range, stmt.name.range),
                "'{}' is the position of each '{}', and '{}' the whole", first, element->name, second)

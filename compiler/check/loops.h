@@ -37,7 +37,7 @@ class LoopChecker : public BodyPart {
   void declare_parts(const ast::Stmt& stmt, E element, bool has_pairs, Body& out);
   E declare_pair(E pair, const ast::Stmt& stmt, Body& out);
   void report_not_iterable(const Type* type, Range range);
-  void warn_of_whole_tuple(const ast::Stmt& stmt, const Type* element);
+  void warn_of_whole_tuple(const ast::Stmt& stmt, const Type* element, bool has_errors);
 };
 
 }  // namespace dhpvm::compiler

@@ -202,6 +202,7 @@ void Lexer::next() {
   if (holes_.empty() && text_.substr(pos_ + (raw ? 1 : 0)).starts_with(kBlockQuotes))
     return block_string(raw ? Escapes::kRaw : Escapes::kResolved);
   if (raw) return string(Escapes::kRaw);
+  if (c == 'r' && at(pos_ + 1) == '#' && hashed_string()) return;
   if (is_letter(c)) return word();
   if (is_digit(c)) return number();
   if (c == '"') return string(Escapes::kResolved);

@@ -53,6 +53,7 @@ class Lexer {
   enum class Escapes : std::uint8_t { kResolved, kRaw };  // kRaw: r"..."
   void string(Escapes escapes);
   void block_string(Escapes escapes);
+  bool hashed_string();
   void byte();
   void quoted_word(std::uint32_t begin, std::uint32_t end);
   void format_begin();

@@ -336,6 +336,22 @@ void Lexer::block_string(Escapes escapes) {
   push_string(TokenKind::kString, begin, std::move(value));
 }
 
+// r#"..."#: as Rust writes raw strings with quotes. False if this is none on one line.
+bool Lexer::hashed_string() {
+  const std::uint32_t begin = pos_;
+  std::uint32_t quote = pos_ + 1;
+  while (at(quote) == '#') ++quote;
+  if (at(quote) != '"') return false;
+  const std::string end = "\"" + std::string(slice(begin + 1, quote));
+  const std::size_t found = text_.find(end, quote + 1);
+  if (found == std::string_view::npos || found > text_.find('\n', begin)) return false;
+  pos_ = static_cast<std::uint32_t>(found + end.size());
+  diagnostics_.error(range(begin, quote + 1), "there is no `{}` in this language", slice(begin, quote + 1))
+      .help("write `r\"\"\"...\"\"\"`, in which a quote is a quote");
+  push_string(TokenKind::kString, begin, std::string(slice(quote + 1, static_cast<std::uint32_t>(found))));
+  return true;
+}
+
 void Lexer::byte() {
   const std::uint32_t begin = pos_++;
   std::string value;
@@ -429,7 +445,10 @@ void Lexer::format_text() {
 
 void Lexer::format_spec() {
   const std::uint32_t begin = pos_;
-  while (!at_line_end() && current() != '}' && current() != '"') {
+  std::uint32_t depth = 0;  // a width in braces, which the parser refuses as a whole
+  while (!at_line_end() && (current() != '}' || depth > 0) && current() != '"') {
+    if (current() == '{') ++depth;
+    if (current() == '}') --depth;
     // A brace as the fill character is the one place where `}` does not end the hole; it is not supported,
     // because a formatted string would become hard to read.
     pos_ += std::min(decode_utf8(text_.substr(pos_)).bytes, static_cast<std::uint32_t>(text_.size()) - pos_);

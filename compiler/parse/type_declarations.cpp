@@ -336,7 +336,11 @@ void TypeDeclarationParser::init(ast::TypeDecl& decl) {
   if (expect(TokenKind::kLeftParen, "after `init`"))
     node.parameters = parts_.functions.parameters(ParameterTypes::kRequired);
   if (!in_panic() && (at(TokenKind::kArrow) || at(TokenKind::kColon))) {
-    error(range(), "`init` gives nothing").help("remove the result type");
+    error(range(), "`init` gives nothing")
+        .help(
+            "remove the result type; where making it can fail, write a function: `fn open(...) -> {}! {{ ... "
+            "}}`",
+            decl.name.text);
   }
   if (in_panic() && !recovery_.skip_to_brace()) return;
   if (at(TokenKind::kLeftBrace)) {
