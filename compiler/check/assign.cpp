@@ -51,8 +51,10 @@ bool AssignmentChecker::check_assignable(const Variable& variable, Range range) 
     case VariableKind::kLoop:
       error(range, "'{}' cannot be assigned: it is the variable of a loop", variable.name)
           .note(variable.range, "'{}' is declared here", variable.name)
-          .help("to change an element, assign `a[i]`, as in `for i, x in a {{ a[i].f = ...; }}`; to count otherwise, "
-                "use a `while` loop");
+          .help(
+              "to change an element, assign `a[i]`, as in `for i, x in a {{ a[i].f = ...; }}`; to count "
+              "otherwise, "
+              "use a `while` loop");
       return false;
     case VariableKind::kThis: error(range, "`this` cannot be assigned"); return false;
     case VariableKind::kReduction:

@@ -128,7 +128,12 @@ hir::Expr* ClosureChecker::of_method(E object, std::string_view method, Range ra
   if (state_.in_init_frame()) parts_.init_fields.require_initialised(range, "a method becomes a value");
 
   Body before;
-  hir::Local* const kept = keep(object, before);
+  const auto is_fixed = [&](const Variable& variable) {
+    return variable.local == object->local && !variable.assignable() && !variable.is_own_closure;
+  };
+  // Parallel loops know closures that are arguments, and not those in blocks.
+  const bool is_there = object->kind == ExprKind::kLocal && std::ranges::any_of(state_.variables, is_fixed);
+  hir::Local* const kept = is_there ? object->local : keep(object, before);
   hir::Local* const inner = temporary(kept->type);
   hir::Function& function = analysis_.program().function_arena.emplace_back();
   function.name = state_.function_name + ".closure#" + std::to_string(++state_.closures);

@@ -184,8 +184,7 @@ void MatchParser::foreign_case(bool& told) {
   if (!at_word("case") || (!starts_expression(1) && !at_word("else", 1))) return;
   // A case of an enum that is called so, with its values.
   const TokenKind behind = state_.layout.behind_group(cursor_.position() + 1);
-  if (kind(1) == TokenKind::kLeftParen && token().end == token(1).begin && behind != TokenKind::kColon)
-    return;
+  if (kind(1) == TokenKind::kLeftParen && behind != TokenKind::kColon) return;
   if (!told) slip(range(), "an arm begins with its pattern").help("write `pattern => ...`, without `case`");
   told = true;
   advance();
