@@ -34,7 +34,6 @@ _FUNCTIONS = {
     "einsum": "write loops, or a @ b and np.sum(a * b, axis=1)",
     "ix_": "t = a[rows] and t[:, columns] read such a part, and loops over rows and columns write it",
     "select": _SELECT, "choose": _SELECT, "piecewise": _SELECT, "lexsort": _SEARCHES,
-    "squeeze": "write a[0] or a.reshape(..)",
     "product": "write loops in each other",
     "combinations": "write for i in range(n), and in it for j in range(i + 1, n)",
     "permutations": "write loops in each other", "accumulate": "write a loop, or np.cumsum", "reduce": "write a loop",
@@ -42,7 +41,7 @@ _FUNCTIONS = {
     "map": "write [f(x) for x in xs]", "filter": "write [x for x in xs if f(x)]", "sorted": _SEARCHES,
     "dict": "write d = {} and a loop that sets its entries, d[k] = x", "reversed": "write xs[::-1]",
 }
-_HEAP = "write push and pop as functions over a list, with xs.append(..), xs.pop() and xs[i], xs[j] = xs[j], xs[i]"
+_HEAP = "heappush, heappop, heapify, heapreplace and heappushpop can; write sorted(xs)[:n] for the n least"
 # Keywords of functions of NumPy that are compiled without them.
 _KEYWORDS = {
     "return_inverse": "write np.searchsorted(values, a) behind values, counts = np.unique(a, return_counts=True)",

@@ -9,7 +9,7 @@ from ..fields import replace
 from . import complex_numbers, dicts, dtypes, lists, optionals, records, scopes, selections, sets, views, whole
 from .stores import Stores
 from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple
-from .values import Value, tuple_of
+from .values import Value, items_in, tuple_of
 
 
 class Assignments(Stores):
@@ -30,8 +30,12 @@ class Assignments(Stores):
                 first = ast.copy_location(ast.Name(node.targets[0].id, ast.Load()), node)
                 self.store_value(target, self.expressions.value(first), first)
             return
-        value = self.expressions.scalar(node.value)
-        if value.type != UNKNOWN and not value.is_constant:
+        if isinstance(value.type, Array):  # b = a[0] = a[:, 1] = x + y: one array, that each takes from the left
+            value = self.expressions.named(node.value, value)
+            value = self.held(node.value, value) if value.view is not None else self.kept(value, node)
+        else:
+            value = self.expressions.scalar(node.value)
+        if isinstance(value.type, Scalar) and not value.is_constant:
             name = self.temporary()
             self.emit(f"let {name} = {value.text};", node)
             value = Value(name, value.type)
@@ -121,7 +125,7 @@ class Assignments(Stores):
     def _results(self, several, node):
         name = self.temporary()
         self.emit(f"let {name} = {several.text};", node)
-        return list(_items_in(name, several.type).items)
+        return list(items_in(name, several.type).items)
 
     def kept(self, value, node):
         """The value as it is now, whatever is assigned meanwhile. A view stays one."""
@@ -157,7 +161,7 @@ class Assignments(Stores):
             advice = "use it where it is needed" if isinstance(value.type, Text) else "it has one name"
             self.source.fail(node, f"{value.type} cannot be kept in a variable: {advice}")
         if value.view is not None:
-            self._store_view(target, value, node)
+            self._store_view(target, value, dtypes.viewed(self.expressions, node))
             return
         kind = self.scope.assign(target, target.id, value.type)
         name = self.scope.text(target.id)
@@ -393,10 +397,3 @@ def _is_named(value):
     if value.items:
         return any(map(_is_named, value.items))
     return isinstance(value.type, Array) and value.elements is None and not value.text.endswith(")")
-
-
-def _items_in(text, kind):
-    """The value in a struct for a tuple, or for an item of one."""
-    if not isinstance(kind, Tuple):
-        return Value(text, kind)
-    return tuple_of(_items_in(f"{text}.x{i}", item) for i, item in enumerate(kind.items))

@@ -61,7 +61,7 @@ def _of_library(expressions, node, function):
 
 
 def _method(expressions, node):
-    from . import library  # which needs NumPy
+    from . import axes, library  # which need NumPy
 
     if not isinstance(node.func, ast.Attribute):
         if isinstance(node.func, ast.Call):
@@ -101,7 +101,7 @@ def _method(expressions, node):
             return lists.of_array(expressions, node, base, Scalar(base.type.element, base.type.element in (
                 "i64", "f64", "Complex128")))
         if name in ("transpose", "swapaxes"):
-            return library.permuted(expressions, node, base, node.args, _numpy(name))
+            return axes.permuted(expressions, node, base, node.args, _numpy(name))
         if name in ("sort", "fill") and isinstance(node.func.value, (ast.Name, ast.Subscript)):
             return library.in_place(expressions, node, base)
         if name in reductions.NAMES:

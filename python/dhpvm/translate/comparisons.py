@@ -6,8 +6,8 @@ from __future__ import annotations
 import ast
 
 from . import dicts, dtypes, lists, optionals, sets, whole
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Unconvertible, promote
-from .values import NOTHING, Value, constant
+from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple, Unconvertible, promote
+from .values import NOTHING, Value, constant, items_in
 
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 
@@ -33,6 +33,10 @@ class Comparisons:
             sides = [self.value(each).items for each in operands]
             if all(sides):
                 return self._same_items(node, *sides)
+        if len(operands) == 2 and type(node.ops[0]) in COMPARISONS:
+            sides = [self.value(each) for each in operands]
+            if all(isinstance(each.type, Tuple) for each in sides):
+                return self._by_items(node, *(each.items or items_in(each.text, each.type).items for each in sides))
         if len(operands) == 2 and all(isinstance(self.value(each).type, (List, Dict)) for each in operands):
             return sets.compared(self, node, *map(self.value, operands))
         parts = []
@@ -96,6 +100,24 @@ class Comparisons:
             return constant(is_equal == all(x.constant == y.constant for x, y in zip(left, right)))
         same = " && ".join(self.comparison("==", x, y).text for x, y in zip(left, right))
         return Value(f"({same})" if is_equal else f"(!({same}))", BOOL)
+
+    def _by_items(self, node, left, right):
+        """(d, u) < (e, v): the first items that differ decide, and the lengths if none does."""
+        if any(isinstance(each, ast.Call) and not self.statements.means(each.func, len) for each in ast.walk(node)):
+            self.fail(node, "give the result of a call a name first, and compare that")
+        symbol = COMPARISONS[type(node.ops[0])]
+        if symbol in ("==", "!="):
+            return self._same_items(node, left, right)
+        if any(not isinstance(item.type, Scalar) and item.type != UNKNOWN for item in (*left, *right)):
+            self.fail(node, "tuples of numbers can be compared")
+        pairs = list(zip(left, right))
+        if len(left) == len(right):
+            text = self.comparison(symbol, *pairs.pop()).text
+        else:
+            text = "true" if (len(left) < len(right)) == (symbol[0] == "<") else "false"
+        for x, y in reversed(pairs):
+            text = f"({self.comparison(symbol[0], x, y).text} || ({self.comparison('==', x, y).text} && {text}))"
+        return Value(text, BOOL)
 
     def _same_text(self, node):
         """how == "max", which is known for a type."""

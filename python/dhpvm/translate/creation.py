@@ -137,7 +137,7 @@ def create(expressions, node, function):
         return _of_list(expressions, _without_copy(node))
     called = getattr(function, "__name__", "")
     is_like = called.endswith("_like")
-    base = called.removesuffix("_like")
+    base = "empty" if called == "ndarray" else called.removesuffix("_like")
     if base not in FILLS or getattr(sys.modules.get("numpy"), called, None) is not function:
         return None
     given = _arguments(expressions, node, ["shape"] + ["fill_value"] * (base == "full") + ["dtype"])

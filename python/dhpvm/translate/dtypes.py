@@ -58,6 +58,32 @@ def same_array(expressions, node):
     return node
 
 
+_VIEWING = ("transpose", "swapaxes", "moveaxis", "expand_dims", "squeeze")
+
+
+def viewed(expressions, node):
+    """The name of the array that a view shows, through calls that give views as well: a of np.transpose(a)[0]. The
+    node itself for others."""
+    found = node
+    while not isinstance(found, ast.Name):
+        found = same_array(expressions, found)
+        if isinstance(found, (ast.Subscript, ast.Attribute)):
+            found = found.value
+        elif isinstance(found, ast.Call):
+            numpy = sys.modules.get("numpy")
+            is_function = expressions.statements.means_any(found.func, [getattr(numpy, name, viewed)
+                                                                        for name in _VIEWING])
+            if is_function and found.args:
+                found = found.args[0]
+            elif not is_function and getattr(found.func, "attr", "") in _VIEWING:
+                found = found.func.value
+            else:
+                return node
+        elif not isinstance(found, ast.Name):
+            return node
+    return found
+
+
 def as_arrays():
     """The functions of NumPy that give an array as it is, if its elements are as asked for."""
     numpy = sys.modules.get("numpy")

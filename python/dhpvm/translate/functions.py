@@ -47,7 +47,8 @@ def _parts(node):
 
 def of_function(expressions, node, function, nodes, values):
     """A call with these values; `nodes` are what they come from."""
-    nodes = [dtypes.same_array(expressions, each) for each in nodes]
+    nodes = [dtypes.viewed(expressions, each) if value.view is not None and isinstance(each, ast.expr) else
+             dtypes.same_array(expressions, each) for each, value in zip(nodes, values)]
     types, texts, places = [], [], []
     for argument, value in zip(nodes, values):
         if UNKNOWN in (value.type, *(item.type for item in value.items)):

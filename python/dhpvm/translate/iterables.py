@@ -6,9 +6,14 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import creation, dicts, lists, records, views
+from . import creation, dicts, lists, records, scopes, views
 from .types import INT, UNKNOWN, Array, Dict, List, Scalar
 from .values import Value
+
+
+def _is_changed(call, body):
+    """Whether the statements of a loop assign a variable that a bound of its range has."""
+    return any(scopes.loads(call, name) for name in scopes.stored(body))
 
 
 class Items:
@@ -129,10 +134,15 @@ class Items:
 
     def _range(self, target, call, is_reversed=False):
         begin, end, step = self.statements.range(call)
+        if _is_changed(call, self._body):
+            begin, step = (self.statements.kept(Value(text, INT), call).text for text in (begin, step))
         size = f"{self.statements.unit.helper('range_len', 'i64')}({begin}, {end}, {step})"
         if step == "1" and begin == "0":
             size = f"{self.statements.unit.module('math')}.max({end}, 0)"
         self.sizes.append(size)
+
+        if is_reversed and _is_changed(call, self._body):
+            size = self.sizes[-1] = self.statements.kept(Value(size, INT), call).text
 
         def value(turn):
             place = f"({size} - 1 - {turn})" if is_reversed else turn

@@ -5,11 +5,12 @@ scalar_functions.py, sample_functions.py and turning_functions.py."""
 from __future__ import annotations
 
 import ast
+import heapq
 import math
 
 import numpy as np
 
-from . import complex_numbers, functions, joins, observed, orders, products, views, whole
+from . import axes, complex_numbers, functions, joins, observed, orders, products, views, whole
 from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero,
                               meshgrid_x, meshgrid_y, nonzero_along, outer, place, place_2, put,
                               put_columns, put_pairs, ravel, reshape, roll, select, select_2, take, take_2,
@@ -19,10 +20,12 @@ from .number_functions import (allclose, argsort, array_equal, average, bincount
                                nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, percentile, percentiles, ptp,
                                quantile, quantiles, searchsorted, searchsorted_all, sort, std, trapezoid,
                                unique, unique_counts, unique_inverse, var)
+from .equation_functions import cholesky, det, inv, solve
+from .heap_functions import heapify, heappop, heappush, heappushpop, heapreplace
 from .own_calls import call, checked
-from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, det, gradient, hamming,
-                               hanning, histogram, histogram_density, histogram_of_edges, insert, inv, isin, logspace,
-                               nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc, solve)
+from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, gradient, hamming,
+                               hanning, histogram, histogram_density, histogram_of_edges, insert, isin, logspace,
+                               nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc)
 from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factorial, fmax, fmin, gcd, heaviside, invert,
                                isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor, math_acosh,
                                math_asinh, math_atanh, math_degrees, math_erfc, math_gamma, math_isclose, math_lgamma,
@@ -30,7 +33,7 @@ from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factori
                                power, radians, sign)
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
                                 tile)
-from .types import INT, NONE, UNKNOWN, Array, Scalar, Tuple
+from .types import INT, NONE, UNKNOWN, Array, List, Scalar, Tuple
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
@@ -62,11 +65,13 @@ _FUNCTIONS = {
     np.insert: (insert, 1), np.delete: (delete, 1), np.add.at: (add_at, 1), np.linalg.solve: (solve, 2),
     np.linalg.inv: (inv, 2), np.linalg.det: (det, 2), np.argwhere: (argwhere, 2), np.nanstd: (nanstd, 3),
     np.nanvar: (nanvar, 3), np.nanmedian: (nanmedian, 3), np.nanpercentile: (nanpercentile, 3), np.isin: (isin, 2),
-    np.hanning: (hanning, 0), np.hamming: (hamming, 0),
+    np.linalg.cholesky: (cholesky, 2), np.hanning: (hanning, 0), np.hamming: (hamming, 0),
 }
-_METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel, "take": np.take, "trace": np.trace,
-            "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
-            "ptp": np.ptp, "nonzero": np.nonzero, "searchsorted": np.searchsorted}
+_HEAPS = {heapq.heappush: heappush, heapq.heappop: heappop, heapq.heapify: heapify, heapq.heapreplace: heapreplace,
+          heapq.heappushpop: heappushpop}
+_METHODS = {"squeeze": np.squeeze, "std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel,
+            "take": np.take, "trace": np.trace, "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort,
+            "repeat": np.repeat, "clip": np.clip, "ptp": np.ptp, "nonzero": np.nonzero, "searchsorted": np.searchsorted}
 # np.shape(a) as a.shape.
 _ATTRIBUTES = {np.shape: "shape", np.size: "size", np.ndim: "ndim"}
 # Further results of np.unique, and of how many dimensions the array may be.
@@ -97,6 +102,8 @@ def of_call(expressions, node, function):
         nodes, values = functions.arguments(expressions, node, ELEMENTS[function])
         value = call(expressions, node, ELEMENTS[function], nodes, values)
         return as_numpys(value)
+    if function in _HEAPS:
+        return _on_heap(expressions, node, _HEAPS[function])
     if function in _ALONG_AXIS and "keepdims" in [each.arg for each in node.keywords]:
         return _with_kept_axis(expressions, node, function)
     if function is sort or function is argsort:  # of the functions that are written here
@@ -138,7 +145,9 @@ def of_call(expressions, node, function):
     if function in joins.JOINED:
         return joins.joined(expressions, node, function)
     if function is np.expand_dims and len(node.args) + len(node.keywords) == 2:
-        return _with_axis(expressions, node)
+        return axes.with_axis(expressions, node)
+    if function is np.squeeze:
+        return axes.squeezed(expressions, node)
     if function is np.reshape and len(node.args) == 2:
         return _reshaped(expressions, node, node.args[0], node.args[1:])
     if function in (np.eye, np.identity) and "dtype" in [each.arg for each in node.keywords]:
@@ -151,7 +160,7 @@ def of_call(expressions, node, function):
         return tuple_of(call(expressions, node, triangle, [node] * 5, [*given, constant(axis)]) for axis in (0, 1))
     if function is np.transpose and len(node.args) == 2 and not node.keywords or (
             function in (np.swapaxes, np.moveaxis)):
-        return permuted(expressions, node, expressions.value(node.args[0]), node.args[1:], function)
+        return axes.permuted(expressions, node, expressions.value(node.args[0]), node.args[1:], function)
     if function is np.transpose and not node.keywords and len(node.args) == 1:
         return expressions.value(ast.copy_location(ast.Attribute(node.args[0], "T", ast.Load()), node))
     if function in _ATTRIBUTES and len(node.args) == 1 and not node.keywords:
@@ -207,22 +216,20 @@ def _with_kept_axis(expressions, node, function):
     result = of_call(expressions, _without(node, "keepdims"), function)
     if UNKNOWN == result.type or not expressions.known_test(kept.value):
         return result
-    axes = [expressions.scalar(each.value) for each in node.keywords if each.arg == "axis"]
+    asked = [expressions.scalar(each.value) for each in node.keywords if each.arg == "axis"]
     kind = expressions.value(node.args[0]).type if node.args else None
-    if not axes or not axes[0].is_constant or not isinstance(result.type, Array) or result.type.rank != kind.rank - 1:
+    if not asked or not asked[0].is_constant or not isinstance(result.type, Array) or result.type.rank != kind.rank - 1:
         expressions.fail(node, "keepdims is for arrays of two and three dimensions with a constant axis=..")
-    return views.with_new_axis(result, axes[0].constant % kind.rank)
+    return views.with_new_axis(result, asked[0].constant % kind.rank)
 
 
-def _with_axis(expressions, node):
-    """np.expand_dims(a, 0)."""
-    value, axis = expressions.value(node.args[0]), expressions.scalar((node.args[1:] or [node.keywords[0].value])[0])
-    if value.type == UNKNOWN:
-        return value
-    rank = value.type.rank if isinstance(value.type, Array) else 3
-    if rank > 2 or not axis.is_constant or not -rank - 1 <= axis.constant <= rank:
-        expressions.fail(node, "np.expand_dims takes an array of one or two dimensions, and a constant axis here")
-    return views.with_new_axis(expressions.named(node, value), axis.constant % (rank + 1))
+def _on_heap(expressions, node, own):
+    """heapq.heappush(heap, x) and its kin."""
+    nodes, values = functions.arguments(expressions, node, own)
+    if not isinstance(values[0].type, List) and values[0].type != UNKNOWN:
+        expressions.fail(node, f"a heap is a list that is made in the function, and this is {values[0].type}: write "
+                               "heap = [], or heap = list(x)")
+    return call(expressions, node, own, nodes, values)
 
 
 def _inner(expressions, node):
@@ -254,31 +261,6 @@ def _check_ranks(expressions, node, own, kinds):
                                "column of two dimensions, with axis=..")
     if own in (median, quantile, percentile) and kinds[0].rank == 3 and kinds[-1] != NONE:
         expressions.fail(node, f"{own.__name__} along an axis is for arrays of 2 dimensions here: write a loop")
-
-
-def permuted(expressions, node, value, given, function=np.transpose):
-    """a.transpose(2, 0, 1), np.swapaxes(a, 0, 2), np.moveaxis(a, 0, -1): a view."""
-    if value.type == UNKNOWN:
-        return NOTHING
-    rank = value.type.rank if isinstance(value.type, Array) else 0
-    if len(given) == 1 and isinstance(given[0], (ast.Tuple, ast.List)):
-        given = given[0].elts
-    axes = [expressions.scalar(each) for each in given]
-    if not rank or node.keywords or not all(each.is_constant and -rank <= each.constant < rank for each in axes) or (
-            len(axes) not in (0, rank) if function is np.transpose else len(axes) != 2):
-        expressions.fail(node, "the order of the axes is written as constants here: a.transpose(2, 0, 1)")
-    axes = [each.constant % rank for each in axes]
-    order = list(range(rank))
-    if function is np.transpose:
-        order = axes or order[::-1]
-    elif function is np.swapaxes:
-        order[axes[0]], order[axes[1]] = axes[1], axes[0]
-    else:
-        order.remove(axes[0])
-        order.insert(axes[1], axes[0])
-    value = expressions.named(node, value)
-    views.check_repeatable(expressions, node, value.text)
-    return views.permuted(value, order)
 
 
 def _unravelled(expressions, node):

@@ -22,8 +22,13 @@ _TEXTS = {
     return r;
 }""",
     "range": """fn NAME(begin: i64, end: i64, by: i64) -> List<T> {
+    assert(by != 0, "ValueError: range() arg 3 must not be zero");
     let r = List<T>();
-    for i in begin..end step by { r.push(i); }
+    var i = begin;
+    while if by > 0 { i < end } else { i > end } {
+        r.push(i);
+        i += by;
+    }
     return r;
 }""",
     "insert": """fn NAME(xs: List<T>, i: i64, x: T) {

@@ -10,6 +10,7 @@ from .. import parallel
 from ..fields import Fields
 from . import calls, complex_numbers, scopes, views
 from .iterables import Items
+from .places import may_count_down
 from .types import INT, Array, Record, Scalar, Text
 from .values import Value, constant
 from .variables import Frame
@@ -95,6 +96,9 @@ class Loops:
             self._write_out(node, turns)
             return
         begin, end, step = self.range(call)
+        if len(call.args) == 3 and may_count_down(self.expressions, call.args[2]):
+            self._over_either_way(node, begin, end, step)
+            return
         head = f"{begin}..{end}" + ("" if step == "1" else f" step {step}")
         name = node.target.id
         if name in scopes.stored(node.body + node.orelse) or scopes.is_read_after(self.source.tree, node, name):
@@ -106,6 +110,16 @@ class Loops:
         self.scope.define(frame.key, name, INT)
         self._loop(f"for {self.scope.text(name)} in {head}", node)
         self.scope.leave()
+
+    def _over_either_way(self, node, begin, end, step):
+        """A loop over a range whose step counts up or down, as it is when the loop begins."""
+        first, by, turn = self.temporary(), self.temporary(), self.temporary()
+        self.emit(f"let {first} = {begin};", node)
+        self.emit(f"let {by} = {step};", node)
+        self.emit(f'assert({by} != 0, "ValueError: range() arg 3 must not be zero");', node)
+        turns = f"{self.unit.helper('range_len', 'i64')}({first}, {end}, {by})"
+        self._loop(f"for {turn} in 0..{turns}", node,
+                   lambda: self.store_value(node.target, Value(f"({first} + {turn} * {by})", INT), node))
 
     # ---- Written out: a row around a few constant turns is straight code then, which is vectorised along the row.
 

@@ -19,10 +19,22 @@ def from_end(expressions, node, index, size):
     return f"{expressions.unit.helper('from_end', 'i64')}({index.as_type(INT)}, {size})"
 
 
-def _may_be_negative(expressions, node):
+def _least(expressions, node):
     if expressions.least is None:
         expressions.least = Least(expressions)
-    least = expressions.least.of(node)
+    return expressions.least.of(node)
+
+
+def may_count_down(expressions, node):
+    """Whether the step of a range, which is no constant, is not seen to be above or equal to 0."""
+    if expressions.scalar(node).is_constant or expressions.scalar(node).type.name.startswith("u"):
+        return False
+    least = _least(expressions, node)
+    return least is None or least < 0
+
+
+def _may_be_negative(expressions, node):
+    least = _least(expressions, node)
     if least is not None:
         return least < 0
     statements = expressions.statements

@@ -30,15 +30,19 @@ def _numbers(expressions, node, nodes):
 
 
 def _arange(expressions, node):
-    """np.arange(stop), np.arange(start, stop), np.arange(start, stop, step)."""
-    asked = [each.value for each in node.keywords if each.arg == "dtype"]
-    if not 1 <= len(node.args) <= 3 or len(node.keywords) > len(asked):
-        expressions.fail(node, "np.arange takes one to three numbers and a dtype here")
-    values = _numbers(expressions, node, node.args)
+    """np.arange(stop), np.arange(start, stop), np.arange(start, stop, step), also by name."""
+    named = {each.arg: each.value for each in node.keywords}
+    names = ("start", "stop", "step", "dtype") if len(node.args) != 1 or "stop" in named else ("stop",)
+    given = dict(zip(names, node.args))
+    if set(given) & set(named) or set(named) - {"start", "stop", "step", "dtype"} or len(node.args) > 4 or \
+            "stop" not in {*given, *named}:
+        expressions.fail(node, "np.arange takes start, stop, step and dtype here")
+    given = {"start": ast.Constant(0), "step": ast.Constant(1), "dtype": None, **given, **named}
+    asked = [given["dtype"]] if given["dtype"] is not None else []
+    values = _numbers(expressions, node, [given[name] for name in ("start", "stop", "step")])
     if values is None:
         return NOTHING
-    start, stop = (Value("0", INT, 0), values[0]) if len(values) == 1 else values[:2]
-    step = values[2] if len(values) == 3 else Value("1", INT, 1)
+    start, stop, step = values
     given = Scalar("i64")
     for value in (start, stop, step):
         given = promote(given, Scalar(value.type.name))

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import ast
 import builtins
-import re
 import sys
 
 from ..errors import TranslationError
-from . import advice, dicts, parameters, scopes
+from . import advice, dicts, parameters, scopes, texts
 from .assignments import Assignments
 from .expressions import Expressions
 from .handlers import Handlers
@@ -236,10 +235,13 @@ class Statements(Assignments, Handlers, Loops, Returns):
 
     def _printed(self, node):
         """The text of an argument of print."""
+        node = texts.joined(self, node) or node
         if isinstance(node, ast.JoinedStr):
             parts = [self._formatted(each) if isinstance(each, ast.FormattedValue) else
                      quoted(each.value)[1:-1].replace("{", "{{").replace("}", "}}") for each in node.values]
             return f'f"{"".join(parts)}"'
+        if texts.is_formatting(node):
+            self._fail_format(node)
         said = self.said_by(node)
         if said is not None:
             return said
@@ -253,12 +255,17 @@ class Statements(Assignments, Handlers, Loops, Returns):
 
     def _formatted(self, node):
         """A number in a formatted text, which the language formats as Python does."""
-        spec = ast.unparse(node.format_spec)[2:-1] if node.format_spec else ""
-        if node.conversion != -1 or not re.fullmatch(r"(\.\d+[fe])?", spec):
-            self.source.fail(node, "numbers are formatted as {x}, {x:.3f} or {x:.3e} here")
-        if isinstance(self.expressions.value(node.value).type, Text):
+        kind = self.expressions.value(node.value).type
+        spec = texts.specification(node, getattr(kind, "is_integer", False))
+        if node.conversion != -1 or spec is None or (spec and (kind == BOOL or isinstance(kind, Text))):
+            self._fail_format(node)
+        if isinstance(kind, Text):
             return self._printed(node.value)[1:-1]
         return f"{{{self._printed(node.value)}{spec and ':'}{spec}}}"
+
+    def _fail_format(self, node):
+        self.source.fail(node, "this format is not one of the numbers here: {x}, {x:8.3f}, {x:.3e}, {x:g} and {n:5d} "
+                               "are, and what % and format(..) have for these")
 
     def _assert(self, node):
         kind = "ValueError" if self.source.is_ours else "AssertionError"
@@ -303,15 +310,16 @@ class Statements(Assignments, Handlers, Loops, Returns):
         return meant.__name__
 
     def _message(self, kind, nodes):
-        """The text of a message in the language. Numbers in f"n is {n}" are put in; others stand as they are written.
-        """
-        texts = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in nodes]
-        if len(nodes) == 1 and isinstance(nodes[0], ast.JoinedStr):
+        """The text of a message in the language. Numbers in f"n is {n}" and its kin are put in; others stand as they
+        are written."""
+        written = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in nodes]
+        text = texts.joined(self, nodes[0]) if len(nodes) == 1 else None
+        if text is not None:
             try:
-                return f'f"{quoted(kind)[1:-1]}: {self._printed(nodes[0])[2:]}'
+                return f'f"{quoted(kind)[1:-1]}: {self._printed(text)[2:]}'
             except TranslationError:
                 pass  # a format that numbers do not have here
-        return quoted(f"{kind}: {', '.join(map(str, texts))}")
+        return quoted(f"{kind}: {', '.join(map(str, written))}")
 
     # ---- Statements that have no effect on numbers.
 

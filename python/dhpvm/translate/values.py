@@ -66,6 +66,13 @@ def tuple_of(items):
     return Value("", Tuple(tuple(item.type for item in items)), items=items)
 
 
+def items_in(text, kind):
+    """The value in a struct for a tuple, or for an item of one."""
+    if not isinstance(kind, Tuple):
+        return Value(text, kind)
+    return tuple_of(items_in(f"{text}.x{i}", item) for i, item in enumerate(kind.items))
+
+
 def constant(value):
     """The value of None, of text, or of a number of Python or NumPy; None for other objects."""
     if value is None:
