@@ -148,9 +148,10 @@ class Dictionaries(support.Comparisons):
             for i in prange(len(x)):
                 d[i] = x[i]
 
-        def of_arrays(x):
+        def of_dictionaries(x):
             d = {}
-            d[0] = x
+            e = {1: 2.0}
+            d[0] = e
 
         def pairs(x):
             d = {}
@@ -164,7 +165,7 @@ class Dictionaries(support.Comparisons):
             d = {"a": 2}
             return d
 
-        for function, message in ((in_prange, "fill arrays"), (of_arrays, "keep the places"),
+        for function, message in ((in_prange, "fill arrays"), (of_dictionaries, "arrays or lists here, and this is"),
                                   (pairs, "tuples of integers"), (mixed, "elsewhere"),
                                   (returned, "return arrays of what is in it")):
             with self.subTest(function.__name__), self.assertRaisesRegex(dhpvm.TranslationError, message):

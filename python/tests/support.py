@@ -23,11 +23,14 @@ def _is_pythons(value):
 
 
 def _has_arrays(value):
-    return isinstance(value, list) and any(isinstance(each, np.ndarray) for each in value)
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (list, dict)) and any(isinstance(each, np.ndarray) for each in items)
 
 
 def _all(fit, a, b):
-    """Whether both are lists of equal items."""
+    """Whether both are lists of equal items, or dictionaries with equal keys and values."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and _all(fit, list(a.values()), list(b.values()))
     return isinstance(a, list) and isinstance(b, list) and len(a) == len(b) and all(map(fit, a, b))
 
 

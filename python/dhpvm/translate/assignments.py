@@ -318,7 +318,9 @@ class Assignments(Stores):
             if isinstance(base.type, Dict):
                 if isinstance(base.type.value, List):
                     self._augment_collection(node, self.expressions.value(node.target))
-                else:
+                elif isinstance(base.type.value, Array):
+                    self._augment_elements(node, self.held(node, self.expressions.value(node.target)))
+                elif base.type.value != UNKNOWN or not isinstance(self.expressions.value(node.value).type, Array):
                     dicts.update_item(self, node, base)
                 return
             node.target = self.expressions.with_indices(node.target)

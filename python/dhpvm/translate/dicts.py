@@ -68,7 +68,7 @@ def make(statements, target, node):
     pairs = list(zip(node.keys, node.values)) if isinstance(node, ast.Dict) else []
     if any(key is None for key, _ in pairs):
         expressions.fail(node, "** in a dictionary cannot be compiled: set its entries one by one")
-    entries = [(key(expressions, at), _value(expressions, value)) for at, value in pairs]
+    entries = [(key(expressions, at), _value(expressions, value, target)) for at, value in pairs]
     missing = _missing(statements, node)
     kind = statements.scope.assign(target, target.id, Dict(UNKNOWN, missing or UNKNOWN, missing is not None))
     for at, value in entries:
@@ -110,12 +110,15 @@ def key(expressions, node):
     return value
 
 
-def _value(expressions, node):
+def _value(expressions, node, owner=None):
+    """The value as one of the dictionary that the node `owner` names."""
     value = expressions.value(node)
+    if isinstance(value.type, Array):
+        return lists.array_item(expressions, node, value, owner)
     if value.type != UNKNOWN and not isinstance(value.type, (Scalar, List)) and not (value.items and all(
             isinstance(item.type, Scalar) for item in value.items)):
-        expressions.fail(node, f"the values of a dictionary are numbers, tuples of them or lists here, and this is "
-                               f"{value.type}: keep the places of an array in it")
+        expressions.fail(node, f"the values of a dictionary are numbers, tuples of them, arrays or lists here, and "
+                               f"this is {value.type}")
     return value
 
 
@@ -192,7 +195,8 @@ def method(expressions, node, dictionary):
     if name == "get" and len(node.args) == 1:
         return _found(expressions, node, dictionary)
     if name == "get" and len(node.args) == 2:
-        text, otherwise = _given_key(expressions, node.args[0], dictionary), _value(expressions, node.args[1])
+        text = _given_key(expressions, node.args[0], dictionary)
+        otherwise = _value(expressions, node.args[1], node.func.value)
         if kind.value != UNKNOWN and isinstance(node.func.value, ast.Name):
             kind = expressions.scope.assign(node, node.func.value.id, Dict(kind.key, otherwise.type))
         if text is None or UNKNOWN in (kind.value, otherwise.type):
@@ -218,6 +222,9 @@ def _found(expressions, node, dictionary):
     text = _given_key(expressions, node.args[0], dictionary)
     if text is None or dictionary.type.value == UNKNOWN:
         return NOTHING
+    if not isinstance(dictionary.type.value, Scalar):
+        expressions.fail(node, f"what may be None is a number here, and this is {dictionary.type.value}: ask with "
+                               "`k in d` before d[k]")
     return Value(f"{dictionary.text}.get({text})", Optional(dictionary.type.value))
 
 
@@ -226,7 +233,7 @@ def _with_default(expressions, node, dictionary):
     name, target = node.func.attr, node.func.value
     if not isinstance(target, ast.Name):
         expressions.fail(node, "only entries of a dictionary that is a variable can be set")
-    at, otherwise = key(expressions, node.args[0]), _value(expressions, node.args[1])
+    at, otherwise = key(expressions, node.args[0]), _value(expressions, node.args[1], target)
     given = Dict(at.type if name == "setdefault" else dictionary.type.key, otherwise.type)
     kind = expressions.scope.assign(node, target.id, given)
     text = _given_key(expressions, node.args[0], Value(dictionary.text, kind))
@@ -266,7 +273,7 @@ def store_item(statements, target, value, node):
         statements.source.fail(target, "only entries of a dictionary that is a variable can be set")
     at = key(expressions, target.slice)
     if value.type != UNKNOWN and not isinstance(value.type, Scalar):
-        value = _value(expressions, node)
+        value = _value(expressions, node, name)
     kind = statements.scope.assign(target, name.id, Dict(at.type, value.type))
     if UNKNOWN not in (at.type, value.type, kind.key, kind.value):
         text = expressions.value(name).text

@@ -171,7 +171,7 @@ def _check(expressions, node):
 def _item(expressions, node, value, owner=None):
     """The value as an item of a list, which the node `owner` names."""
     if isinstance(value.type, Array):
-        return _array_item(expressions, node, value, owner)
+        return array_item(expressions, node, value, owner)
     if isinstance(value.type, Tuple) and value.type.items and all(
             isinstance(item, Scalar) or item == UNKNOWN for item in value.type.items):
         return NOTHING if UNKNOWN in value.type.items else value
@@ -181,7 +181,7 @@ def _item(expressions, node, value, owner=None):
     return value
 
 
-def _array_item(expressions, node, value, owner):
+def array_item(expressions, node, value, owner):
     """An array in a list is the array itself; of a view it is a copy, as long as neither is written."""
     base, scope = views.base_of(node), expressions.scope
     name = None if owner is None else views.base_of(owner)

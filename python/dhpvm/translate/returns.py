@@ -109,8 +109,7 @@ class Returns:
                 self.source.fail(node, "a function returns numbers, arrays, lists and dictionaries, several of "
                                        f"them as one tuple, and this is {kind}")
             inner = kind.element if isinstance(kind, List) else kind.value if isinstance(kind, Dict) else None
-            nested = isinstance(inner, List) and not isinstance(inner.known.element, Scalar) or (
-                isinstance(inner, Array) and isinstance(kind, Dict))
+            nested = isinstance(inner, List) and not isinstance(inner.known.element, Scalar)
             if self.version.is_entry and (nested or (isinstance(kind, Dict) and kind.key == KEY_TEXT)):
                 self.source.fail(node, f"this {kind} cannot be returned to Python: return arrays of what is in it")
 
