@@ -152,7 +152,7 @@ def too_many_dimensions(a):
 def in_parallel(x, order):
     s = 0.0
     for i in dhpvm.prange(len(x)):
-        s += x[order].sum()
+        s += x[x > order[0]][0]
     return s
 
 

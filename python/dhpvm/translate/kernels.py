@@ -69,10 +69,20 @@ class Kernel:
         indices = indices[len(indices) - value.type.rank:]
         if value.elements is not None:
             given = {node: self.element(each, indices) for node, each in value.elements.operands}
+            if value.elements.base is not None:
+                return self._chosen(value.elements.base, *given.values())
             return self.expressions.of_elements(value.elements.node, given)
         inside = self._inside(value)
         steps = [self._steps.get(axis.size) for axis in inside.view.axes]
         return views.at(inside, [f"({index} * {step})" if step else index for index, step in zip(indices, steps)])
+
+    def _chosen(self, base, index):
+        """The element of an array of one dimension at an index, which may count from the end."""
+        inside = self._inside(base)
+        text = index.as_type(INT)
+        if not index.type.name.startswith("u"):
+            text = f"{self.expressions.unit.helper('from_end', 'i64')}({text}, {inside.view.axes[0].size})"
+        return views.at(inside, [text])
 
     def place(self, value, indices):
         """The element of an array that is written."""

@@ -34,7 +34,7 @@ from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factori
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
                                 tile)
 from .types import INT, NONE, UNKNOWN, Array, List, Scalar, Tuple
-from .values import NOTHING, Value, as_numpys, constant, tuple_of
+from .values import NOTHING, Elementwise, Value, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
 _FUNCTIONS = {
@@ -362,9 +362,12 @@ def chosen(expressions, node, array, index):
     if own is None or array.type.rank > 2 or (own is select_2 and array.type.rank != 2):
         expressions.fail(node, f"an {index.type} as an index of an {array.type} cannot be compiled: write a loop over "
                                "the elements")
+    if expressions.is_sequential and (array.type.rank > 1 or index.type.element == "bool"):
+        expressions.fail(node, "in a prange loop an array as an index cannot be compiled, except integers as one of a "
+                               "line: write a loop over the elements")
     if expressions.is_sequential:
-        expressions.fail(node, "in a prange loop an array as an index cannot be compiled: write a loop over the "
-                               "elements")
+        return Value("", Array(array.type.element, index.type.rank),
+                     elements=Elementwise(node, ((node.slice, index),), array))
     return call(expressions, node, own, [node.value, node.slice], [array, index])
 
 

@@ -51,10 +51,12 @@ class Value(Fields):
 
 
 class Elementwise(Fields):
-    """An expression of whole arrays: its node, and pairs of node and value of what it combines."""
+    """An expression of whole arrays: its node, and pairs of node and value of what it combines. With `base`, the
+    elements of that array at the indices that the one operand has."""
 
     node: object
     operands: tuple
+    base: object = None
 
 
 NOTHING = Value("", UNKNOWN)

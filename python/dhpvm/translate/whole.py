@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ..fields import replace
 from . import complex_numbers, views
 from .kernels import call_of
 from .types import BOOL, INT, UNKNOWN, Array, Scalar, literal
@@ -70,7 +71,12 @@ def leaves(value):
         return []
     if value.elements is None:
         return [value]
-    return [leaf for _, operand in value.elements.operands for leaf in leaves(operand)]
+    found = [leaf for _, operand in value.elements.operands for leaf in leaves(operand)]
+    base = value.elements.base
+    if base is not None:  # in an order of its own
+        axes = tuple(replace(axis, step="?") for axis in views.of(base).axes)
+        found.append(replace(base, view=replace(views.of(base), axes=axes)))
+    return found
 
 
 # ---- Numbers.
