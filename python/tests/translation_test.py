@@ -246,7 +246,7 @@ class Refused(unittest.TestCase):
 
         def f(x):
             yield x
-        self.refuse(f, "fill an array, and return it", 1)
+        self.refuse(f, "fill an array or a list, and return it", 1)
 
         def f(x):
             del x[0]

@@ -152,6 +152,21 @@ def written_by_views(a):
     return a[0, 2]
 
 
+@case(np.arange(6.0))
+def names(a):
+    x = y = a + 1
+    x[0] = 5
+    p = q = (len(a), 2.5)
+    r = s = []
+    r.append(3)
+    d = e = {}
+    d[1] = 2.0
+    a[1:] = a[:-1] = a[1:] + 1.0
+    a[:3] = a[2:5] = a[1:4]
+    a[0] = b = c = 3.5
+    return y, p[0] + q[1], len(s), e[1], b + c
+
+
 def squeezed_alone(a):
     return np.squeeze(a)
 

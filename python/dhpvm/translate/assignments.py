@@ -23,13 +23,16 @@ class Assignments(Stores):
         if len(node.targets) == 1:
             self.store(node.targets[0], node.value)
             return
-        value = self.expressions.value(node.value)
-        if isinstance(value.type, Array) and all(isinstance(target, ast.Name) for target in node.targets):
-            self.store_value(node.targets[0], value, node.value)
+        is_new = isinstance(node.value, ast.List) or dicts.is_new(self, node.value)
+        value = None if is_new else self.expressions.value(node.value)
+        if (is_new or isinstance(value.type, (Array, List, Dict, Tuple))) and all(
+                isinstance(target, ast.Name) for target in node.targets):
+            self.store(node.targets[0], node.value)
             for target in node.targets[1:]:  # a = b = np.zeros(n): one array
-                first = ast.copy_location(ast.Name(node.targets[0].id, ast.Load()), node)
-                self.store_value(target, self.expressions.value(first), first)
+                self.store(target, ast.copy_location(ast.Name(node.targets[0].id, ast.Load()), node))
             return
+        if is_new:
+            self.source.fail(node, "give this a name first, and assign that")
         if isinstance(value.type, Array):  # b = a[0] = a[:, 1] = x + y: one array, that each takes from the left
             value = self.expressions.named(node.value, value)
             value = self.held(node.value, value) if value.view is not None else self.kept(value, node)
