@@ -135,6 +135,40 @@ TEST(HostCompiler, VectorisesLoopsOfFunctions) {
   EXPECT_EQ(values[999], 2.0);
 }
 
+// `y[i] = x[i] + y[i - 1]`: the element that the turn before has stored is not loaded again.
+TEST(HostCompiler, KeepsStoredElementsInRegisters) {
+  const auto compiler = new_compiler();
+  CompileRequest request;
+  request.ir = parse(*compiler, R"(
+    define void @sums(ptr noalias %x, ptr noalias %y, i64 %n) {
+    entry:
+      %before = getelementptr i8, ptr %y, i64 -8
+      br label %loop
+    loop:
+      %i = phi i64 [1, %entry], [%j, %loop]
+      %a = getelementptr double, ptr %x, i64 %i
+      %u = load double, ptr %a
+      %b = getelementptr double, ptr %before, i64 %i
+      %v = load double, ptr %b
+      %w = fadd double %u, %v
+      %c = getelementptr double, ptr %y, i64 %i
+      store double %w, ptr %c
+      %j = add i64 %i, 1
+      %more = icmp slt i64 %j, %n
+      br i1 %more, label %loop, label %done
+    done:
+      ret void
+    })");
+  request.list_ir = true;
+  auto compiled = compiler->compile(std::move(request));
+  ASSERT_TRUE(compiled.ok());
+  EXPECT_NE(compiled->ir.find("phi double"), std::string::npos) << compiled->ir;
+  std::vector<double> x(1000, 2.0);
+  std::vector<double> y(1000, 1.0);
+  compiled->code.function<void(const double*, double*, std::int64_t)>("sums")(x.data(), y.data(), 1000);
+  EXPECT_EQ(y[999], 1999.0);
+}
+
 TEST(HostCompiler, InvalidIrIsAnError) {
   const auto compiler = new_compiler();
   IrModule ir = parse(*compiler, kAdd);

@@ -30,15 +30,18 @@ namespace {
 #define DHPVM_CLEAN "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
 
 // In two parts, between which loops may be unrolled that LLVM would not.
-constexpr const char* kFirstOfFunctions =
-    DHPVM_INLINE "function(" DHPVM_CLEAN
-                 // Checks that an earlier check implies.
-                 "jump-threading,correlated-propagation,simplifycfg,reassociate,"
-                 "loop-mssa(loop-rotate,licm,simple-loop-unswitch),"
-                 "loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),"
-                 "gvn,dse,instcombine<no-verify-fixpoint>,adce,simplifycfg,"
-                 // Also vectorises loops that leave early by a failed bounds check.
-                 "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,";
+constexpr const char* kFirstOfFunctions = DHPVM_INLINE
+    "function(" DHPVM_CLEAN
+    // Checks that an earlier check implies.
+    "jump-threading,correlated-propagation,simplifycfg,reassociate,"
+    "loop-mssa(loop-rotate,licm,simple-loop-unswitch),"
+    "loop(indvars,loop-idiom,loop-deletion,loop-unroll-full),"
+    "gvn,dse,instcombine<no-verify-fixpoint>,adce,simplifycfg,"
+    // Also vectorises loops that leave early by a failed bounds check.
+    "loop-vectorize,"
+    // Keeps the element that the turn before has stored in a register, where gvn does not see that the
+    // addresses are one: `y[i] = a * x[i] + b * y[i - 1]` of a new array took 2.3 times as long.
+    "loop-load-elim,instcombine<no-verify-fixpoint>,simplifycfg,";
 constexpr const char* kUnrollSmallLoops = "unroll-small";
 constexpr const char* kLastOfFunctions =
     "loop-unroll<O2>,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg)";
