@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that an idle thread spins before it sleeps. Waking one
-// costs more than many waits: 25 us in a virtual machine. The limit
-// adapts to earlier waits: a thread whose sleeps turn out to be
-// short spins up to kLongest, an idle one sleeps at once. So does a
-// thread whose core others want: one that yields may get its core
-// back only after milliseconds, one that sleeps is woken sooner.
+// Whether an idle thread spins before it sleeps. To be woken takes longer than many waits: 35 us in a virtual machine,
+// and as much again for the other side where both sleep in turns. Then each sees only long sleeps, although each would
+// be answered soon. So a thread finds out: after some short sleeps it spins once, for as long as a wait may take that
+// is worth it, and goes on as long as most waits end so. One whose core others want sleeps: who yields may get its core
+// back only after milliseconds, who sleeps is woken sooner.
 #pragma once
 
 #include <algorithm>
@@ -13,36 +12,76 @@
 
 namespace dhpvm {
 
-// The spin limit of one thread; not thread-safe.
+// Belongs to one thread, or to several that take turns; not thread-safe.
 class AdaptiveSpin {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::nanoseconds kLongest = std::chrono::microseconds(50);
+  // Longer waits are slept through.
+  static constexpr std::chrono::microseconds kLongest{100};
+  // A sleep of this length may have been such a wait: the rest is the time to be woken.
+  static constexpr std::chrono::microseconds kShortSleep{250};
+  // Short sleeps in a row before a thread spins: at first, and at most, where that was in vain again and again.
+  static constexpr unsigned kFirstPatience = 2;
+  static constexpr unsigned kMostPatience = 256;
 
-  // Whether to check again (true) or to sleep; yields the core in between.
+  // Whether to check again (true) or to sleep; yields the core in between. `idle_since` tells waits apart.
   bool again(Clock::time_point idle_since) {
+    if (idle_since != wait_) end_wait(idle_since);
+    if (credit_ == 0) return false;
     const Clock::time_point now = Clock::now();
-    if (now - idle_since >= limit_) return false;
+    if (now - idle_since >= kLongest) return false;
+    has_spun_ = true;
     // The thread that we wait for may need this core.
     std::this_thread::yield();
     yielded(Clock::now() - now);
     return true;
   }
 
-  // Adapts to a finished sleep: one shorter than kLongest
-  // raises the limit, a longer one halves it.
+  // The thread has slept for so long, in the wait that again() has been asked about last.
   void slept(Clock::duration time) {
-    limit_ = time < kLongest ? std::min(kLongest, limit_ * 2 + std::chrono::microseconds(5)) : limit_ / 2;
+    if (has_spun_) {
+      lose(1);
+    } else if (time > kShortSleep) {
+      short_sleeps_ = 0;
+    } else if (++short_sleeps_ >= patience_) {
+      credit_ = 1;
+    }
+    has_spun_ = false;
   }
   // `time`: for how long others have had the core.
   void yielded(Clock::duration time) {
-    if (time > kLongest) limit_ = std::chrono::nanoseconds(0);
+    if (time > kLongest / 2) lose(kMostCredit);
   }
 
-  std::chrono::nanoseconds limit() const { return limit_; }
+  bool is_spinning() const { return credit_ != 0; }
+  unsigned patience() const { return patience_; }
 
  private:
-  std::chrono::nanoseconds limit_{0};
+  // Waits in vain that a thread bears in a row, after as many that were not.
+  static constexpr unsigned kMostCredit = 8;
+
+  // What this thread has spun for has come.
+  void end_wait(Clock::time_point idle_since) {
+    wait_ = idle_since;
+    if (!has_spun_) return;
+    has_spun_ = false;
+    credit_ = std::min(credit_ + 1, kMostCredit);
+    if (credit_ == kMostCredit) patience_ = kFirstPatience;
+  }
+  void lose(unsigned credit) {
+    has_spun_ = false;
+    if (credit_ == 0) return;
+    credit_ -= std::min(credit_, credit);
+    if (credit_ != 0) return;
+    short_sleeps_ = 0;
+    patience_ = std::min(2 * patience_, kMostPatience);
+  }
+
+  Clock::time_point wait_;
+  bool has_spun_ = false;  // in this wait
+  unsigned credit_ = 0;    // 0: it sleeps at once
+  unsigned short_sleeps_ = 0;
+  unsigned patience_ = kFirstPatience;
 };
 
 }  // namespace dhpvm

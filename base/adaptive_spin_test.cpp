@@ -9,43 +9,94 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-TEST(AdaptiveSpin, GrowsWithShortSleeps) {
-  AdaptiveSpin spin;
-  EXPECT_EQ(spin.limit(), microseconds(0));
-  spin.slept(microseconds(20));
-  EXPECT_EQ(spin.limit(), microseconds(5));
-  spin.slept(microseconds(20));
-  EXPECT_EQ(spin.limit(), microseconds(15));
-  for (int n = 0; n < 10; ++n) spin.slept(microseconds(20));
-  EXPECT_EQ(spin.limit(), AdaptiveSpin::kLongest);
+class Spin : public testing::Test {
+ protected:
+  // Waits that begin far in the future: no time passes in them.
+  bool spins() { return spin_.again(next_ += std::chrono::hours(1)); }
+  void sleep_shortly(unsigned times) {
+    for (unsigned n = 0; n < times; ++n) {
+      EXPECT_FALSE(spins()) << n;
+      spin_.slept(microseconds(80));
+    }
+  }
+  // Short sleeps until it spins.
+  unsigned sleeps_before_spinning() {
+    unsigned sleeps = 0;
+    for (; !spins() && sleeps < 1000; ++sleeps) spin_.slept(microseconds(80));
+    return sleeps;
+  }
+  void spin_in_vain() {
+    while (spin_.is_spinning()) {
+      EXPECT_TRUE(spins());
+      spin_.slept(microseconds(300));
+    }
+  }
+
+  AdaptiveSpin spin_;
+  AdaptiveSpin::Clock::time_point next_ = AdaptiveSpin::Clock::now();
+};
+
+TEST_F(Spin, BeginsAfterShortSleeps) {
+  sleep_shortly(AdaptiveSpin::kFirstPatience);
+  EXPECT_TRUE(spins());
 }
 
-TEST(AdaptiveSpin, EndsWithLongSleeps) {
-  AdaptiveSpin spin;
-  for (int n = 0; n < 10; ++n) spin.slept(microseconds(20));
-  spin.slept(milliseconds(1));
-  EXPECT_EQ(spin.limit(), AdaptiveSpin::kLongest / 2);
-  for (int n = 0; n < 20; ++n) spin.slept(milliseconds(1));
-  EXPECT_EQ(spin.limit(), microseconds(0));
+TEST_F(Spin, DoesNotBeginAfterLongSleeps) {
+  for (int n = 0; n < 20; ++n) {
+    sleep_shortly(AdaptiveSpin::kFirstPatience - 1);
+    EXPECT_FALSE(spins());
+    spin_.slept(milliseconds(1));
+  }
 }
 
-TEST(AdaptiveSpin, EndsWhereOthersWantTheCore) {
-  AdaptiveSpin spin;
-  for (int n = 0; n < 10; ++n) spin.slept(microseconds(20));
-  spin.yielded(microseconds(2));
-  EXPECT_EQ(spin.limit(), AdaptiveSpin::kLongest);
-  spin.yielded(milliseconds(3));
-  EXPECT_EQ(spin.limit(), microseconds(0));
+TEST_F(Spin, EndsWhereItIsInVain) {
+  sleep_shortly(AdaptiveSpin::kFirstPatience);
+  EXPECT_TRUE(spins());
+  spin_.slept(microseconds(300));
+  EXPECT_FALSE(spins());
 }
 
-TEST(AdaptiveSpin, AsksUpToItsLimit) {
-  AdaptiveSpin spin;
-  const auto now = AdaptiveSpin::Clock::now();
-  EXPECT_FALSE(spin.again(now));
-  for (int n = 0; n < 10; ++n) spin.slept(microseconds(20));
-  // Idle since a time to come: below every limit.
-  EXPECT_TRUE(spin.again(now + std::chrono::hours(1)));
-  EXPECT_FALSE(spin.again(now - milliseconds(1)));
+TEST_F(Spin, GoesOnWhereMostWaitsAreShort) {
+  sleep_shortly(AdaptiveSpin::kFirstPatience);
+  for (int n = 0; n < 8; ++n) EXPECT_TRUE(spins());
+  for (int n = 0; n < 20; ++n) {
+    EXPECT_TRUE(spins());
+    spin_.slept(milliseconds(5));
+    EXPECT_TRUE(spins());
+    EXPECT_TRUE(spins());
+  }
+  spin_in_vain();
+  EXPECT_FALSE(spins());
+}
+
+TEST_F(Spin, WaitsLongerEachTimeThatItWasInVain) {
+  unsigned expected = AdaptiveSpin::kFirstPatience;
+  for (int n = 0; n < 20; ++n) {
+    EXPECT_EQ(sleeps_before_spinning(), expected);
+    spin_.slept(microseconds(300));
+    expected = std::min(2 * expected, AdaptiveSpin::kMostPatience);
+  }
+  // Until it has been of use again for a while.
+  EXPECT_EQ(sleeps_before_spinning(), AdaptiveSpin::kMostPatience);
+  for (int n = 0; n < 10; ++n) EXPECT_TRUE(spins());
+  EXPECT_EQ(spin_.patience(), AdaptiveSpin::kFirstPatience);
+}
+
+TEST_F(Spin, EndsWhereOthersWantTheCore) {
+  sleep_shortly(AdaptiveSpin::kFirstPatience);
+  for (int n = 0; n < 20; ++n) EXPECT_TRUE(spins());
+  spin_.yielded(microseconds(2));
+  EXPECT_TRUE(spin_.is_spinning());
+  spin_.yielded(milliseconds(3));
+  EXPECT_FALSE(spin_.is_spinning());
+  sleep_shortly(2 * AdaptiveSpin::kFirstPatience);
+  EXPECT_TRUE(spins());
+}
+
+TEST_F(Spin, AsksUpToItsLimit) {
+  sleep_shortly(AdaptiveSpin::kFirstPatience);
+  EXPECT_FALSE(spin_.again(AdaptiveSpin::Clock::now() - AdaptiveSpin::kLongest));
+  EXPECT_TRUE(spin_.is_spinning());
 }
 
 }  // namespace

@@ -230,6 +230,8 @@ SocketConnection::Step SocketConnection::read_socket() {
     return Step::kWaits;
   }
   const auto bytes = static_cast<std::size_t>(result);
+  // What comes from now on has an event of its own, but for an end that has been told before.
+  if (bytes < missing + room) is_readable_ = is_ending_;
   const std::size_t into_message = std::min(bytes, missing);
   if (message_) {
     message_->missing -= into_message;
@@ -290,6 +292,7 @@ void SocketConnection::on_events(std::uint32_t events) {
     if ((events & EPOLLOUT) == 0) return;
     established();
   }
+  if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) is_ending_ = true;
   if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) is_readable_ = true;
   work();
 }

@@ -106,6 +106,7 @@ class SocketConnection final : public Connection {
   // For the progress thread alone.
   std::shared_ptr<ConnectionHandler> handler_;
   bool is_readable_ = false;  // the socket may have bytes
+  bool is_ending_ = false;    // the other side sends no more
   // Bytes that were received with a message and belong to later ones.
   std::array<std::byte, kStagingBytes> staging_;
   std::size_t staged_begin_ = 0;
