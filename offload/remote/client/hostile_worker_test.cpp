@@ -278,6 +278,19 @@ TEST_F(HostileWorker, IsNotAskedForMoreBatchesThanItMayKeepResultsOf) {
   EXPECT_LE(worker_->most_asked(), kLimit);
 }
 
+// The worker begins while the program still makes operations.
+TEST_F(HostileWorker, HearsOfManyOperationsBeforeTheyAreFlushed) {
+  for (std::uint64_t n = 0; n < 20; ++n) {
+    const Operation operation = download(n);
+    ASSERT_TRUE(queue_->copy(operation.to, operation.from, order_of(n, 20), 0).ok());
+  }
+  EXPECT_TRUE(worker_->wait_asked(16 * kElements));
+  ASSERT_TRUE(queue_->flush().ok());
+  EXPECT_TRUE(worker_->wait_asked(20 * kElements));
+  worker_->answer_all();
+  EXPECT_TRUE(end_->wait(1, std::chrono::steady_clock::now() + Noted::kPatience).ok());
+}
+
 // A kernel for small indices, as the last release and this one are asked for it.
 TEST(LentGpu, IsToldOfSmallIndicesWhereItsReleaseKnowsThem) {
   struct Case {

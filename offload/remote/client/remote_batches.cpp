@@ -31,10 +31,12 @@ wire::Span span_of(const MemorySpan& span) {
 wire::Work work_of(const Operation& launch) {
   wire::Work work;
   work.kernel = static_cast<const RemoteKernel&>(*launch.kernel).id();
+  work.space.reserve(launch.space.dimensions);
   for (unsigned d = 0; d < launch.space.dimensions; ++d) {
     work.space.push_back({launch.space.low[d], launch.space.high[d]});
   }
   work.scalars = launch.scalars;
+  work.arrays.reserve(launch.arrays.size());
   for (const ArrayArgument& array : launch.arrays) {
     wire::ArrayAt& at = work.arrays.emplace_back();
     at.span = optional_span(array.memory);

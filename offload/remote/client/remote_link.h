@@ -207,6 +207,7 @@ class RemoteLink final : public FrameHandler,
   wire::Id next_id_ = 1;
   std::vector<std::byte> batch_;
   std::size_t batch_records_ = 0;
+  std::int64_t batch_operations_ = 0;
   HeldRecords held_;
   std::map<wire::Id, Request*> requests_;
   std::chrono::nanoseconds shift_{0};

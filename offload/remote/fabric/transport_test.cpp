@@ -10,6 +10,7 @@
 
 #include <csignal>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -237,6 +238,23 @@ TEST_P(TransportTest, EndsAtBothSides) {
   EXPECT_EQ(client->closed_->message(), "enough");
   EXPECT_EQ(server->closed_->code(), ErrorCode::kDeviceLost);
   server->connection()->send_copy(text("too late"));
+}
+
+TEST_P(TransportTest, EndThatComesWithTheLastWordsIsNoticed) {
+  const auto server = std::make_shared<Recorder>();
+  const auto client = std::make_shared<Recorder>();
+  listen(server);
+  connect(client);
+  ASSERT_TRUE(server->wait_for_connection() && client->wait_for_connection());
+  // The receiver looks when both are there.
+  std::promise<void> both;
+  there_->post([&] { both.get_future().wait(); });
+  client->connection()->send_copy(text("the last words"));
+  client->connection()->close(Error(ErrorCode::kInterrupted, "enough"));
+  ASSERT_TRUE(client->wait_for_end());
+  both.set_value();
+  ASSERT_TRUE(server->wait_for_end());
+  EXPECT_EQ(server->messages_.size(), 1U);
 }
 
 TEST_P(TransportTest, NobodyListens) {

@@ -3,6 +3,7 @@
 // (operator_protocol.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -142,7 +143,10 @@ Record make_record(std::uint64_t kind, std::index_sequence<I...>) {
 
 template <typename Record, typename Fields>
 Result<std::vector<Record>> read_records(ConstBytes frame, Fields fields) {
+  // A launch takes about as many bytes.
+  constexpr std::size_t kUsual = 32;
   std::vector<Record> records;
+  records.reserve(std::min(kMaxRecords, 1 + frame.size() / kUsual));
   bytecode::ByteReader in(frame, 0);
   Reader reader(in);
   while (in.ok() && in.remaining() != 0) {

@@ -108,6 +108,7 @@ Result<LaunchState> SessionOperations::read_launch(const wire::Work& record, con
     launch.space.high[d] = record.space[d][1];
   }
   launch.scalars = record.scalars;
+  launch.arrays.reserve(record.arrays.size());
   for (const wire::ArrayAt& at : record.arrays) {
     ArrayArgument& array = launch.arrays.emplace_back();
     if (at.span) {
