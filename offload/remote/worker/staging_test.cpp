@@ -78,7 +78,7 @@ TEST(Hostile, ResultsThatNeverLeaveAreNotDone) {
     ASSERT_EQ(client->answer(4), "");
     site.late_->fail_at(OperationRecord::Kind::kHostCall);
     client->say({record});
-    EXPECT_THAT(client->fares(7, 100), HasSubstr("the late device has failed")) << record.index();
+    EXPECT_THAT(client->fares(7, 100), testing::HasSubstr("the late device has failed")) << record.index();
     EXPECT_EQ(client->done(), 0U) << record.index();
   }
 }
