@@ -17,8 +17,6 @@ constexpr std::uint64_t kPings = 8;
 // than quartz has.
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
-// Operations that a frame takes along before it leaves unasked: the worker does them while this side makes the next.
-constexpr std::int64_t kEarly = 16;
 // The bytes of most records.
 constexpr std::size_t kUsualRecord = 128;
 // The time for a worker to say, in a frame, why it has closed the other lane.
@@ -303,30 +301,21 @@ void RemoteLink::post(const wire::FromClient& record, std::uint64_t operations, 
   if (lost_) return;
   held_.hold(std::move(held));
   release();
-  if (batch_operations_ >= kEarly) send_batch();
+  if (frame_.has_enough()) send_batch();
 }
 
 // With the mutex held.
 void RemoteLink::release() {
   while (const auto record = held_.next(welcome_.max_operations)) {
-    add(record->bytes);
-    batch_operations_ += record->operations;
+    if (!frame_.has_room_for(*record)) send_batch();
+    frame_.add(*record);
   }
 }
 
-void RemoteLink::add(ConstBytes record) {
-  if (batch_.size() + record.size() > FrameLane::kLargestFrame || batch_records_ == wire::kMaxRecords)
-    send_batch();
-  batch_.insert(batch_.end(), record.begin(), record.end());
-  ++batch_records_;
-}
-
 void RemoteLink::send_batch() {
-  if (batch_.empty() || frames_ == nullptr) return;
-  frames_->send(batch_);
-  batch_.clear();
-  batch_records_ = 0;
-  batch_operations_ = 0;
+  if (frame_.is_empty() || frames_ == nullptr) return;
+  frames_->send(frame_.bytes());
+  frame_.clear();
 }
 
 void RemoteLink::flush() {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "offload/remote/client/frame_batch.h"
 #include "offload/remote/client/held_records.h"
 #include "offload/remote/client/remote_operations.h"
 #include "offload/remote/fabric/bulk_lane.h"
@@ -152,7 +153,6 @@ class RemoteLink final : public FrameHandler,
   void post(const wire::FromClient& record, std::uint64_t operations, std::uint64_t answer_bytes);
   void release();
   void send_waiting();
-  void add(ConstBytes record);
   void send_batch();
   void end(const Error& reason);
   void mark_lost(const Error& reason);
@@ -205,9 +205,7 @@ class RemoteLink final : public FrameHandler,
   std::uint64_t place_ = 0;  // in the worker's queue
   unsigned devices_ = 0;
   wire::Id next_id_ = 1;
-  std::vector<std::byte> batch_;
-  std::size_t batch_records_ = 0;
-  std::int64_t batch_operations_ = 0;
+  FrameBatch frame_;
   HeldRecords held_;
   std::map<wire::Id, Request*> requests_;
   std::chrono::nanoseconds shift_{0};
