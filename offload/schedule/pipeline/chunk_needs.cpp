@@ -70,6 +70,11 @@ void NeedsCollector::add(const Loop& loop, std::size_t first, Ranges& ranges) {
     need.touched = hull(need.touched, hull(reads, writes));
   }
   for (const auto& [array, writes] : overwritten) made_[array].add(writes);
+  // All of `writes` comes back, with what lies between the parts that several loops or names write.
+  for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
+    const std::uint32_t array = captures_.array_of[first + n];
+    for (const Interval& piece : made_[array].missing(needs_[array].writes)) needs_[array].needed.add(piece);
+  }
 }
 
 std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box) {
