@@ -114,6 +114,8 @@ Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> 
   if (!is_all(box)) of_chunk = needs_of(loops_, plan_.captures, box);
   const std::vector<ArrayNeeds>& needs = is_all(box) ? plan_.needs : of_chunk;
   device_.begin_chunk();
+  // A chunk before that could not be submitted.
+  if (current_) let_go(*current_);
   current_ = RunChunk{};
   current_->box = box;
   current_->claim = std::move(claim);
@@ -264,6 +266,7 @@ void DeviceRun::conclude_first() {
 
 Status DeviceRun::send_rest() {
   if (rest_sent_) return {};
+  if (current_) let_go(*current_);
   // Results that go back only now count as one more chunk, without iterations.
   current_ = RunChunk{};
   current_->box = loops_[0].space;

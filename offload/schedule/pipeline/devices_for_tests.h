@@ -8,12 +8,30 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 
 #include "offload/devices/checked_queue.h"
 #include "offload/devices/device_base.h"
 #include "offload/devices/host_code.h"
 
 namespace dhpvm::offload {
+
+// Loops as programs have them: one from one array into another, and one that changes an array in place.
+inline constexpr std::string_view kLoopsForTests = R"(module 1.0
+type array A: i64
+function copy(i64, A, A) registers 2 2
+  load.i64 p1, r0, p0
+  store.i64 r1, p0, p1
+  return
+end
+function change(i64, A) registers 2 1
+  load.i64 p1, r0, p0
+  store.i64 r0, p0, p1
+  return
+end
+kernel copy dims 1
+kernel change dims 1
+)";
 
 inline std::int64_t next_step(std::int64_t value) { return value * 3 + 1; }
 

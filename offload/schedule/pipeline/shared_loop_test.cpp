@@ -31,12 +31,13 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr unsigned kDevices = 12;
+constexpr unsigned kSmall = kDevices - 1;  // has room for slices of the arrays alone
 constexpr std::int64_t kElements = 20'000;
 
 DeviceInfo far(unsigned number) {
   DeviceInfo info;
   info.name = fmt::format("far:{}", number);
-  info.memory_bytes = std::uint64_t{1} << 30;
+  info.memory_bytes = number == kSmall ? 300'000 : std::uint64_t{1} << 30;
   info.largest_allocation = info.memory_bytes;
   info.copy_engines = 2;
   info.may_be_lost = true;
@@ -60,7 +61,13 @@ class FarDevice final : public DeviceForTests {
   }
 
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override {
+    if (is_crowded_ && ++asked_ % 4 != 0) return Error(ErrorCode::kDeviceExhausted, "others have its memory");
+    return DeviceForTests::allocate(bytes);
+  }
 
+  // From now on it has memory for every fourth that asks.
+  void crowd() { is_crowded_ = true; }
   // It does nothing until it is let go.
   void hold(bool is_held) {
     {
@@ -90,6 +97,8 @@ class FarDevice final : public DeviceForTests {
   std::optional<unsigned> left_;
   bool is_held_ = false;
   bool is_ending_ = false;
+  bool is_crowded_ = false;
+  unsigned asked_ = 0;
   std::thread thread_;
 };
 
@@ -144,21 +153,7 @@ void FarDevice::work() {
 class SharedLoops : public ::testing::Test {
  protected:
   SharedLoops() {
-    auto assembled = bytecode::assemble(R"(module 1.0
-type array A: i64
-function copy(i64, A, A) registers 2 2
-  load.i64 p1, r0, p0
-  store.i64 r1, p0, p1
-  return
-end
-function change(i64, A) registers 2 1
-  load.i64 p1, r0, p0
-  store.i64 r0, p0, p1
-  return
-end
-kernel copy dims 1
-kernel change dims 1
-)");
+    auto assembled = bytecode::assemble(kLoopsForTests);
     EXPECT_TRUE(assembled.ok() && bytecode::verify(*assembled).ok());
     module_ = std::move(assembled).value();
     for (unsigned n = 0; n < 2; ++n) footprints_[n] = analyse(module_, module_.kernels[n]);
@@ -181,6 +176,7 @@ kernel change dims 1
   ~SharedLoops() override {
     pipelines_.clear();
     for (Buffer* const array : arrays_) array->close();
+    EXPECT_EQ(pool_.stats().buffers, 0U) << "nothing holds memory any more";
   }
 
   using Outcome = std::variant<PipelineOutcome, PipelineFailure>;
@@ -252,6 +248,15 @@ TEST_F(SharedLoops, OutliveDevices) {
     devices_[loop + 1]->lose_after(loop * 7);
     const auto done = run(loop % 2);
     ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(done)) << "after " << loop;
+    expect(1 - loop % 2, loop + 1);
+  }
+}
+
+// It refuses chunks for which results have a place already.
+TEST_F(SharedLoops, GoOnWhereADeviceHasTooLittleMemory) {
+  devices_[kSmall]->crowd();
+  for (unsigned loop = 0; loop < 10; ++loop) {
+    ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(run(loop % 2))) << "loop " << loop;
     expect(1 - loop % 2, loop + 1);
   }
 }
