@@ -109,7 +109,6 @@ FUNCTION_LINES = 80
 # Functions that still exceed the limit, with their greatest length. Entries are taken out, never added.
 LONG_FUNCTIONS = {
     "bench/verify_bench.cpp": 87,
-    "offload/loops/interpretation_accesses.cpp": 91,
 }
 # Scripts with tables, programs and texts in longer lines.
 WIDE_SCRIPTS = {

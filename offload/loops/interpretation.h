@@ -114,6 +114,8 @@ class Interpretation {
   // interpretation_accesses.cpp: instructions on arrays
   void access(Frame& frame, State& state, std::uint32_t pc);
   Access& add_access(const Frame& frame, const State& state, std::uint32_t pc, AccessKind kind);
+  // The value that the instruction of access `number` writes; `dimension` is the one that kArrayDim asks for.
+  Value result_of(std::uint32_t number, const bytecode::DecodeRow& row, std::uint16_t dimension);
   void use_old_value(const Value& value);
 
   const bytecode::Module& module_;

@@ -89,14 +89,17 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
       access.checked_by = index.index_check;
   }
 
-  if (row.writes == 0) return;
+  if (row.writes != 0) state.p[a] = result_of(number, row, c);
+}
+
+Value Interpretation::result_of(std::uint32_t number, const DecodeRow& row, std::uint16_t dimension) {
   Value result;
   const Access& access = footprint_.accesses[number];
   if (access.kind == AccessKind::kLength && access.array != kNothing) {
     Atom atom;
     atom.kind = row.family == Family::kArrayDim ? AtomKind::kDimension : AtomKind::kLength;
     atom.number = access.array;
-    atom.dimension = row.family == Family::kArrayDim ? c : 0;
+    atom.dimension = row.family == Family::kArrayDim ? dimension : 0;
     result = wide_value(symbols_.of_atom(symbols_.shared(atom)));
   } else if (access.kind == AccessKind::kIndex && access.array != kNothing) {
     Atom atom;
@@ -132,7 +135,7 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
   } else if (access.kind == AccessKind::kAtomic) {
     result.old_of = number;
   }
-  state.p[a] = result;
+  return result;
 }
 
 }  // namespace dhpvm::offload
