@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs that would go on for minutes or for ever, and asks them to stop: by a deadline, SIGINT and SIGTERM.
 
-usage: stop_test.py --bin FOLDER [--only PREFIX] [--times]
+usage: stop_test.py --bin FOLDER [--only PREFIX] [--jobs N] [--times]
 
 Each program says when it has begun, and does then one thing that takes long: a native, waiting, loops on a device. All
-of them have to end. --times prints how soon; the test itself only gives up on those that do not end at all.
+of them have to end. Programs mostly wait, so that several run at once. --times prints how soon each ended, and runs one
+after the other; the test itself only gives up on those that do not end at all.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Far beyond what is promised (200 ms): machines that run tests are busy.
@@ -154,28 +156,39 @@ def judge(code, errors, request):
     return None
 
 
+def examine(run, name, source, options, label, request):
+    """Stops the program in a folder of its own: its name, how long it went on, and the problem if there is one."""
+    with tempfile.TemporaryDirectory() as folder:
+        seconds, problem = stop(run, Path(folder), source, options, request)
+    return f"{name} {label}", seconds, problem
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=Path)
     parser.add_argument("--only", default="")
+    parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--times", action="store_true")
     options = parser.parse_args()
     run = str((options.bin / "dhpvm-run").resolve())
-    failed = 0
     chosen = [(number, *program) for number, program in enumerate(table(run)) if program[0].startswith(options.only)]
     if not chosen:
         return (
             EXIT_SKIPPED if options.only in ("opencl/", "mixed/") else f"no program's name begins with '{options.only}'"
         )
-    for number, name, source, words in chosen:
-        for label, request in REQUESTS[number % 2].items():
-            with tempfile.TemporaryDirectory() as folder:
-                seconds, problem = stop(run, Path(folder), source, words, request)
+    failed = 0
+    with ThreadPoolExecutor(1 if options.times else options.jobs) as pool:
+        endings = [
+            pool.submit(examine, run, *program, label, request)
+            for number, *program in chosen
+            for label, request in REQUESTS[number % 2].items()
+        ]
+        for name, seconds, problem in (ending.result() for ending in endings):
             if problem is not None:
                 failed += 1
-                print(f"FAILED {name} {label}: {problem}", flush=True)
+                print(f"FAILED {name}: {problem}", flush=True)
             elif options.times:
-                print(f"{name} {label}: {seconds * 1000:.0f} ms", flush=True)
+                print(f"{name}: {seconds * 1000:.0f} ms", flush=True)
     print(f"{failed} programs did not stop as they should")
     return 1 if failed else 0
 
