@@ -34,7 +34,7 @@ endif()
 set_target_properties(dhpvm PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                        LINK_DEPENDS "${link_depends}")
 
-# dhpvm_rooms_behind(ROOMS TARGET): the rooms that TARGET is linked with, itself included.
+# dhpvm_rooms_behind(ROOMS TARGET): the rooms of this build that TARGET is linked with, itself included.
 function(dhpvm_rooms_behind rooms target)
   set(found "")
   set(todo ${target})
@@ -42,7 +42,8 @@ function(dhpvm_rooms_behind rooms target)
     list(POP_FRONT todo next)
     get_target_property(dependencies ${next} INTERFACE_LINK_LIBRARIES)
     get_target_property(type ${next} TYPE)
-    if(type STREQUAL "STATIC_LIBRARY")
+    get_target_property(is_borrowed ${next} IMPORTED)
+    if(type STREQUAL "STATIC_LIBRARY" AND NOT is_borrowed)
       list(APPEND found ${next})
     endif()
     foreach(dependency IN LISTS dependencies)

@@ -210,6 +210,10 @@ endfunction()
 # tests spend little time in it, so that sanitizers need not optimise it, which is two fifths of the time of compiling it.
 function(dhpvm_room name)
   cmake_parse_arguments(ROOM "READS_BYTES;COLD" "" "SOURCES;DEPS" ${ARGN})
+  if(DHPVM_COMPILER_BUILD AND name MATCHES "^compiler")
+    dhpvm_borrowed_room(${name} ${ROOM_DEPS})
+    return()
+  endif()
   add_library(dhpvm_${name} STATIC EXCLUDE_FROM_ALL ${ROOM_SOURCES})
   set_target_properties(dhpvm_${name} PROPERTIES DHPVM_READS_BYTES ${ROOM_READS_BYTES})
   dhpvm_link(dhpvm_${name} PUBLIC dhpvm_flags ${ROOM_DEPS})
@@ -220,6 +224,15 @@ function(dhpvm_room name)
   else()
     dhpvm_one_go(dhpvm_${name} ROOM)
   endif()
+endfunction()
+
+# dhpvm_borrowed_room(NAME DEP ...): the room of this folder, as the build DHPVM_COMPILER_BUILD has compiled it.
+function(dhpvm_borrowed_room name)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE folder)
+  add_library(dhpvm_${name} STATIC IMPORTED GLOBAL)
+  set_target_properties(dhpvm_${name} PROPERTIES
+                        IMPORTED_LOCATION "${DHPVM_COMPILER_BUILD}/${folder}/libdhpvm_${name}.a")
+  dhpvm_link(dhpvm_${name} INTERFACE dhpvm_flags ${ARGN})
 endfunction()
 
 # dhpvm_listed_folders(NAMES SOURCES FILE): the folders that FILE lists, a line X(NAME) each, and the sources in them that
