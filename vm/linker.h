@@ -83,7 +83,6 @@ class LinkedModule {
   LinkedModule& operator=(const LinkedModule&) = delete;
 
   const bytecode::Module& module() const { return *module_; }
-  const std::shared_ptr<const bytecode::Module>& shared_module() const { return module_; }
 
   // All indexed like the module's own tables.
   std::span<const LinkedFunction> functions() const { return functions_; }

@@ -46,7 +46,7 @@ class LoopTier {
 
   // From now on loops may go to devices.
   void set_devices(std::unique_ptr<DeviceLoops> devices);
-  // Has devices let go of buffers that the program does not need any more. May collect nothing.
+  // Has devices let go of buffers that the program does not need any more. Never collects.
   Status release_buffers();
   // From now on long loops are told of, unless it is null. Not while one runs.
   void set_progress(std::unique_ptr<offload::LoopProgress> progress) { progress_ = std::move(progress); }

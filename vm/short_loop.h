@@ -29,8 +29,8 @@ class ShortLoop {
   codegen::KernelStatus run(const Context& context, const LinkedKernel& kernel, std::uint64_t* p,
                             codegen::KernelTrap& trap);
   std::uint64_t iterations() const { return iterations_; }
-  // Whether the execution that has just been found differs from the one before, or that went the long way: whoever has
-  // a reason against it looks then, and makes it forget() the kernel.
+  // Whether the execution that has just been found differs from the one before, or that one went the long way. Callers
+  // look then for reasons against the short way, and forget() the kernel if there is one.
   bool is_new() const { return is_new_; }
   void forget() { compiled_ = nullptr; }
 

@@ -43,8 +43,8 @@ class Tier {
   // The interpreter has no ticks left at the instruction at `pc` of `function`. Returns the code to continue
   // in if that is a back-edge of a loop for which there is some.
   codegen::EnterFunction sample(const LinkedFunction& function, const bytecode::Word* pc);
-  // Compiled code calls the function in the interpreter. Its ticks run out in the caller, whose unit has no place for
-  // it, so that no sample finds a function without loops: calls count in their place.
+  // Compiled code calls the function in the interpreter. The ticks of a function without loops run out in its caller,
+  // so that no sample finds it: its calls are counted in their place.
   void called(std::uint32_t function);
 
  private:

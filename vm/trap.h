@@ -20,7 +20,7 @@ void trace_callers(Context& context);
 // The trap as it leaves the machine: with the frames of context.trace behind those it has (of an inner entry).
 Error take_trap(Context& context);
 
-// The same, with the message that `reason` and the current instruction call for.
+// Stops the program with the message that `reason` and the current instruction call for.
 void raise(Context& context, TrapReason reason);
 
 // For messages: the operation that was about to use null.

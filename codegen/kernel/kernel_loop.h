@@ -11,19 +11,19 @@
 
 namespace dhpvm::codegen {
 
-// The body for `width` consecutive iterations of the innermost dimension: that index is the first one; accumulators
-// and results are vectors (scalars if width is 1). `tail` has an additional last parameter (i64): how many leading
-// lanes are active; it is null if width is 1. `full` is null where `tail` serves for all iterations. `tile` and
-// `tile_tail`, if not null, are `full` and `tail` for `rows` consecutive indices of the dimension around the innermost
-// one, from the given one on. With operands in panels, KernelChunk::panels, they do not trap. Where `has_row_loop`,
-// there are none, and `full` and `tail` do so for up to `rows` indices; how many is a parameter (i64) in front of that
-// for the lanes.
+// The body for `width` consecutive iterations of the innermost dimension, from the given index on. Accumulators and
+// results are vectors, or scalars if the width is 1.
 struct WideBody {
   unsigned width = 1;  // divides bytecode::kReductionLanes
   unsigned rows = 1;   // a power of two
+  // `full` and `tail` do up to `rows` consecutive indices of the dimension around the innermost one. How many is a
+  // parameter (i64) in front of that for the lanes. There are no tiles then.
   bool has_row_loop = false;
-  llvm::Function* full = nullptr;
+  llvm::Function* full = nullptr;  // null: `tail` serves for all iterations
+  // Has one more parameter at the end (i64): how many leading lanes are active. Null if the width is 1.
   llvm::Function* tail = nullptr;
+  // As `full` and `tail`, for `rows` consecutive indices of the dimension around the innermost one, from the given one
+  // on; or null. With operands in panels (KernelChunk::panels) they do not trap.
   llvm::Function* tile = nullptr;
   llvm::Function* tile_tail = nullptr;
   spmd::StagedOperands operands = {};

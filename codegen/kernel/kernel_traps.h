@@ -14,9 +14,9 @@ namespace dhpvm::codegen {
 void define_trap(llvm::Function& trap, unsigned innermost);
 
 // For bodies that do one iteration at a time: puts `body` in where `loop` calls it, and sets `trapped`, an i1, behind
-// each call of `trap` there. So the optimiser knows from where an iteration goes on, and unrolls loops over rows. Of
-// what the trap writes to memory it knows nothing: looking up elements at checked indices took 1.9 cycles for each, and
-// takes 1.2.
+// each call of `trap` there. So the optimiser knows from where an iteration goes on, and unrolls loops over rows; what
+// the trap writes to memory it does not see. Looking up elements at checked indices took 1.9 cycles for each, and takes
+// 1.2.
 void note_traps(llvm::Function& loop, llvm::Function& body, const llvm::Function& trap,
                 llvm::AllocaInst* trapped);
 

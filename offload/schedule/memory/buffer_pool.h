@@ -77,7 +77,7 @@ class BufferPool {
   // a device knows the chunk: its pages may be pinned.
   void release_idle();
 
-  // Null, or to be reset before it ends. While no other thread uses the pool.
+  // Call it with null before the observer ends, and only while no other thread uses the pool.
   void set_observer(ChunkObserver* observer) { observer_ = observer; }
 
   BufferPoolStats stats() const;

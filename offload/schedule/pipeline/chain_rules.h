@@ -17,15 +17,16 @@ bool can_wait_in_slices(const RunPlan& plan);
 // there as wholes, and its transfers take too little time to begin at once.
 bool can_wait_as_whole(const RunPlan& plan);
 
-// Whether can_wait_as_whole() is true of any plan for the loop, so that none has to be made, which costs as much as the
-// rest of deferring the loop: all arrays are small, and in buffers of their own. `loop` neither traps nor has a result.
+// Whether can_wait_as_whole() is true of any plan for the loop: all arrays are small, and in buffers of their own. Then
+// no plan has to be made, which would cost as much as all else that deferring the loop takes. `loop` neither traps nor
+// has a result.
 bool can_wait_unplanned(const PipelineDevice& device, const Loop& loop);
 
 // Whether a loop with this plan, whose result the program waits for, can be the last of a chain of wholes: its arrays
 // can stay where they are when the waiting is interrupted, and it moves too little to begin before the others.
 bool can_end_chain(const RunPlan& plan);
 
-// Their results come back when the last one has ended.
+// The most loops that a chain of wholes has: none of their results comes back before the last one has ended.
 inline constexpr std::size_t kLongestChainOfWholes = 64;
 
 // Why the last of `loops` cannot join the chain in slices of those before it, for people; empty if it can. `plan` is

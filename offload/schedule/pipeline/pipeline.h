@@ -32,8 +32,7 @@ struct PipelineOutcome {
   bool in_flight = false;
   codegen::KernelReport report;  // of a loop that has ended
   std::uint64_t chunks = 0;
-  std::uint64_t redone =
-      0;  // of them, by a device that was idle, while another was slow with the same iterations
+  std::uint64_t redone = 0;  // of them, done again by an idle device, as another was slow with them
   std::uint64_t rows_per_chunk = 0;
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;

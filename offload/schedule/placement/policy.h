@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies choose among the places that could run one execution of a loop the one that does, or those that share
-// it. Measurements give the time that each place would take (cost_model.h); a policy weighs it, and explains its
+// A policy chooses where one execution of a loop runs: at one of the places that could run it, or at several that share
+// it. Measurements give the time that each place would take (cost_model.h); the policy weighs it, and explains its
 // decision.
 //
 // Another policy is another class here, and a value of dhpvm::Policy.
@@ -22,7 +22,7 @@ namespace dhpvm::offload {
 struct Place {
   enum class Kind : std::uint8_t {
     kHost,  // this machine's cores
-    kHostCores,  // the same by a driver: slower, so that it never takes a loop from the host, nor shares one with it
+    kHostCores,  // the same cores, by a driver: slower, so that it neither takes a loop from the host nor shares one
     kDevice,  // another device of this machine
     kWorker,  // a device of another machine, which costs this one the transfers alone
   };
@@ -33,7 +33,7 @@ struct Place {
   double kernel_seconds = 0;
   bool known = false;      // measured, not guessed: guesses are low, so that what was never tried is tried
   bool divisible = false;  // could do a part of the loop
-  // The smallest part of the loop takes so long there: what every part needs, and its round trip.
+  // Seconds for the smallest part of the loop there: what every part needs, and its round trip.
   double least_seconds = 0;
 };
 
