@@ -21,6 +21,7 @@
 #include "codegen/spmd/chosen_loads.h"
 #include "codegen/spmd/joined_stores.h"
 #include "codegen/spmd/locals.h"
+#include "codegen/spmd/narrow_integers.h"
 #include "codegen/spmd/returns.h"
 #include "codegen/spmd/vectorize.h"
 
@@ -115,6 +116,7 @@ Status prepare(llvm::Function& scalar, const std::vector<ArgShape>& args) {
   simplify(scalar, analyses);
   llvm::removeUnreachableBlocks(scalar);
   join_stores(scalar);
+  narrow_integers(scalar);
 
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);

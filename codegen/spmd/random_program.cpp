@@ -37,6 +37,8 @@ class Generator {
     leave(0);
     return "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
            "declare i32 @llvm.ctpop.i32(i32)\ndeclare i32 @llvm.smax.i32(i32, i32)\n"
+           "declare i32 @llvm.smin.i32(i32, i32)\ndeclare i32 @llvm.umin.i32(i32, i32)\n"
+           "declare i32 @llvm.umax.i32(i32, i32)\ndeclare i32 @llvm.abs.i32(i32, i1)\n"
            "declare i32 @llvm.fptosi.sat.i32.f32(float)\n"
            "declare {i32, i1} @llvm.sadd.with.overflow.i32(i32, i32)\n"
            "define {i32, i32, i32, i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {\nentry:\n" +
@@ -94,8 +96,46 @@ class Generator {
     return value("getelementptr i32, ptr %a, i64 {}", value("add i64 %i, {}", 1024 + 512 * below(3)));
   }
 
+  // An i32 made of a number of 8 or 16 bits, which has nothing above them.
+  std::string small() {
+    const unsigned bits = below(2) == 0 ? 8 : 16;
+    const std::string cut = value("trunc i32 {} to i{}", variable(), bits);
+    return value("{} i{} {} to i32", below(2) == 0 ? "zext" : "sext", bits, cut);
+  }
+
+  // Arithmetic on such numbers, of which narrow_integers can make narrow operations, or just cannot.
+  std::string of_small(unsigned depth) {
+    if (depth == 0) return below(3) == 0 ? std::to_string(below(300)) : small();
+    const std::string left = of_small(depth - 1);
+    constexpr const char* kFunctions[] = {"smin", "smax", "umin", "umax"};
+    constexpr const char* kByConstants[] = {"shl", "lshr", "ashr", "udiv", "sdiv", "urem", "srem"};
+    constexpr const char* kOperations[] = {"add", "sub", "mul", "and", "or", "xor"};
+    switch (below(6)) {
+      case 0: return value("call i32 @llvm.abs.i32(i32 {}, i1 false)", left);
+      case 1:
+        return value("call i32 @llvm.{}.i32(i32 {}, i32 {})", kFunctions[below(4)], left,
+                     of_small(depth - 1));
+      case 2: return value("{} i32 {}, {}", kByConstants[below(7)], left, 1 + below(18));
+      case 3: {
+        const std::string less =
+            value("icmp {} i32 {}, {}", below(2) == 0 ? "slt" : "ugt", left, of_small(depth - 1));
+        return value("select i1 {}, i32 {}, i32 {}", less, left, of_small(0));
+      }
+      default: return value("{} i32 {}, {}", kOperations[below(6)], left, of_small(depth - 1));
+    }
+  }
+
+  // What takes the result as it is.
+  std::string from_small() {
+    const std::string wide = of_small(1 + below(3));
+    if (below(4) == 0) return value("zext i1 {} to i32", value("icmp ult i32 {}, {}", wide, small()));
+    const unsigned bits = below(2) == 0 ? 8 : 16;
+    return value("{} i{} {} to i32", below(2) == 0 ? "zext" : "sext", bits,
+                 value("trunc i32 {} to i{}", wide, bits));
+  }
+
   std::string integer() {
-    switch (below(14)) {
+    switch (below(16)) {
       case 0: return uniform();
       case 1: return std::to_string(below(1000));
       case 2: return "%i32";
@@ -112,6 +152,8 @@ class Generator {
         return value("select i1 {}, i32 {}, i32 {}", condition, other, uniform());
       }
       case 9: return value("lshr i32 {}, {}", variable(), below(8));
+      case 11:
+      case 12: return from_small();
       case 10: {
         const std::string pair =
             value("call {{i32, i1}} @llvm.sadd.with.overflow.i32(i32 {}, i32 {})", variable(), variable());
