@@ -21,7 +21,7 @@ TEST_F(WriteBarrier, OldToYoungReferencesKeepTheYoungAlive) {
     minor();
     EXPECT_TRUE(old->header.has(kUnlogged));
     expect_sound();
-    EXPECT_EQ(heap_->stats().live_bytes, 32u * (2 + static_cast<unsigned>(round)));
+    EXPECT_EQ(heap_->stats().live_bytes, sizeof(Pair) * (2 + static_cast<unsigned>(round)));
   }
 }
 
@@ -29,7 +29,7 @@ TEST_F(WriteBarrier, YoungObjectsNeedNone) {
   make_heap();
   Pair* young = make_pair();
   heap_->write_barrier(ref(young));
-  EXPECT_EQ(young->header.granules(), 2u);
+  EXPECT_EQ(young->header.granules(), sizeof(Pair) / kGranule);
   EXPECT_FALSE(young->header.has(kUnlogged));
 }
 

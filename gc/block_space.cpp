@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kWorthSweeping = kGranulesPerBlock / 16;
 
 // When there is little memory left, 256 bytes are worth it.
-constexpr std::size_t kWorthSweepingThoroughly = 16;
+constexpr std::size_t kWorthSweepingThoroughly = 256 / kGranule;
 
 // A class takes another class's block only if half of it is free.
 constexpr std::size_t kRoomy = kGranulesPerBlock / 2;
@@ -32,9 +32,9 @@ constexpr std::size_t kMinimumReservation = 16 * kBlockSize;
 constexpr std::size_t kBlocksPerHugePage = kHugePage / kBlockSize;
 constexpr std::uint8_t kIdleCyclesBeforeDiscard = 2;
 
-// A heap that ends clears the marks of so few blocks itself, a page each: that takes less time than giving them back to
-// the system, and getting them again.
-constexpr BlockIndex kMarksCleared = 4;
+// A heap that ends clears the marks of so few blocks itself, two pages each: that takes less time than giving them back
+// to the system, and getting them again.
+constexpr BlockIndex kMarksCleared = 2;
 constexpr int kScribble = 0xDB;
 
 }  // namespace
@@ -177,9 +177,10 @@ std::optional<BlockIndex> BlockSpace::take_empty(unsigned size_class) {
   if (block == high_water_) {
     ++high_water_;
     ask_for_huge_pages(block);
-    // The block's mark bytes are one page. Its first fault, which may zero a huge page and take milliseconds,
+    // The first fault of the pages with the block's mark bytes, which may zero a huge page and take milliseconds,
     // happens here rather than in a pause.
-    *const_cast<volatile std::uint8_t*>(marks_of(block)) = 0;
+    for (std::size_t byte = 0; byte < kGranulesPerBlock; byte += kPageSize)
+      *const_cast<volatile std::uint8_t*>(marks_of(block) + byte) = 0;
   }
   return take_free(block, size_class);
 }

@@ -17,6 +17,7 @@ inline void zero(std::byte* start, std::size_t bytes) {
     std::memset(start, 0, size());
     std::memset(start + bytes - size(), 0, size());
   };
+  if (bytes <= 16) return ends(std::integral_constant<std::size_t, 8>());
   if (bytes <= 32) return ends(std::integral_constant<std::size_t, 16>());
   if (bytes <= 64) return ends(std::integral_constant<std::size_t, 32>());
   if (bytes <= 128) return ends(std::integral_constant<std::size_t, 64>());

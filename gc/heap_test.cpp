@@ -20,7 +20,7 @@ TEST_F(HeapAllocation, GivesZeroedObjectsWithAHeader) {
   auto* node = make<Node>(kNode);
   ASSERT_NE(node, nullptr);
   EXPECT_EQ(node->header.type, kNode);
-  EXPECT_EQ(node->header.granules(), 3u);
+  EXPECT_EQ(node->header.granules(), sizeof(Node) / kGranule);
   EXPECT_EQ(node->children[0], nullptr);
   EXPECT_EQ(node->children[2], nullptr);
   EXPECT_EQ(node->value, 0u);
@@ -59,10 +59,10 @@ TEST_F(HeapAllocation, FullCollectionFreesEverythingUnreachable) {
   for (int i = 0; i < 100'000; ++i)
     roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));
   full();
-  EXPECT_EQ(heap_->stats().live_bytes, 100'000 * 32u);
+  EXPECT_EQ(heap_->stats().live_bytes, 100'000 * sizeof(Pair));
   roots_.slots.clear();
   minor();
-  EXPECT_EQ(heap_->stats().live_bytes, 100'000 * 32u);
+  EXPECT_EQ(heap_->stats().live_bytes, 100'000 * sizeof(Pair));
   full();
   EXPECT_EQ(heap_->stats().live_bytes, 0u);
   EXPECT_EQ(heap_->stats().block_bytes, 0u);
@@ -167,13 +167,13 @@ TEST_F(HeapAllocation, ImmortalStringsSurviveEverything) {
 TEST_F(HeapAllocation, CountsAllocatedBytes) {
   make_heap({.nursery_bytes = kBlockSize * 4});
   for (int i = 0; i < 50'000; ++i) make_pair();
-  EXPECT_EQ(heap_->stats().bytes_allocated, 50'000 * 32u);
+  EXPECT_EQ(heap_->stats().bytes_allocated, 50'000 * sizeof(Pair));
   make<Medium>(kMedium);
-  EXPECT_EQ(heap_->stats().bytes_allocated, 50'000 * 32u + round_up(sizeof(Medium), kGranule));
+  EXPECT_EQ(heap_->stats().bytes_allocated, 50'000 * sizeof(Pair) + round_up(sizeof(Medium), kGranule));
   heap_->collect(CollectionKind::kFull);
-  EXPECT_EQ(heap_->stats().bytes_allocated, 50'000 * 32u + round_up(sizeof(Medium), kGranule));
+  EXPECT_EQ(heap_->stats().bytes_allocated, 50'000 * sizeof(Pair) + round_up(sizeof(Medium), kGranule));
   make_array(kBytes, 100'000);
-  EXPECT_GE(heap_->stats().bytes_allocated, 50'000 * 32u + 100'000u);
+  EXPECT_GE(heap_->stats().bytes_allocated, 50'000 * sizeof(Pair) + 100'000u);
 }
 
 // ---- Limits
@@ -185,7 +185,7 @@ TEST_F(HeapLimits, EndInNullNotInACrash) {
   roots_.slots.assign(1, nullptr);
   std::size_t count = 0;
   for (Pair* pair = nullptr; (pair = make_pair(pair)) != nullptr; ++count) roots_.slots[0] = ref(pair);
-  EXPECT_GT(count * 32, std::size_t{3} << 20);
+  EXPECT_GT(count * sizeof(Pair), std::size_t{3} << 20);
   EXPECT_LE(heap_->stats().block_bytes, std::size_t{4} << 20);
   EXPECT_GE(heap_->stats().full_collections, 1u);
   const std::string census = heap_->census();
@@ -233,7 +233,7 @@ TEST_F(HeapLimits, AreReachedOnlyWithLiveDataNearThemAndWithoutCrawling) {
     if (pair == nullptr) break;
     if (i % 100 != 0) continue;  // garbage
     roots_.slots[0] = ref(pair);
-    live += 32;
+    live += sizeof(Pair);
   }
   EXPECT_GT(live, kLimit - kLimit / 32);
   EXPECT_LE(heap_->stats().full_collections, 5u);
@@ -269,7 +269,7 @@ TEST_F(HeapRoots, HandlesKeepObjectsAlive) {
     full();
     EXPECT_EQ(third.get(), first.get());
   }
-  EXPECT_EQ(heap_->stats().live_bytes, 64u);
+  EXPECT_EQ(heap_->stats().live_bytes, 2 * sizeof(Pair));
   first.set(nullptr);
   full();
   EXPECT_EQ(heap_->stats().live_bytes, 0u);
@@ -318,7 +318,7 @@ TEST_F(HeapMarking, DeepListsAndCycles) {
   heap_->write_barrier(ref(last));
   last->second = head;
   full();
-  EXPECT_EQ(heap_->stats().live_bytes, 32u * 1'000'001);
+  EXPECT_EQ(heap_->stats().live_bytes, sizeof(Pair) * 1'000'001);
   roots_.slots[0] = nullptr;
   full();
   EXPECT_EQ(heap_->stats().live_bytes, 0u);
@@ -342,7 +342,7 @@ TEST_F(HeapMarking, SurvivesAnOverflowOfItsStack) {
   minor();
   full();
   expect_sound();
-  EXPECT_GE(heap_->stats().live_bytes, 5'000u * (48 + 3 * 32));
+  EXPECT_GE(heap_->stats().live_bytes, 5'000u * (sizeof(Node) + 3 * sizeof(Pair)));
 }
 
 TEST_F(HeapMarking, ElementsWithSeveralReferences) {
@@ -358,7 +358,7 @@ TEST_F(HeapMarking, ElementsWithSeveralReferences) {
       (i % 2 == 0 ? entry->first : entry->second) = ref(pair);
     }
     full();
-    EXPECT_GE(heap_->stats().live_bytes, static_cast<std::size_t>(length) * (sizeof(Entry) + 32));
+    EXPECT_GE(heap_->stats().live_bytes, static_cast<std::size_t>(length) * (sizeof(Entry) + sizeof(Pair)));
   }
 }
 
@@ -469,7 +469,7 @@ TEST_F(HeapModes, TwoHeapsAreIndependent) {
   other_roots.slots.push_back(other->allocate(kBox, kTypes[kBox]));
   full();
   other->collect(CollectionKind::kFull);
-  EXPECT_EQ(heap_->stats().live_bytes, 32u);
+  EXPECT_EQ(heap_->stats().live_bytes, sizeof(Pair));
   EXPECT_EQ(other->stats().live_bytes, 16u);
 }
 

@@ -13,7 +13,7 @@
 namespace dhpvm::gc {
 
 // Directly in front of the object. 32 bytes, so that the object keeps its 16-byte alignment.
-struct alignas(kGranule) LargeNode {
+struct alignas(16) LargeNode {
   std::size_t size;  // of the object, in bytes
   std::uint8_t*
       cards;  // arrays of references: one byte per kCardSize of elements, 1 if remembered; else null

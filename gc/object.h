@@ -23,7 +23,7 @@ enum HeaderFlag : std::uint8_t {
 
 struct Header {
   TypeId type;
-  // Size in granules of 16 bytes in the low 24 bits (0 for large objects), HeaderFlag bits in the top 8.
+  // Size in granules of 8 bytes in the low 24 bits (0 for large objects), HeaderFlag bits in the top 8.
   std::uint32_t size_and_flags;
 
   static constexpr unsigned kFlagShift = 24;
@@ -77,7 +77,7 @@ static_assert(sizeof(Array) == 48);
 struct MultiArray {
   Array array;
   std::int64_t dims[3];  // dims[0] is the outermost; dims[2] is 1 for rank 2
-  std::int64_t padding;  // keeps the elements behind the handle 16-byte aligned
+  std::int64_t padding;  // keeps the elements of large arrays 16-byte aligned
 };
 static_assert(sizeof(MultiArray) == 80);
 

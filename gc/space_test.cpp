@@ -236,9 +236,46 @@ TEST_F(HeapSpace, CountsWhatSurvivesAMinorCollection) {
   expect_sound();
 }
 
+TEST_F(HeapSpace, ObjectsTakeNoMoreThanTheirFields) {
+  make_heap();
+  constexpr std::size_t kCount = 10'000;
+  for (std::size_t i = 0; i < kCount; ++i) roots_.slots.push_back(ref(make_pair()));
+  full();
+  EXPECT_EQ(heap_->stats().live_bytes, kCount * 24);
+  for (std::size_t i = 0; i < kCount; ++i) roots_.slots.push_back(ref(heap_->allocate_string(kText, 3)));
+  full();
+  EXPECT_EQ(heap_->stats().live_bytes, kCount * (24 + 24));
+  expect_sound();
+}
+
+// An object of 16 bytes in a hole of 24 leaves one granule, into which nothing fits but an object without fields.
+TEST_F(HeapSpace, WhatLiesBesideTheSmallestHolesStays) {
+  make_heap();
+  constexpr std::size_t kCount = 100'000;
+  const auto make_box = [&](std::uint64_t value) {
+    Box* const box = make<Box>(kBox);
+    box->value = value;
+    roots_.slots.push_back(ref(box));
+  };
+  for (std::size_t i = 0; i < kCount; ++i) {
+    make_pair();
+    make_box(i);
+  }
+  full();
+  for (std::size_t i = kCount; i < 2 * kCount; ++i) make_box(i);
+  full();
+  for (std::size_t i = 0; i < 2 * kCount; ++i) make<Box>(kBox);  // opens all holes
+  for (std::size_t i = 0; i < 2 * kCount; ++i) {
+    const Box* const box = reinterpret_cast<const Box*>(roots_.slots[i]);
+    ASSERT_EQ(box->header.type, kBox) << i;
+    ASSERT_EQ(box->value, i);
+  }
+  expect_sound();
+}
+
 TEST_F(HeapSpace, HolesOfAnySizeAreUsedAgain) {
   make_heap();
-  // Every second 16-byte object dies: holes of one granule.
+  // Every second 16-byte object dies: holes of two granules.
   for (int i = 0; i < 400'000; ++i) roots_.slots.push_back(ref(make<Box>(kBox)));
   for (std::size_t i = 0; i < roots_.slots.size(); i += 2) roots_.slots[i] = nullptr;
   full();

@@ -29,7 +29,7 @@ TEST_F(VerifierTest, NoticesWildReferences) {
   alignas(kGranule) static Pair outside{};
   pair->first = &outside;
   expect_fault("no object of this heap");
-  pair->first = reinterpret_cast<Pair*>(reinterpret_cast<std::byte*>(pair) + 8);
+  pair->first = reinterpret_cast<Pair*>(reinterpret_cast<std::byte*>(pair) + kGranule / 2);
   expect_fault("not aligned");
   pair->first = reinterpret_cast<Pair*>(reinterpret_cast<std::byte*>(pair) + (std::size_t{1} << 30));
   expect_fault("free block");
@@ -45,7 +45,7 @@ TEST_F(VerifierTest, NoticesDamagedHeaders) {
   pair->header.type = kTypeCount;
   expect_fault("does not exist");
   pair->header = sound;
-  pair->header.size_and_flags = 3;
+  pair->header.size_and_flags = 4;
   expect_fault("whose header says");
   pair->header.size_and_flags = 0;
   expect_fault("size is zero");
@@ -85,7 +85,7 @@ TEST_F(VerifierTest, NoticesOverlaps) {
   Array* array = make_array(kBytes, 64);
   // Something that looks like an object among the elements.
   auto* inner = reinterpret_cast<Box*>(array->data);
-  inner->header = Header{kBox, 1};
+  inner->header = Header{kBox, sizeof(Box) / kGranule};
   roots_.slots = {ref(array), ref(inner)};
   expect_fault("overlaps");
 }
