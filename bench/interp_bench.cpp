@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bytecode/builder.h"
+#include "vm/invocation.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::vm {

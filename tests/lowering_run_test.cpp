@@ -13,6 +13,7 @@
 #include "bytecode/verifier.h"
 #include "compiler/hir/hir_builder.h"
 #include "compiler/lower/lowering.h"
+#include "vm/invocation.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::compiler::hir {

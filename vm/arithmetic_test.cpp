@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bytecode/isa_text.h"
+#include "vm/invocation.h"
 #include "vm/test_program.h"
 
 namespace dhpvm::vm {

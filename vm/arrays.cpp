@@ -21,6 +21,8 @@ namespace {
 
 // Sizes multiply to at most this many bytes: far beyond any machine, and safe to compute with.
 constexpr std::uint64_t kMaximumBytes = std::uint64_t{1} << 46;
+// So many elements of any type are below that.
+constexpr std::uint64_t kUsualLength = std::uint64_t{1} << 20;
 
 std::string shape_text(std::span<const std::int64_t> sizes) {
   std::string text;
@@ -40,6 +42,11 @@ Error negative_size(const gc::TypeInfo& info, std::span<const std::int64_t> size
 
 // The number of elements, and their bytes, unless a size is negative or there are too many.
 Status measure(const gc::TypeInfo& info, std::span<const std::int64_t> sizes, Extent& extent) {
+  // Nearly all arrays have one dimension, and are far from the limits; a negative size is not.
+  if (sizes.size() == 1 && static_cast<std::uint64_t>(sizes[0]) <= kUsualLength) [[likely]] {
+    extent = {sizes[0], static_cast<std::uint64_t>(sizes[0]) * info.element_size};
+    return {};
+  }
   std::uint64_t length = 1;
   std::uint64_t bytes = info.element_size;
   bool is_empty = false;
@@ -203,6 +210,10 @@ Result<gc::Array*> new_lent_array(Isolate& isolate, gc::TypeId type, void* data,
   }
   Extent extent;
   DHPVM_TRY(measure(info, sizes, extent));
+  if (data == nullptr && extent.length != 0) [[unlikely]] {
+    return error(ErrorCode::kInvalidArgument, "memory at the address null cannot be lent as '{}' of {}",
+                 info.name, shape_text(sizes));
+  }
   gc::Array* const array = isolate.heap().allocate_array_handle(type, info, extent.length);
   if (array == nullptr) return isolate.out_of_memory("the handle of a lent array");
   set_dimensions(array, info, sizes);

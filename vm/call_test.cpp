@@ -2,10 +2,17 @@
 // Calls: within the program, to natives, from C++, nested; and the stack traces of traps in them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "base/reservation_pool.h"
+#include "vm/invocation.h"
 #include "vm/test_program.h"
 #include "vm/test_programs.h"
 
@@ -55,6 +62,41 @@ TEST(Calls, TheStackLimitCountsBytes) {
   const std::uint64_t depth = (1 << 16) / program->linked().functions()[program.find("deep")].stack_cost;
   EXPECT_EQ(program.run("deep", {depth - 1}), depth - 1);
   EXPECT_EQ(program.trap("deep", {depth}).code(), ErrorCode::kStackOverflow);
+}
+
+// The next isolate finds references there that it has not stored, if anything is left.
+TEST(Calls, StacksAreCleanForTheNextIsolate) {
+  constexpr std::size_t kStack = std::size_t{1} << 20;
+  constexpr std::string_view kDeep = R"(
+module 1.0
+type string str
+type resource resource
+
+function deep(i64, str) -> i64 registers 3 3 exported
+  local i64 5
+  imm p1, 0
+  imm p2, -1
+  local.store.i64 l0, p1, p2
+  move.r r1, r0
+  move.r r2, r0
+  call p2, r2, deep
+  return.p p2
+end
+)";
+  IsolateOptions options;
+  options.limits.stack_bytes = kStack;
+  options.address_space = std::make_shared<ReservationPool>();
+  {
+    Program program(kDeep, options);
+    Invocation call(program.isolate(), program.find("deep"));
+    call.r()[0] = reinterpret_cast<gc::Ref>(*program->new_string("text"));
+    EXPECT_EQ(call.run().error().code(), ErrorCode::kStackOverflow);
+  }
+  constexpr std::size_t kPage = 4096;
+  const Reservation left = options.address_space->take(4 * (kStack + kPage), kPage);
+  ASSERT_NE(left.data(), nullptr);
+  const std::span bytes(left.data(), left.size());
+  EXPECT_EQ(std::ranges::count(bytes, std::byte{0}), static_cast<std::ptrdiff_t>(bytes.size()));
 }
 
 TEST(Calls, AMillionDeep) {

@@ -11,6 +11,7 @@
 #include "base/crc32c.h"
 #include "bytecode/reader.h"
 #include "bytecode/verifier.h"
+#include "vm/invocation.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::vm {

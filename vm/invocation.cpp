@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls from C++ into the program.
+#include "vm/invocation.h"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -7,10 +9,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "vm/compiled.h"
-#include "vm/context.h"
-#include "vm/interpreter.h"
-#include "vm/isolate.h"
 #include "vm/trap.h"
 
 namespace dhpvm::vm {
@@ -44,92 +42,38 @@ class Clock {
   Tracer::Clock::time_point begin_;
 };
 
-// An outermost call that somebody looks at. Apart from the others, which take some twenty nanoseconds.
-[[gnu::noinline]] void interpret_observed(Context& context, const LinkedFunction& function,
-                                          std::chrono::nanoseconds deadline) {
-  std::optional<Clock> clock;
-  if (deadline != Limits::kNoDeadline || context.tracer != nullptr)
-    clock.emplace(context, function, deadline);
-  if (context.profiler != nullptr) context.profiler->begin(context);
-  interpret(context);
+}  // namespace
+
+void Invocation::clear() const {
+  const LinkedFunction& callee = *frame_->function;
+  std::fill_n(r_, callee.reference_registers, nullptr);
+  if (callee.local_bytes != 0) std::memset(frame_->locals(context_.local_end), 0, callee.local_bytes);
 }
 
-// The trap of a call that has ended.
-[[gnu::noinline]] Error trap_of_call(Context& context) {
+Status Invocation::why_not() const {
+  if (frame_ == nullptr || context_.depth == kMaximumDepth)
+    return error(ErrorCode::kStackOverflow, "calls from native functions are nested too deeply");
+  context_.stop->lower(StopToken::kInterrupt);
+  return Error(ErrorCode::kInterrupted, "the program was asked to stop");
+}
+
+// An outermost call that somebody looks at. Apart from the others, which take some twenty nanoseconds.
+void Invocation::interpret_observed(const LinkedFunction& function) {
+  std::optional<Clock> clock;
+  const std::chrono::nanoseconds deadline = deadline_;
+  if (deadline != Limits::kNoDeadline || context_.tracer != nullptr)
+    clock.emplace(context_, function, deadline);
+  if (context_.profiler != nullptr) context_.profiler->begin(context_);
+  interpret(context_);
+}
+
+Error Invocation::trap_of_call(Context& context) {
   context.loop.active = false;
   Error trap = take_trap(context);
   // Only now is the request answered: every thread that works for this call has seen it.
   if (context.depth == 0 && trap.code() == ErrorCode::kInterrupted)
     context.stop->lower(StopToken::kInterrupt);
   return trap;
-}
-
-}  // namespace
-
-Invocation::Invocation(Isolate& isolate, std::uint32_t function) : isolate_(isolate) {
-  Context& context = *isolate.context_;
-  const LinkedFunction& callee = context.functions[function];
-  const std::int64_t left = context.frame->stack_left - callee.stack_cost;
-  if (left < 0) return;
-  p_ = context.p + context.frame->function->primitive_registers;
-  r_ = context.r + context.frame->function->reference_registers;
-  frame_ = context.frame + 1;
-  outer_pc_ = std::exchange(context.pc, &kExitCode);
-  *frame_ = {&kExitCode, context.p, context.r, &callee, left};
-  std::fill_n(r_, callee.reference_registers, nullptr);
-  if (callee.local_bytes != 0) std::memset(frame_->locals(context.local_end), 0, callee.local_bytes);
-  context.frame = frame_;
-  context.p = p_;
-  context.r = r_;
-}
-
-Invocation::~Invocation() {
-  if (frame_ == nullptr) return;
-  Context& context = *isolate_.context_;
-  context.pc = outer_pc_;
-  context.frame = frame_ - 1;
-  context.p = frame_->caller_p;
-  context.r = frame_->caller_r;
-}
-
-Status Invocation::run() {
-  Context& context = *isolate_.context_;
-  if (frame_ == nullptr || context.depth == kMaximumDepth) [[unlikely]] {
-    return error(ErrorCode::kStackOverflow, "calls from native functions are nested too deeply");
-  }
-  bool is_observed = false;
-  const std::chrono::nanoseconds deadline = isolate_.options_.limits.deadline;
-  if (context.depth == 0) {
-    // The first safepoint may be a thousand ticks away.
-    if (context.stop->reasons() != 0) [[unlikely]] {
-      context.stop->lower(StopToken::kInterrupt);
-      return Error(ErrorCode::kInterrupted, "the program was asked to stop");
-    }
-    context.native_limit = kStackNotMeasured;  // it may be another thread than the last time
-    is_observed = deadline != Limits::kNoDeadline || context.tracer != nullptr || context.profiler != nullptr;
-  }
-  const LinkedFunction& function = *frame_->function;
-  context.pc = function.code;
-  ++context.depth;
-  ++context.host_calls;
-  std::vector<Error>& caught = context.catching.kept;
-  const std::size_t kept = caught.size();
-  if (is_observed) [[unlikely]] {
-    interpret_observed(context, function, deadline);
-  } else {
-    interpret(context);
-  }
-  --context.depth;
-  if (caught.size() > kept) [[unlikely]]
-    caught.erase(caught.begin() + static_cast<std::ptrdiff_t>(kept), caught.end());
-  // The results stand in the registers of the call that has returned; they stay rooted.
-  context.frame = frame_;
-  context.p = p_;
-  context.r = r_;
-  context.pc = &kExitCode;
-  if (context.trap) [[unlikely]]
-    return trap_of_call(context);
-  return {};
 }
 
 Status Isolate::call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r) {

@@ -34,7 +34,7 @@ namespace dhpvm::vm {
 
 struct Context;
 class DeadRegisters;
-struct Frame;
+class Invocation;  // vm/invocation.h
 class Loan;
 class LoopTier;
 class Tier;
@@ -182,39 +182,6 @@ class Isolate final : private gc::RootProvider {
   std::unique_ptr<Tier> tier_;       // null: everything is interpreted
   std::unique_ptr<LoopTier> loops_;  // likewise
   void* host_data_ = nullptr;
-};
-
-// One call from C++ into the program, cheap enough to be made millions of times a second:
-//
-//   Invocation call(isolate, function);
-//   call.p()[0] = 42;                // arguments: primitives in p(), references in r(), as in NativeCall
-//   DHPVM_TRY(call.run());
-//   use(call.p()[0], call.r()[0]);   // results, in the same windows
-//
-// References in r() are roots for as long as the Invocation lives, before and after run(), so arguments may
-// be allocated straight into it. Invocations of one isolate must be destroyed in reverse order of
-// construction, and run at most once each, while no younger one exists.
-class Invocation {
- public:
-  Invocation(Isolate& isolate, std::uint32_t function);
-  ~Invocation();
-  Invocation(const Invocation&) = delete;
-  Invocation& operator=(const Invocation&) = delete;
-
-  // False if the stack limit leaves no room: p() and r() are then null, and run() returns kStackOverflow.
-  bool ok() const { return p_ != nullptr; }
-  std::uint64_t* p() const { return p_; }
-  gc::Ref* r() const { return r_; }
-
-  // Runs the function to its end. On a trap: the error, with the frames of this call.
-  Status run();
-
- private:
-  Isolate& isolate_;
-  std::uint64_t* p_ = nullptr;
-  gc::Ref* r_ = nullptr;
-  Frame* frame_ = nullptr;
-  const bytecode::Word* outer_pc_ = nullptr;  // where the caller stands, in the program or outside of it
 };
 
 // Host memory lent to the program as an array, until end() or destruction. Keeps the array handle alive as

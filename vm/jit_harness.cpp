@@ -16,6 +16,7 @@
 #include "bytecode/disassembler.h"
 #include "bytecode/generator.h"
 #include "bytecode/verifier.h"
+#include "vm/invocation.h"
 #include "vm/isolate.h"
 #include "vm/memory_text.h"
 

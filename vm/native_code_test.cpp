@@ -16,6 +16,7 @@
 #include "base/thread_pool.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"
+#include "vm/invocation.h"
 #include "vm/test_program.h"
 #include "vm/test_programs.h"
 

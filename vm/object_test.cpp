@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vm/invocation.h"
 #include "vm/test_program.h"
 #include "vm/test_programs.h"
 

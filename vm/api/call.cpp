@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "gc/roots.h"
 #include "vm/api/state.h"
+#include "vm/invocation.h"
 #include "vm/lent_array.h"
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
@@ -18,7 +19,6 @@ namespace {
 class Machine {
  public:
   Machine(vm::Isolate& isolate, std::uint32_t function) : invocation(isolate, function) {}
-  // Loans end before the windows are given back.
   ~Machine() {
     for (unsigned i = 0; i < few_; ++i) {
       Root& root = *std::launder(reinterpret_cast<Root*>(&storage_[i * sizeof(Root)]));
@@ -42,6 +42,7 @@ class Machine {
     if (more_ == nullptr) more_ = std::make_unique<std::vector<Root>>();
     more_->push_back(root);
   }
+  bool has_lent() const { return few_ != 0; }
 
   vm::Invocation invocation;
 
@@ -67,12 +68,30 @@ Status finish_output(stdlib::Console& console, Status status) {
   return console.has_failed() ? Status(console.take_failure()) : std::move(status);
 }
 
+[[gnu::noinline]] Error wrong_thread() {
+  return Error(
+      ErrorCode::kInvalidArgument,
+      "another thread is using this isolate: an isolate is used by one thread at a time, so give each "
+      "thread its own, or lock a mutex around the calls");
+}
+
 }  // namespace
 
+// The user of the isolate is stored and compared, not exchanged: an atomic exchange would cost a quarter of an empty
+// call. Two threads that begin within the same few nanoseconds both go on, and the one whose mark is gone at the
+// end of its call says so.
 Call::Call(const Target& target) : target_(target) {
   static_assert(sizeof(Machine) <= sizeof machine_ && alignof(Machine) <= alignof(std::max_align_t));
-  vm::Isolate& machine = *target.isolate->machine;
+  IsolateState& state = *target.isolate;
+  const void* const user = state.user.load(std::memory_order_relaxed);
+  if (user != this_thread()) {
+    if (user != nullptr) [[unlikely]]
+      return;
+    state.user.store(this_thread(), std::memory_order_relaxed);
+  }
+  vm::Isolate& machine = *state.machine;
   const vm::Invocation& invocation = (new (machine_) Machine(machine, target.function))->invocation;
+  must_end_ = true;
   p = invocation.p();
   r = reinterpret_cast<void**>(invocation.r());
   isolate = &machine;
@@ -81,7 +100,11 @@ Call::Call(const Target& target) : target_(target) {
     *r++ = ObjectState::of(target.receiver)->root.get();
 }
 
-Call::~Call() { machine_in(machine_).~Machine(); }
+void Call::end() {
+  machine_in(machine_).~Machine();
+  IsolateState& state = IsolateState::of(machine_of(*this));
+  if (state.depth.load(std::memory_order_relaxed) == 0) state.user.store(nullptr, std::memory_order_relaxed);
+}
 
 Status Call::lend(unsigned slot, HostType type, void* data, const std::int64_t* sizes) {
   vm::Isolate& machine = machine_of(*this);
@@ -113,14 +136,25 @@ Status Call::put_object(unsigned slot, const Object& object) {
 
 Status Call::run() {
   IsolateState& state = *target_.isolate;
+  if (isolate == nullptr) [[unlikely]]
+    return wrong_thread();
   if (target_.receiver && has_windows()) [[unlikely]]
     --r;  // the results begin where the receiver is
   const unsigned depth = state.depth.load(std::memory_order_relaxed);  // changed by this thread alone
   state.depth.store(depth + 1, std::memory_order_relaxed);
-  Status status = machine_in(machine_).invocation.run();
+  Machine& machine = machine_in(machine_);
+  Status status = machine.invocation.run();
   state.depth.store(depth, std::memory_order_relaxed);
-  if (state.console.has_output() || state.console.has_failed()) [[unlikely]] {
-    if (depth == 0) return finish_output(state.console, std::move(status));
+  // Nothing allocates before the results are taken, so that they need no roots.
+  machine.invocation.leave();
+  must_end_ = machine.has_lent();
+  if (depth == 0) {
+    if (state.user.load(std::memory_order_relaxed) != this_thread()) [[unlikely]]
+      return wrong_thread();
+    if (state.console.has_output() || state.console.has_failed()) [[unlikely]]
+      status = finish_output(state.console, std::move(status));
+    // Only now: a call of another thread would write over the results while output waits for its reader.
+    if (!must_end_) state.user.store(nullptr, std::memory_order_relaxed);
   }
   return status;
 }

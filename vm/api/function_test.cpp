@@ -31,7 +31,8 @@ TEST(Function, PassesText) {
   const Isolate isolate = host.isolate();
   const auto greet = need(isolate.function<std::string(std::string_view)>("greet"));
   EXPECT_EQ(need(greet("Ada")), "Hello, Ada");
-  EXPECT_EQ(need(greet(std::string(1000, 'x'))), "Hello, " + std::string(1000, 'x'));
+  for (const std::size_t size : {16, 63, 64, 65, 1000, 100'000})
+    EXPECT_EQ(need(greet(std::string(size, 'x'))), "Hello, " + std::string(size, 'x'));
   EXPECT_EQ(need(greet("")), "Hello, ");
 }
 
@@ -72,6 +73,15 @@ TEST(Function, LendsRowMajorGrids) {
   EXPECT_EQ(need(corner({elements, {2, 3}})), (std::tuple<float, std::int64_t>(6, 3)));
   EXPECT_EQ(need(corner({elements, {3, 1}})), (std::tuple<float, std::int64_t>(3, 1)));
   EXPECT_EQ(corner({elements, {2, -3}}).error().code(), ErrorCode::kNegativeLength);
+}
+
+TEST(Function, NothingCannotBeLent) {
+  const TestHost host;
+  const Isolate isolate = host.isolate();
+  const auto sum = need(isolate.function<double(std::span<const double>)>("sum"));
+  EXPECT_EQ(sum(std::span<const double>(static_cast<const double*>(nullptr), 3)).error().message(),
+            "memory at the address null cannot be lent as '[f64]' of 3");
+  EXPECT_EQ(need(sum(std::span<const double>(static_cast<const double*>(nullptr), 0))), 0.0);
 }
 
 TEST(Function, ConstSpansAreReadOnly) {

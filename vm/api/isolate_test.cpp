@@ -318,6 +318,40 @@ TEST(Threads, AnIsolateMovesBetweenThreads) {
   }
 }
 
+TEST(Threads, TwoAtOnceInOneIsolateAreAnError) {
+  TestHost host;
+  std::function<void()> meanwhile;
+  host.define("host.meanwhile", [&meanwhile] { meanwhile(); });
+  const Module module = need(Module::compile(host.engine, R"(
+    extern fn meanwhile();
+    fn run() { meanwhile(); }
+    fn greet(name: str) -> str => "Hello, " + name;
+    fn sum(x: [f64]) -> f64 => x.sum();
+  )"));
+  const Isolate isolate = need(Isolate::create(module));
+  const auto greet = need(isolate.function<std::string(std::string_view)>("greet"));
+  const auto sum = need(isolate.function<double(std::span<const double>)>("sum"));
+  const std::vector<double> numbers = {1, 2};
+  meanwhile = [&] {
+    std::thread([&] {
+      const auto greeting = greet("other thread");
+      ASSERT_FALSE(greeting.ok());
+      EXPECT_EQ(greeting.error().code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(greeting.error().message().find("another thread is using this isolate"), 0u);
+      EXPECT_FALSE(sum(numbers).ok());
+    }).join();
+    EXPECT_EQ(need(greet("you")), "Hello, you");
+    EXPECT_EQ(need(sum(numbers)), 3.0);
+  };
+  const auto run = need(isolate.function<void()>("run"));
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(run().ok());
+  // One after the other is right, also after a call that has lent memory, and after one that was refused.
+  EXPECT_EQ(need(sum(numbers)), 3.0);
+  EXPECT_FALSE(sum(std::span<const double>(static_cast<const double*>(nullptr), 3)).ok());
+  std::thread([&] { EXPECT_EQ(need(sum(numbers)), 3.0); }).join();
+  EXPECT_EQ(need(greet("you")), "Hello, you");
+}
+
 TEST(Statistics, CountWhatHappened) {
   const TestHost host;
   Isolate isolate = host.isolate();

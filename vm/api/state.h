@@ -69,8 +69,9 @@ struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateS
 
   std::shared_ptr<ModuleState> module;
   std::unique_ptr<vm::Isolate> machine;
-  std::atomic<unsigned> depth{0};     // calls from the host that are active; interrupt() looks at it
-  dhpvm_isolate* c_handle = nullptr;  // of the C interface; null: none
+  std::atomic<unsigned> depth{0};          // calls from the host that are active; interrupt() looks at it
+  std::atomic<const void*> user{nullptr};  // the thread whose calls these are: see this_thread()
+  dhpvm_isolate* c_handle = nullptr;       // of the C interface; null: none
   std::chrono::nanoseconds main_time{0};
   IsolateOptions options = {};        // for Isolate::reload
   ProgressFunction on_progress = {};  // likewise
@@ -97,6 +98,9 @@ struct ObjectState {
   std::shared_ptr<IsolateState> isolate;  // before the root: the heap must outlive it
   gc::Root<gc::Object> root;
 };
+
+// Different for each thread that runs.
+inline const void* this_thread() { return __builtin_thread_pointer(); }
 
 inline vm::Isolate& machine_of(const Window& window) { return *static_cast<vm::Isolate*>(window.isolate); }
 

@@ -2,6 +2,7 @@
 // Values between C++ and the argument windows, where they need the heap.
 #include "dhpvm/detail/window.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -32,10 +33,30 @@ Error null_error(std::string_view what) {
 
 }  // namespace
 
-Status put_text(Window& window, unsigned slot, std::string_view text) {
+namespace {
+
+// Apart, for its Result takes longer to return than a short text to copy.
+[[gnu::noinline]] Status put_long_text(Window& window, unsigned slot, std::string_view text) {
   DHPVM_ASSIGN(gc::String* const string, machine_of(window).new_string(text));
   window.r[slot] = string;
   return {};
+}
+
+}  // namespace
+
+Status put_text(Window& window, unsigned slot, std::string_view text) {
+  // As Isolate::new_string, which also counts the bytes of texts that are long enough to matter.
+  constexpr std::size_t kShort = 64;
+  if (text.size() <= kShort) [[likely]] {
+    gc::String* const string =
+        machine_of(window).heap().allocate_short_string(bytecode::kStringType, text.size());
+    if (string != nullptr) [[likely]] {
+      std::ranges::copy(text, string->bytes());
+      window.r[slot] = string;
+      return {};
+    }
+  }
+  return put_long_text(window, slot, text);
 }
 
 Status get_text(const Window& window, unsigned slot, std::string_view& text) {

@@ -19,21 +19,29 @@ namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 class DHPVM_API Call : public Window {
  public:
   explicit Call(const Target& target);
-  ~Call();
+  ~Call() {
+    if (must_end_) [[unlikely]]
+      end();
+  }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // False if the stack limit leaves no room for the call: there are no windows then, and run() says so.
+  // False if the stack limit leaves no room for the call, or another thread uses the isolate: there are no windows
+  // then, and run() says why.
   bool has_windows() const { return p != nullptr; }
   // Lends host memory until this object is destroyed.
   Status lend(unsigned slot, HostType type, void* data, const std::int64_t* sizes);
   // kBadCast if the object is not of the parameter's type, kInvalidArgument if it is from another isolate.
   Status put_object(unsigned slot, const Object& object);
 
+  // The results are in the windows until the next call of the isolate.
   Status run();
 
  private:
+  void end();
+
   const Target& target_;
+  bool must_end_ = false;  // windows or loans, which most calls have given back when run() returns
   // The machine's own record of the call; its layout is private to the machine.
   alignas(std::max_align_t) std::byte machine_[208];
 };

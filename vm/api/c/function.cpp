@@ -35,6 +35,17 @@ std::string normalised(std::string_view text) {
   return result;
 }
 
+// Whether a look at a few members tells that an array can be lent as it is: one dimension, dense, of the parameter's
+// type. check_array() tells everything else.
+bool is_plain(const dhpvm_array* array, const SignatureValue& parameter) {
+  if (array == nullptr || array->size < sizeof(dhpvm_array) || !is_number(array->kind)) return false;
+  const std::size_t bytes = bytecode::size_of(static_cast<bytecode::Kind>(parameter.type.kind));
+  return element_kind(array->kind) == parameter.type.kind && array->rank == 1 && parameter.type.rank == 1 &&
+         lane_count(*array) == 1 && parameter.lanes == 1 && array->access <= DHPVM_READ_WRITE &&
+         (array->strides[0] == 0 || array->strides[0] == static_cast<std::int64_t>(bytes)) &&
+         array->data != nullptr && (reinterpret_cast<std::uintptr_t>(array->data) & (bytes - 1)) == 0;
+}
+
 // A dense copy of elements that lie otherwise, for the time of a call.
 struct DenseCopy {
   CheckedArray original;
@@ -51,15 +62,15 @@ class DynamicCall {
   DynamicCall(const DynamicCall&) = delete;
   DynamicCall& operator=(const DynamicCall&) = delete;
 
-  Status put(const dhpvm_value* arguments) {
+  Status put(const dhpvm_value* argument) {
     if (!call_.has_windows()) return {};  // run() says why
-    for (std::size_t i = 0; i < function_.parameters.size(); ++i) {
-      const SignatureValue& parameter = function_.parameters[i];
-      if (is_number(parameter.kind) && arguments[i].kind == parameter.kind) [[likely]] {
-        call_.p[parameter.slot] = register_of(arguments[i]);
-      } else if (Status status = put_other(parameter, arguments[i]); !status.ok()) {
-        return std::move(status).error().with_context(fmt::format("argument {} cannot be passed", i + 1));
+    for (const SignatureValue& parameter : function_.parameters) {
+      if (is_number(parameter.kind) && argument->kind == parameter.kind) {
+        call_.p[parameter.slot] = register_of(*argument);
+      } else if (Status status = put_other(parameter, *argument); !status.ok()) [[unlikely]] {
+        return named(std::move(status), &parameter - function_.parameters.data());
       }
+      ++argument;
     }
     return {};
   }
@@ -67,19 +78,24 @@ class DynamicCall {
   Status run() {
     Status status = call_.run();
     // Also after a trap: what the program wrote before is in the host's memory, as it is without a copy.
-    for (const DenseCopy& copy : copies_) {
-      if (copy.original.array.access != DHPVM_READ) scatter(copy.original, copy.elements.get());
+    if (copies_ != nullptr) [[unlikely]] {
+      for (const DenseCopy& copy : *copies_) {
+        if (copy.original.array.access != DHPVM_READ) scatter(copy.original, copy.elements.get());
+      }
     }
     return status;
   }
 
   Status take(dhpvm_value* results) {
+    if (!function_.gives_numbers) return take_references(results);
+    for (const SignatureValue& result : function_.results)
+      *results++ = value_of(result.kind, call_.p[result.slot]);
+    return {};
+  }
+
+ private:
+  Status take_references(dhpvm_value* results) {
     const std::size_t count = function_.results.size();
-    if (function_.gives_numbers) [[likely]] {
-      for (std::size_t i = 0; i < count; ++i)
-        results[i] = value_of(function_.results[i].kind, call_.p[function_.results[i].slot]);
-      return {};
-    }
     Scratch<dhpvm_value, 4> taken(count);
     for (std::size_t i = 0; i < count; ++i) {
       Status status = take_one(i, taken[i]);
@@ -93,7 +109,10 @@ class DynamicCall {
     return {};
   }
 
- private:
+  [[gnu::noinline]] static Error named(Status status, std::ptrdiff_t index) {
+    return std::move(status).error().with_context(fmt::format("argument {} cannot be passed", index + 1));
+  }
+
   Status put_other(const SignatureValue& parameter, const dhpvm_value& value) {
     if (parameter.type.is_reference()) {
       switch (value.kind) {
@@ -119,6 +138,15 @@ class DynamicCall {
   }
 
   Status put_array(const SignatureValue& parameter, const dhpvm_array* array) {
+    detail::HostType type = parameter.type;
+    if (is_plain(array, parameter)) [[likely]] {
+      type.read_only = array->access == DHPVM_READ;
+      return call_.lend(parameter.slot, type, array->data, array->sizes);
+    }
+    return put_checked(parameter, array);
+  }
+
+  Status put_checked(const SignatureValue& parameter, const dhpvm_array* array) {
     CheckedArray checked;
     DHPVM_TRY(check_array(array, checked));
     if (element_kind(array->kind) != parameter.type.kind || array->rank != parameter.type.rank ||
@@ -135,10 +163,11 @@ class DynamicCall {
     detail::HostType type = parameter.type;
     type.read_only = array->access == DHPVM_READ;
     if (checked.is_dense) return call_.lend(parameter.slot, type, array->data, array->sizes);
-    copies_.push_back(
+    if (copies_ == nullptr) copies_ = std::make_unique<std::vector<DenseCopy>>();
+    copies_->push_back(
         {checked, std::unique_ptr<std::byte[]>(new std::byte[checked.count * checked.element_bytes])});
-    gather(checked, copies_.back().elements.get());
-    return call_.lend(parameter.slot, type, copies_.back().elements.get(), array->sizes);
+    gather(checked, copies_->back().elements.get());
+    return call_.lend(parameter.slot, type, copies_->back().elements.get(), array->sizes);
   }
 
   Status take_one(std::size_t index, dhpvm_value& value) {
@@ -165,17 +194,23 @@ class DynamicCall {
   }
 
   FunctionHandle& function_;
-  std::vector<DenseCopy> copies_;  // before the call, whose end is the end of the loans of them
+  std::unique_ptr<std::vector<DenseCopy>>
+      copies_;  // before the call, whose end is the end of the loans of them
   detail::Call call_;
 };
 
+// Apart, as calls should not set up what only their errors need.
+[[gnu::noinline]] Error wrong_counts(const FunctionHandle& function, std::size_t arguments,
+                                     std::size_t results) {
+  return error(ErrorCode::kInvalidArgument, "the function is {}, and this call has {} and room for {}",
+               function.signature, detail::counted(arguments, "argument"),
+               detail::counted(results, "result"));
+}
+
 Status call_function(FunctionHandle& function, const dhpvm_value* arguments, std::size_t argument_count,
                      dhpvm_value* results, std::size_t result_count) {
-  if (argument_count != function.parameters.size() || result_count != function.results.size()) {
-    return error(ErrorCode::kInvalidArgument, "the function is {}, and this call has {} and room for {}",
-                 function.signature, detail::counted(argument_count, "argument"),
-                 detail::counted(result_count, "result"));
-  }
+  if (argument_count != function.parameters.size() || result_count != function.results.size()) [[unlikely]]
+    return wrong_counts(function, argument_count, result_count);
   if (argument_count != 0) DHPVM_TRY(check_pointer(arguments, "arguments"));
   if (result_count != 0) DHPVM_TRY(check_pointer(results, "results"));
   DynamicCall call(function);
