@@ -38,10 +38,7 @@ auto guarded(const Function& function, A... arguments) -> decltype(function(argu
 }  // namespace
 
 Console::Console(Writer output, Writer error_output, Reader input, HostInput host_input)
-    : output_(std::move(output)),
-      error_(std::move(error_output)),
-      input_(std::move(input)),
-      flush_each_line_(!output_ && ::isatty(STDOUT_FILENO) == 1) {
+    : output_(std::move(output)), error_(std::move(error_output)), input_(std::move(input)) {
   if (!input_ && host_input == HostInput::kDenied) input_ = denied;
 }
 
@@ -60,8 +57,9 @@ Status Console::write(std::string_view text) {
   }
   buffer_ += text;
   if (buffer_.size() >= kBufferSize) return flush_buffer();
-  if (flush_each_line_ && text.find('\n') != text.npos) return flush_buffer();
-  return {};
+  if (flush_each_line_ == false || text.find('\n') == text.npos) return {};
+  if (!flush_each_line_) flush_each_line_ = is_terminal(STDOUT_FILENO);
+  return *flush_each_line_ ? flush_buffer() : Status();
 }
 
 Status Console::put(std::string_view text) {

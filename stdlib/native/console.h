@@ -68,7 +68,7 @@ class Console {
   Reader input_;
   StopCheck check_;
   std::function<void(std::chrono::nanoseconds)> rest_;
-  bool flush_each_line_;  // standard output is a terminal
+  std::optional<bool> flush_each_line_;  // standard output is a terminal: asked when a line has been written
   std::string buffer_;
   std::optional<Error> failure_;
   std::string pending_;           // buffered input
