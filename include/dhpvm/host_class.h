@@ -163,6 +163,13 @@ class HostClass {
     }
     return *this;
   }
+  // A property that scripts only read, by a member function or callable object: the method `name()`.
+  template <typename Getter>
+  HostClass& property(std::string_view name, Getter getter)
+    requires(!std::is_member_object_pointer_v<Getter>)
+  {
+    return method(name, std::move(getter));
+  }
   // The same for a pair of member functions or callable objects.
   template <typename Getter, typename Setter>
   HostClass& property(std::string_view name, Getter getter, Setter setter) {

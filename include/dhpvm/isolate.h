@@ -52,8 +52,9 @@ struct Progress {
 using ProgressFunction = std::function<void(const Progress&)>;
 
 // Used by one thread at a time: the application may move it between threads, with synchronisation of its own,
-// but not use it or its functions and objects from two at once; interrupt() is the exception. Isolates share
-// nothing that changes, so any number of them run in parallel.
+// but not use it or its functions and objects from two at once; interrupt() is the exception. A call of a function
+// while another thread is in one is kInvalidArgument. Isolates share nothing that changes, so any number of them run
+// in parallel.
 //
 // A handle that can be moved, not copied. Functions and objects of the isolate keep it in existence when the
 // handle is gone.
@@ -76,7 +77,8 @@ class DHPVM_API Isolate {
   }
 
   // Calls an exported function with values whose types are known at run time only, as Object::call does with a method.
-  // Looks the function up each time, and costs some hundred nanoseconds: `call("scale", {image, 0.5})`.
+  // Looks the function up each time, and costs some hundred nanoseconds: `call("scale", {image, 0.5})`. A result `T!`
+  // is the T or, as kUserTrap with the places where it was made and passed on, the error that the function gives.
   Result<std::vector<Value>> call(std::string_view name, std::span<const Value> arguments) const;
   Result<std::vector<Value>> call(std::string_view name, std::initializer_list<Value> arguments = {}) const {
     return call(name, std::span(arguments.begin(), arguments.size()));
@@ -122,7 +124,7 @@ class DHPVM_API Isolate {
   // may call these while the program runs.
   std::uint64_t fuel_left() const;
   void set_fuel(std::uint64_t fuel);
-  // Applies to calls that start from now on; zero: no deadline.
+  // Applies to calls that start from now on; Limits::kNoDeadline: no deadline.
   void set_deadline(std::chrono::nanoseconds deadline);
 
   // From now on, parallel loops that take longer than `interval` tell `function` of their progress: at most once an

@@ -11,6 +11,7 @@
 #include "dhpvm/detail/call.h"
 #include "dhpvm/isolate.h"
 #include "vm/api/methods.h"
+#include "vm/api/program_error.h"
 #include "vm/api/records.h"
 #include "vm/api/signature.h"
 #include "vm/api/target.h"
@@ -95,8 +96,9 @@ class ValueCall {
 
   Status put(std::span<const Value> arguments) {
     if (arguments.size() != parameters_.size()) {
-      return error(ErrorCode::kInvalidArgument, "the function takes {}, and this call has {}",
-                   parameters_.text(), counted(arguments.size(), "argument"));
+      return error(ErrorCode::kInvalidArgument, "'{}' takes {}, and this call has {}",
+                   target_.isolate->machine->module().name_of(function_), parameters_.text(),
+                   counted(arguments.size(), "argument"));
     }
     if (!call_.has_windows()) return {};  // run() says why
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -108,7 +110,7 @@ class ValueCall {
     return {};
   }
   Status run() { return call_.run(); }
-  std::vector<Value> take() {
+  Result<std::vector<Value>> take() {
     const bytecode::Module& module = target_.isolate->machine->module();
     const Side side(module, function_.signature.results, function_.structs,
                     function_.signature.parameters.size(), std::nullopt);
@@ -118,6 +120,10 @@ class ValueCall {
         return take_leaf(side.type_of(i, leaf), side.slot_of(i, leaf));
       };
       results.push_back(side.struct_of(i) != nullptr ? read_struct(*side.struct_of(i), read) : read(0));
+    }
+    if (side.size() == 1 && side.struct_of(0) != nullptr && side.struct_of(0)->name.ends_with('!') &&
+        is_program_error(module, side.type_of(0, 0))) {
+      return value_or_error(side.slot_of(0, 0), std::move(results));
     }
     return results;
   }
@@ -129,6 +135,17 @@ class ValueCall {
     const auto& types = function_.signature.parameters;
     return static_cast<std::size_t>(std::ranges::find_if(types, &bytecode::ValueType::is_ref) -
                                     types.begin());
+  }
+
+  // A `T!`: an error or null, and behind it the value; that of `void!` is none.
+  Result<std::vector<Value>> value_or_error(unsigned error_slot, std::vector<Value> results) const {
+    if (const auto failure = static_cast<gc::Ref>(call_.r[error_slot]); failure != nullptr)
+      return program_error(target_.isolate->machine->module(), failure);
+    const auto* const parts = std::get_if<Record>(&results.front().content());
+    if (parts == nullptr || parts->fields.empty()) return results;
+    std::vector<Value> values;
+    for (std::size_t i = 1; i < parts->fields.size(); ++i) values.push_back(parts->fields[i].value);
+    return values;
   }
 
   Status put_argument(std::size_t index, const Value& value) {

@@ -37,9 +37,17 @@ Result<const bytecode::Field*> detail::find_field(const ObjectState* state, std:
     return error(ErrorCode::kBadCast, "the object is of type {}, which has no fields", type.name);
   const auto found = std::ranges::find(type.fields, name, &bytecode::Field::name);
   if (found != type.fields.end()) return &*found;
+  if (const auto part = name.empty() ? std::nullopt : find_part(type.fields, name)) {
+    return error(ErrorCode::kBadCast,
+                 "field '{}' is a struct: ask for it as a record, or for a field of it, such as '{}'", name,
+                 type.fields[part->first].name);
+  }
   std::vector<std::string_view> names;
   for (const bytecode::Field& field : type.fields) {
-    if (!field.name.ends_with(bytecode::kFlagSuffix)) names.push_back(field.name);
+    const std::string_view leaf = field.name;
+    if (leaf.ends_with(bytecode::kFlagSuffix)) continue;
+    names.push_back(leaf);
+    if (const std::size_t point = leaf.find('.'); point != leaf.npos) names.push_back(leaf.substr(0, point));
   }
   const std::string_view near = nearest_name(name, names);
   if (near.empty()) return error(ErrorCode::kNotFound, "class {} has no field '{}'", type.name, name);
@@ -202,8 +210,9 @@ Result<Object> Object::get_reference(std::string_view field) const {
 }
 
 Result<std::string> Object::get_text(std::string_view field) const {
-  DHPVM_ASSIGN(const bytecode::Field* const found, find_reference(state_.get(), field));
-  if (found->type.type != bytecode::kStringType) return wrong_type(*state_, *found, "str");
+  DHPVM_ASSIGN(const bytecode::Field* const found, find_field(state_.get(), field));
+  if (!found->type.is_ref() || found->type.type != bytecode::kStringType)
+    return wrong_type(*state_, *found, "str");
   const auto* const text = *reinterpret_cast<gc::String**>(address_of(*state_, *found));
   if (text == nullptr) return error(ErrorCode::kNullReference, "field '{}' is null", field);
   return std::string(text->view());

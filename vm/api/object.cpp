@@ -55,8 +55,8 @@ Result<std::span<std::byte>> Object::elements_of(detail::Kind kind, bool write) 
   const bytecode::Type& type = type_of(*state_);
   const auto wanted = static_cast<bytecode::Kind>(kind);
   if (type.kind != bytecode::TypeKind::kArray || type.element.kind != wanted) {
-    return error(ErrorCode::kBadCast, "the object is of type {}, and does not have the elements asked for",
-                 type_name());
+    return error(ErrorCode::kBadCast, "the object is of type {}, and the host asks for elements of type {}",
+                 type_name(), detail::kKindNames[static_cast<std::size_t>(kind)]);
   }
   auto& array = reinterpret_cast<gc::Array&>(*state_->root);
   if ((write ? array.writable : array.readable) < array.length) {

@@ -248,9 +248,9 @@ TEST_F(Objects, ResultsThatDoNotFitAreExplained) {
   EXPECT_EQ(isolate().call<bool>("name_of", {Value()}).error().message(),
             "the value is the str 'none', and does not convert to bool");
   EXPECT_EQ(isolate().call("half", {1}).error().message(),
-            "the function takes (f32, bool), and this call has 1 argument");
+            "'half' takes (f32, bool), and this call has 1 argument");
   EXPECT_EQ(isolate().call("total").error().message(),
-            "the function takes (List<f64>), and this call has 0 arguments");
+            "'total' takes (List<f64>), and this call has 0 arguments");
 }
 
 TEST_F(Objects, AggregatesAreStructs) {
@@ -365,6 +365,7 @@ class Camera {
     y_ += dy;
   }
   double distance(bool squared) const { return squared ? x_ * x_ + y_ * y_ : x_ + y_; }
+  double doubled() const { return 2 * zoom; }
   Status fail(std::string_view why) { return Error(ErrorCode::kUserTrap, std::string(why)); }
   std::optional<std::string> label() const { return label_; }
   void set_label(std::optional<std::string> text) { label_ = std::move(text); }
@@ -388,6 +389,8 @@ TEST(HostClasses, HaveMethodsAndProperties) {
               [](const Camera& self, std::span<const double> more) { return self.zoom + more[0] + more[1]; })
       .property("zoom", &Camera::zoom)
       .property("serial", &Camera::serial)
+      .property("doubled", &Camera::doubled)
+      .property("tripled", [](const Camera& self) { return 3 * self.zoom; })
       .property("label", &Camera::label, &Camera::set_label);
   ASSERT_TRUE(engine.define(camera).ok());
   const Module module = need(Module::compile(engine, R"(
@@ -396,7 +399,7 @@ TEST(HostClasses, HaveMethodsAndProperties) {
       let c = studio.new_camera(2.0);
       c.move(3.0, 4.0);
       c.set_zoom(c.zoom() * 10.0);
-      return c.distance(true) + c.zoom() + (c.serial() as f64) + c.sum([1.0, 2.0]);
+      return c.distance(true) + c.zoom() + (c.serial() as f64) + c.sum([1.0, 2.0]) + c.tripled() - c.doubled();
     }
     fn label(of: resource) -> str {
       let c = studio.Camera(of);
@@ -407,7 +410,7 @@ TEST(HostClasses, HaveMethodsAndProperties) {
     fn wrong(of: resource) { studio.Camera(of).fail("broken lens"); }
   )"));
   const Isolate isolate = need(Isolate::create(module));
-  EXPECT_EQ(need(need(isolate.function<double()>("own"))()), 25 + 20 + 12 + 23);
+  EXPECT_EQ(need(need(isolate.function<double()>("own"))()), 25 + 20 + 12 + 23 + 60 - 40);
   const auto mine = std::make_shared<Camera>(1.0);
   const auto label = need(isolate.function<std::string(std::shared_ptr<Camera>)>("label"));
   EXPECT_EQ(need(label(mine)), "none front");

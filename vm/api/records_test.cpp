@@ -114,7 +114,7 @@ TEST_F(Records, GoThroughCalls) {
 
 TEST_F(Records, ThatDoNotFitAreExplained) {
   EXPECT_EQ(refused("swapped", {1.0, 2.0}).message(),
-            "the function takes (Point), and this call has 2 arguments");
+            "'swapped' takes (Point), and this call has 2 arguments");
   EXPECT_EQ(refused("swapped", {1.0}).cause()->message(), "the value is no record, and a struct is wanted");
   EXPECT_EQ(refused("swapped", {Record{{"x", 1.0}}}).cause()->message(),
             "the record has no field 'y', which the struct has");
@@ -222,11 +222,52 @@ TEST_F(Records, ThatAreNullHaveNoFields) {
   EXPECT_EQ(trip.get<Value>("via.name.x").error().code(), ErrorCode::kNotFound);
 }
 
+TEST_F(Records, AreNoFieldsOfOtherTypes) {
+  const Object car = need(isolate_.make("Car", {place("x", point(1, 2), 1, Value()), 30}));
+  const std::string_view wanted =
+      "field 'place' is a struct: ask for it as a record, or for a field of it, such as 'place.name'";
+  EXPECT_EQ(car.get<double>("place").error().message(), wanted);
+  EXPECT_EQ(car.get<double>("place").error().code(), ErrorCode::kBadCast);
+  EXPECT_EQ(car.get<std::string>("place").error().message(), wanted);
+  EXPECT_EQ(car.get<Object>("place").error().message(), wanted);
+  EXPECT_EQ(car.set("place", 1.0).error().message(), wanted);
+  EXPECT_EQ(car.get<Record>("plase").error().message(),
+            "class Car has no field 'plase'; did you mean 'place'?");
+}
+
 TEST_F(Records, ReachMethodsClosuresAndConstructors) {
   EXPECT_EQ(need(object("box").call("corner", {point(1, 2), true})).at(0), Value(point(11, 2)));
   EXPECT_EQ(need(object("mover").call("invoke", {point(1, 2), 4})).at(0), Value(point(5, 2)));
   const Object car = need(isolate_.make("Car", {place("x", point(1, 2), 1, Value()), 30}));
   EXPECT_EQ(need(car.get<std::int64_t>("limit")), 30);
+}
+
+TEST(ResultsOfPrograms, AreValuesOrErrors) {
+  const Engine engine;
+  const Isolate isolate = need(Isolate::create(need(Module::compile(engine, R"(
+    struct Point { x: f64; y: f32; }
+    fn checked(n: i64) -> i64! { if n < 0 { return Error("negative"); } return n; }
+    fn placed(n: i64) -> Point! => Point((try checked(n)) as f64, 2.0);
+    fn done(n: i64) -> void! { try checked(n); }
+    fn name(n: i64) -> str?! { if n < 0 { return Error("no name"); } return null; }
+  )",
+                                                                    {.file_name = "results.dhp"}))));
+  EXPECT_EQ(need(isolate.call<std::int64_t>("checked", {5})), 5);
+  EXPECT_EQ(need(isolate.call<Record>("placed", {3})), point(3, 2));
+  EXPECT_TRUE(isolate.call<void>("done", {0}).ok());
+  EXPECT_TRUE(need(isolate.call<Value>("name", {0})).is_null());
+  const Result<Value> failed = isolate.call<Value>("placed", {-1});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code(), ErrorCode::kUserTrap);
+  EXPECT_EQ(failed.error().message(), "negative");
+  ASSERT_EQ(failed.error().frames().size(), 2u);
+  EXPECT_EQ(failed.error().frames()[0].function, "checked");
+  EXPECT_EQ(failed.error().frames()[1].line, 4u);
+  EXPECT_EQ(isolate.call<void>("done", {-1}).error().message(), "negative");
+  EXPECT_EQ(isolate.call<Value>("name", {-1}).error().message(), "no name");
+  const auto typed = need(isolate.function<std::tuple<Object, std::int64_t>(std::int64_t)>("checked"));
+  EXPECT_EQ(std::get<1>(need(typed(7))), 7);
+  EXPECT_TRUE(std::get<0>(need(typed(-7))));
 }
 
 // Without host_objects, a host finds the methods that the program calls itself.

@@ -112,7 +112,9 @@ Result<std::uint32_t> array_type(const vm::LinkedModule& linked, const HostType&
                    types[*found].name, types[id].name);
     found = static_cast<std::uint32_t>(id);
   }
-  if (!found) return error(ErrorCode::kInvalidArgument, "the program has no arrays {}", type_text(wanted));
+  if (!found)
+    return error(ErrorCode::kInvalidArgument,
+                 "the program has no arrays {}: no function of it deals with them", type_text(wanted));
   return *found;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/spelling.h"
+#include "vm/api/signature.h"
 #include "vm/native.h"
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
@@ -90,15 +91,12 @@ Status turn_targets(IsolateState& from, const std::shared_ptr<IsolateState>& to)
 
 Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind,
                          std::span<const std::int64_t> sizes) {
-  const auto rank = static_cast<unsigned>(sizes.size());
-  std::optional<gc::TypeId> type;
-  if (rank >= 1 && rank <= 3)
-    type = isolate->machine->linked().find_array_type({static_cast<bytecode::Kind>(kind)}, rank);
-  if (!type) {
-    return error(ErrorCode::kInvalidArgument,
-                 "the program has no arrays of this element type and {} dimensions", rank);
-  }
-  DHPVM_ASSIGN(gc::Array* const array, isolate->machine->new_array(*type, sizes));
+  constexpr std::size_t kMostDimensions = 3;
+  if (sizes.empty() || sizes.size() > kMostDimensions)
+    return error(ErrorCode::kInvalidArgument, "an array has 1 to 3 dimensions, and not {}", sizes.size());
+  const HostType wanted{HostType::Shape::kArray, kind, static_cast<std::uint8_t>(sizes.size())};
+  DHPVM_ASSIGN(const gc::TypeId type, array_type(isolate->machine->linked(), wanted));
+  DHPVM_ASSIGN(gc::Array* const array, isolate->machine->new_array(type, sizes));
   return ObjectState::wrap(isolate, reinterpret_cast<gc::Ref>(array));
 }
 
