@@ -52,7 +52,7 @@ StartsAndEnds gather(const std::uint8_t* marks) {
 }  // namespace
 
 // An object from granule s to granule e covers the bits 2^(e+1) - 2^s. Objects do not overlap, so the
-// coverage of a block, read as one number of 4096 bits, is (ends << 1) - starts. The borrow from word to
+// coverage of a block, read as one number of 8192 bits, is (ends << 1) - starts. The borrow from word to
 // word is 1 exactly if an object reaches beyond the word; the bit that << moves out of the word only says
 // that it does not.
 void compute_coverage(const std::uint8_t* marks, Coverage& coverage) {
