@@ -9,6 +9,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/ValueHandle.h>
 
 namespace dhpvm::codegen::spmd {
 namespace {
@@ -209,7 +210,7 @@ class Narrower {
     for (Instruction* operation : operations) {
       auto* const phi = llvm::dyn_cast<llvm::PHINode>(operation);
       if (phi == nullptr) continue;
-      auto* const made = llvm::cast<llvm::PHINode>(narrow_[phi]);
+      auto* const made = llvm::cast<llvm::PHINode>(static_cast<Value*>(narrow_[phi]));
       for (const auto [value, block] : llvm::zip(phi->incoming_values(), phi->blocks()))
         made->addIncoming(narrow(value), block);
     }
@@ -225,13 +226,14 @@ class Narrower {
   Value* narrow(Value* value) {
     if (const auto* constant = llvm::dyn_cast<ConstantInt>(value))
       return ConstantInt::get(type_, constant->getValue().trunc(bits_));
-    Value*& made = narrow_[value];
-    if (made != nullptr) return made;
+    llvm::WeakTrackingVH& made = narrow_[value];
+    if (made.pointsToAliveValue()) return made;
     auto* const extension = llvm::cast<llvm::CastInst>(value);
     extensions_.push_back(extension);
     llvm::IRBuilder<> b(extension);
     const bool is_signed = llvm::isa<llvm::SExtInst>(extension);
-    return made = b.CreateIntCast(extension->getOperand(0), type_, is_signed);
+    made = b.CreateIntCast(extension->getOperand(0), type_, is_signed);
+    return made;
   }
 
   Value* make(Instruction& operation) {
@@ -273,7 +275,8 @@ class Narrower {
   Ranges ranges_;
   llvm::SmallPtrSet<Instruction*, 16> chosen_;
   llvm::SmallVector<Instruction*, 8> extensions_;
-  llvm::DenseMap<Value*, Value*> narrow_;
+  // An extension from `bits_` has its operand here: where that is a truncation, replace() puts another value there.
+  llvm::DenseMap<Value*, llvm::WeakTrackingVH> narrow_;
 };
 
 // Instcombine shifts zeros in where only lower bits are used. With copies of the sign in their place, the result of a

@@ -104,5 +104,24 @@ TEST(NarrowIntegers, ConvertsSumsOfSixtyFourBitsFromThirtyTwo) {
   EXPECT_EQ(vector.find("to <8 x i64>"), std::string::npos) << vector;
 }
 
+// In 16 bits, the extension of what is cut off is the sum itself, which stands there only later.
+TEST(NarrowIntegers, ExtensionsOfTruncationsAreReplacedWithThem) {
+  const std::string text = on_bytes(R"(
+      %difference = sub i32 %x, %y
+      %seven = mul i32 %difference, 7
+      %low = trunc i32 %seven to i16
+      store i16 %low, ptr %to
+      %again = sext i16 %low to i64
+      %more = add i64 %again, %j
+      %three = mul i64 %more, 3
+      %is_less = icmp slt i64 %three, %again
+      %r = zext i1 %is_less to i32
+      ret i32 %r)");
+  expect_same(text);
+  const std::string vector = widened(text);
+  EXPECT_EQ(vector.find("sub <8 x i32>"), std::string::npos) << vector;
+  EXPECT_EQ(vector.find("to <8 x i64>"), std::string::npos) << vector;
+}
+
 }  // namespace
 }  // namespace dhpvm::codegen::spmd
