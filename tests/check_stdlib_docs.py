@@ -45,7 +45,7 @@ INTERNAL = {
     "lazy": {"Elements", "Numbers", "Filtered", "Mapped", "Taken", "Skipped", "TakenWhile", "Enumerated", "Paired"},
     "linalg": {"check_product", "check_square", "check_vectors", "not_converged", "scale_all", "scale_of"}
     | {f"{name}_native" for name in "gemm_f64 gemm_f32 gemv_f64 gemv_f32 lu cholesky qr qr_q svd eigen_symmetric eigenvalues".split()},
-    "list": {"List.grow", "List.check", "List.items", "List.size"},
+    "list": {"List.grow", "List.check", "List.wrong_index", "List.items", "List.size"},
     "log": {"append", "quoted", "Logger.fields", "Logger.sink", "Logger.write"},
     "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place", "entry_mask", "Map.entry_of", "Map.entry_value", "Map.set_entry",
             "Map.reset", "Map.respread", "Map.rebuild"},
@@ -59,7 +59,7 @@ INTERNAL = {
     "random": {"Pair", "normal_at"},
     "regex": {"least_text", "TemplatePiece", "Match.nth", "Match.known_places", "Match.regex", "Match.in_text"}
     | {f"Regex.{name}" for name in "parsed_template find_end places_of simulated backward_automaton tune".split()},
-    "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.rise", "Heap.sink"},
+    "queue": {"Deque.check", "Deque.wrong_index", "Deque.grow", "Deque.place", "Deque.take", "Heap.rise", "Heap.sink"},
     "scan": {"Max", "Min", "Product", "Sum", "block", "scan_blocks", "scan_with"},
     "sort": {"digit_places", "insert", "key", "least_part", "most_inserted", "most_parts", "move_digits", "sort_pairs", "varying_bits"},
     "sorted": {"Chunk", "SortedEntry", "SortedPlace", "half_chunk", "SortedMap.place_of", "SortedMap.drop_last"},
