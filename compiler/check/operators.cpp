@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/operators.h"
 
+#include <algorithm>
+#include <functional>
+#include <ranges>
+#include <utility>
+
 #include "compiler/check/body_parts.h"
 #include "compiler/text/habits.h"
 
@@ -79,17 +84,33 @@ const Type* wider(const Type* a, const Type* b) {
   return a->kind > b->kind ? a : b;
 }
 
-// Whether the expression makes an array, or calls something that most probably does.
-bool is_made(const ast::Expr& expr) {
+// Whether a method `compare` gave it: a number below 0, 0 or above.
+bool is_sign(const hir::Expr* value) { return value != nullptr && value->type->is_signed_integer(); }
+
+// Whether a value of the type may lead to an array.
+bool may_hold_array(const Type* type) {
+  switch (type->kind) {
+    case TypeKind::kNullable: return may_hold_array(type->element);
+    case TypeKind::kStruct:
+      return std::ranges::any_of(type->fields, [](const auto& field) { return may_hold_array(field.type); });
+    default: return !type->is_number() && !type->is(TypeKind::kBool) && !type->is(TypeKind::kStr);
+  }
+}
+
+// Whether the value, written as `expr`, is an array that is made there. A call gives an array that was there before
+// only where it is given something that leads to one.
+bool is_made(const ast::Expr& expr, const hir::Expr& value) {
   switch (expr.kind) {
-    case ast::ExprKind::kTry:
-    case ast::ExprKind::kUnwrap: return is_made(*expr.operands[0]);
     case ast::ExprKind::kArrayLiteral:
     case ast::ExprKind::kNewArray:
-    case ast::ExprKind::kSlice:
-    case ast::ExprKind::kCall: return true;
+    case ast::ExprKind::kSlice: return true;
+    case ast::ExprKind::kCall: break;
     default: return false;
   }
+  if (expr.operands[0]->kind == ast::ExprKind::kMember && expr.operands[0]->name.text == "copy") return true;
+  return (value.kind == ExprKind::kCall || value.kind == ExprKind::kCallNative) &&
+         std::ranges::none_of(value.operands,
+                              [](const hir::Expr* operand) { return may_hold_array(operand->type); });
 }
 
 // Whether this is `a * b as T` where the wider type is that of `a`: it was the product that should become a T.
@@ -224,8 +245,10 @@ const Type* OperatorChecker::right_type(Binary op, const Type* left) {
   return parameter != nullptr ? parameter : left;
 }
 
-// By the method of the left type; null where it has none that takes the right one.
+// By the method of the left type; null where it has none that takes the right one. Texts have `compare`.
 hir::Expr* OperatorChecker::by_method(std::string_view method, E left, E right, Range range) {
+  if (method == kCompare && left->type->is(TypeKind::kStr))
+    return make(ExprKind::kStringCompare, basic(TypeKind::kI32), range, {left, right});
   const Type* const parameter = parameter_of(method, left->type, range);
   if (parameter == nullptr || !parts_.conversions.can_coerce(right->type, parameter)) return nullptr;
   return parts_.calls.invoke(left, method, {parts_.conversions.coerce(right, parameter, range)}, range);
@@ -354,7 +377,7 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     right = parts_.conversions.coerce(right, type, b.range);
   }
   if (equality && type->is(TypeKind::kArray) && state_.context.bindings.empty() &&
-      (is_made(a) || is_made(b))) {
+      (is_made(a, *left) || is_made(b, *right))) {
     Diagnostic& diagnostic = analysis_.diagnostics().warning(
         expr.operator_range, "`{}` asks whether both are the same array, and one is made here", spelling(op));
     if (type->rank == 1)
@@ -371,13 +394,9 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
 // `left < right` and the like, of two values of one type.
 hir::Expr* OperatorChecker::order(Binary op, E left, E right, Range range, Range operator_range) {
   const Type* type = left->type;
-  if (type->is(TypeKind::kStr)) {
-    E order = make(ExprKind::kStringCompare, basic(TypeKind::kI32), range, {left, right});
-    return binary(op, order, integer(0, basic(TypeKind::kI32), range), range);
-  }
   if (analysis_.tuples().is_tuple(type)) return order_of_tuples(op, left, right, range, operator_range);
-  if (E order = by_method(kCompare, left, right, range); order != nullptr && order->type->is_signed_integer())
-    return binary(op, order, make(ExprKind::kZero, order->type, range), range);
+  if (E sign = by_method(kCompare, left, right, range); is_sign(sign))
+    return binary(op, sign, integer(0, sign->type, range), range);
   if (type->is_enum && analysis_.enums().is_plain(type)) {
     return binary(op, parts_.enums.number(left, analysis_.range_of(left)),
                   parts_.enums.number(right, analysis_.range_of(right)), range);
@@ -393,25 +412,44 @@ hir::Expr* OperatorChecker::order(Binary op, E left, E right, Range range, Range
   return wrong(range);
 }
 
-// The first values that differ decide; if none do, the last ones.
+// The first values that differ decide, those of tuples in tuples by themselves; if none do, the last ones.
 hir::Expr* OperatorChecker::order_of_tuples(Binary op, E left, E right, Range range, Range operator_range) {
   Body before;
   left = stable(left, before);
   right = stable(right, before);
-  const bool is_less = op == Binary::kLt || op == Binary::kLe;
-  E whole = nullptr;
-  for (auto i = static_cast<std::uint32_t>(left->type->fields.size()); i-- > 0;) {
-    const auto part = [&](E side) { return parts_.members.field(side, i, range); };
-    const Binary here = whole == nullptr ? op : is_less ? Binary::kLt : Binary::kGt;
-    E ordered = order(here, part(left), part(right), range, operator_range);
-    if (ordered->type->is(TypeKind::kError)) return ordered;
-    if (whole != nullptr) {
-      E same = parts_.derived.equality(part(left), part(right), range);
-      ordered = make(ExprKind::kConditional, ordered->type, range, {same, whole, ordered});
+  std::vector<std::pair<E, E>> pairs;
+  const std::function<void(E, E)> add = [&](E one, E other) {
+    if (!analysis_.tuples().is_tuple(one->type)) {
+      pairs.emplace_back(one, other);
+      return;
     }
-    whole = ordered;
+    for (std::uint32_t i = 0; i < one->type->fields.size(); ++i)
+      add(parts_.members.field(one, i, range), parts_.members.field(other, i, range));
+  };
+  add(left, right);
+  E whole = order(op, pairs.back().first, pairs.back().second, range, operator_range);
+  pairs.pop_back();
+  const Binary here = op == Binary::kLt || op == Binary::kLe ? Binary::kLt : Binary::kGt;
+  for (const auto& [one, other] : std::views::reverse(pairs)) {
+    if (whole->type->is(TypeKind::kError)) return whole;
+    Body inner;
+    E sign = by_method(kCompare, one, other, range);
+    E same = nullptr;
+    E ordered = nullptr;
+    if (is_sign(sign)) {  // which decides what is the same as well
+      sign = read(keep(sign, inner), range);
+      E zero = integer(0, sign->type, range);
+      same = binary(Binary::kEq, sign, zero, range);
+      ordered = binary(here, sign, zero, range);
+    } else {
+      ordered = order(here, one, other, range, operator_range);
+      if (ordered->type->is(TypeKind::kError)) return ordered;
+      same = parts_.derived.equality(one, other, range);
+    }
+    whole = make(ExprKind::kConditional, ordered->type, range, {same, whole, ordered});
+    if (!inner.empty()) whole = in_block(std::move(inner), whole, range);
   }
-  return in_block(std::move(before), whole, range);
+  return whole->type->is(TypeKind::kError) ? whole : in_block(std::move(before), whole, range);
 }
 
 hir::Expr* OperatorChecker::coalesce(const ast::Expr& expr, const Type* expected) {
