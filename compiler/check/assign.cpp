@@ -226,8 +226,11 @@ AssignmentChecker::Place AssignmentChecker::field_place(E object, const ast::Nam
   if (!(type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) ||
       analysis_.find_field(type, name.text, index) == nullptr) {
     if (type->is(TypeKind::kNullable)) {
-      parts_.narrowing.explain_null(error(name.range, "this '{}' may be null", type->name), object_range,
-                                    fmt::format("trap on null: `!.{}`", name.text));
+      const bool is_object = type->element->is(TypeKind::kClass);
+      parts_.narrowing.explain_null(
+          error(name.range, "this '{}' may be null", type->name), object_range,
+          fmt::format("{}trap on null: `!.{}`", is_object ? fmt::format("write `?.{}`, or ", name.text) : "",
+                      name.text));
     } else if ((type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) &&
                name.text == "len") {
       error(range, "'len' of '{}' cannot be assigned", type->name)
@@ -283,7 +286,10 @@ void AssignmentChecker::at_place(const ast::Expr& where, PlaceUse use,
   if (!held->is(TypeKind::kClass) || (!is_nullable && object->kind != ExprKind::kUnwrap)) {
     if (!is_nullable && !type->is(TypeKind::kError)) {
       error(where.name.range, "a '{}' is never null", type->name).help("write `.{}`", where.name.text);
-    } else if (is_nullable && !held->is(TypeKind::kError)) {
+    } else if (is_nullable && !held->is(TypeKind::kStruct)) {
+      // Says that there is no such field.
+      target = field_place(make(ExprKind::kUnwrap, held, range, {object}), where.name, range, use);
+    } else if (is_nullable) {
       error(range, "`?.` assigns fields of objects, and not of a copy of a '{}'", held->name)
           .help("test for null first, change a copy, and put it back");
     }

@@ -206,7 +206,11 @@ hir::Expr* BuiltinCalls::hash_of(E value, Range range) {
     return combined->type->is(TypeKind::kError) ? combined : in_block(std::move(before), combined, range);
   }
   Diagnostic& diagnostic = error(range, "a '{}' cannot be hashed", type->name);
-  if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
+  const Nominal* nominal = analysis_.nominal(type);
+  const bool is_of_library = nominal != nullptr && nominal->symbol->module->module->is_stdlib;
+  if (type->is(TypeKind::kArray) || is_of_library) {
+    diagnostic.help("a tuple or a text of its contents can be, as `f\"{{...}}\"`");
+  } else if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
     diagnostic.help("add `fn hash() -> i64` to '{}'", type->name);
   }
   return wrong(range);

@@ -81,7 +81,9 @@ hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
     return parts_.members.field(this_value(expr.range), index, expr.range);
   }
   if (this_method(name).symbol != nullptr) {
-    if (expected != nullptr && expected->is(TypeKind::kFunction)) {
+    const bool is_nullable = expected != nullptr && expected->is(TypeKind::kNullable);
+    const Type* wanted = is_nullable ? expected->element : expected;
+    if (wanted != nullptr && wanted->is(TypeKind::kFunction)) {
       E bound = parts_.closures.of_method(this_value(expr.range), name, expr.range);
       if (bound != nullptr) return bound;
     }
