@@ -199,7 +199,7 @@ def raising(k, n, x, a):
     if k == 4:
         raise IndexError("%d" % n)
     if k == 5:
-        raise ValueError("{0} {1:>9.2f} {0}".format(n, x))
+        raise ValueError("{0} {1:>9.2f} {0}".format(n, x) + "%+s|% s|%#x" % (n, x, n))
     assert n < 0, "n is %i" % n
     return 1
 
@@ -215,6 +215,14 @@ def integer_format(x):
 
 def unknown_format(n):
     print("%5.3d" % n)
+
+
+def with_point(n):
+    print("%#.0f" % n)
+
+
+def precise(n):
+    print(f"{n:.3}")
 
 
 def too_few(n):
@@ -267,7 +275,8 @@ class Travellers(support.Comparisons):
                 function(1234, 0.80503)
             texts.append(text.getvalue())
         self.assertEqual(*texts)
-        for function, value in ((integer_format, 2.5), (unknown_format, 3), (too_few, 3)):
+        for function, value in ((integer_format, 2.5), (unknown_format, 3), (too_few, 3),
+                                (with_point, 2.5), (precise, 3)):
             self.assertRaisesRegex(dhpvm.TranslationError, "this format is not one", dhpvm.jit(function), value)
         self.assertRaisesRegex(dhpvm.TranslationError, "leave the numbers out", dhpvm.jit(of_iterations), np.ones(3))
 

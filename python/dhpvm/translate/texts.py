@@ -8,7 +8,8 @@ import re
 
 # %[flags][width][.precision]type, and the format specification of Python, which is that of the language.
 _CONVERSION = r"%(?:(%)|([-+ #0]*)(\d*)((?:\.\d+)?)([sridugGeEfFxXo]))"
-_SPECIFICATION = r"(?:[^{}\"\\]?[<>^])?[+\- ]?#?0?\d*,?(?:\.\d+)?([bdoxXeEfFgG%]?)"
+_SPECIFICATION = r"(?:[^{}\"\\]?[<>^])?[+\- ]?(#?)0?\d*,?((?:\.\d+)?)([bdoxXeEfFgG%]?)"
+_INTEGERS = ("b", "d", "o", "x", "X")
 
 
 def joined(statements, node):
@@ -30,7 +31,14 @@ def specification(node, is_integer):
     """The format of a number in a formatted text, as the language takes it; None for those that it does not take."""
     text = "".join(str(getattr(each, "value", "{")) for each in node.format_spec.values) if node.format_spec else ""
     found = re.fullmatch(_SPECIFICATION, text)
-    return None if found is None or (found[1] in tuple("bdoxX") and not is_integer) else text
+    if found is None:
+        return None
+    alternate, precision, kind = found.groups()
+    if kind in _INTEGERS:
+        fits = is_integer and not precision
+    else:  # `#` keeps the point, and zeros behind it
+        fits = not alternate and not (precision and is_integer and not kind)
+    return text if fits else None
 
 
 def _parts(statements, node):
@@ -75,7 +83,7 @@ def _converted(text, given):
             return None
         flags, width, precision, kind = found.groups()[1:]
         align = "<" if "-" in flags else ">" if width and kind in "sr" else ""
-        sign = next((each for each in "+ " if each in flags), "")
+        sign = next((each for each in "+ " if each in flags and kind not in "sr"), "")
         zero = "0" if "0" in flags and not align else ""
         kind = {"s": "", "r": "", "i": "d", "u": "d"}.get(kind, kind)
         if precision and kind in ("", *"dxXo"):  # of digits, or of letters
