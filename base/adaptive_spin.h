@@ -60,7 +60,7 @@ class AdaptiveSpin {
   // Waits in vain that a thread bears in a row, after as many that were not.
   static constexpr unsigned kMostCredit = 8;
 
-  // What this thread has spun for has come.
+  // The wait that this thread has spun through is over.
   void end_wait(Clock::time_point idle_since) {
     wait_ = idle_since;
     if (!has_spun_) return;

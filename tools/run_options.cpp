@@ -53,7 +53,7 @@ constexpr Option kOptions[] = {
     {"Machine code", "--jit", 0, Value::kRequired, "MODE",
      "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
     {"Machine code", "--jit-threshold", 0, Value::kRequired, "N",
-     "compile what was found running N times, looked at about every 1000 calls and turns (default 8)"},
+     "compile what was found running N times, looked at every 1000 calls and turns (default 8)"},
     {"Machine code", "--threads", 0, Value::kRequired, "N",
      "threads for parallel loops (default: one for each core)"},
     {"Machine code", "--jit-wait", 0, Value::kNone, "",

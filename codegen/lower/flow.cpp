@@ -79,6 +79,8 @@ void Flow::step_types(const Instruction& i, std::vector<SlotType>& types) const 
   }
   if (i.op == Op::kMoveP) {
     types[i.a] = types[i.b];
+  } else if (i.row->family == Family::kConstant) {
+    types[i.a] = constant_bits(i) >> 32 == 0 ? SlotType::kBits : SlotType::kWideBits;
   } else if (i.row->writes != 0) {
     types[i.a] = result_type(*i.row);
   }
@@ -91,6 +93,10 @@ SlotType meet(SlotType left, SlotType right) {
   if (left == SlotType::kUnset) return right;
   if (left == SlotType::kBits) return right;
   if (right == SlotType::kBits) return left;
+  // Unsigned integers of 32 bits become ones of 64 without an instruction: -1 beside them would lose half of its bits.
+  if (left == SlotType::kI32 || right == SlotType::kI32) return SlotType::kI64;
+  if (left == SlotType::kWideBits) return right;
+  if (right == SlotType::kWideBits) return left;
   return SlotType::kI64;
 }
 
@@ -129,6 +135,7 @@ void Flow::find_types() {
         flow_to(blocks_[number].handler, std::vector<SlotType>(blocks_[number].entry_types));
     }
   }
+  for (Block& block : blocks_) std::ranges::replace(block.entry_types, SlotType::kWideBits, SlotType::kBits);
 }
 
 std::vector<std::uint32_t> Flow::live_after(std::uint32_t block, std::uint32_t pc) const {

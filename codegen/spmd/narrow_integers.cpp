@@ -28,7 +28,7 @@ const ConstantInt* second_constant(const Instruction& operation) {
   return llvm::dyn_cast<ConstantInt>(operation.getOperand(1));
 }
 
-// What values can be, from the types that they were extended from. Analyses of LLVM see single bits here, and so not
+// The ranges of values, from the types that they were extended from. Analyses of LLVM see single bits here, and so not
 // that the difference of two bytes is at least -255. Asked in the order of the function, so that calls do not nest.
 class Ranges {
  public:
@@ -53,7 +53,7 @@ class Ranges {
     }
     if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&operation)) {
       ConstantRange range = ConstantRange::getEmpty(all.getBitWidth());
-      // What comes from later on can be anything: sums over turns have no end.
+      // A value from later on can be anything: sums over turns have no end.
       for (const Value* incoming : phi->incoming_values()) {
         const bool is_known = !llvm::isa<Instruction>(incoming) || known_.contains(incoming);
         range = range.unionWith(is_known ? of(incoming) : all);
@@ -165,7 +165,7 @@ class Narrower {
            (llvm::isa<llvm::SIToFPInst>(conversion) || is_positive(conversion.getOperand(0)));
   }
 
-  // What one operation cannot give or take in the narrow form, others cannot either.
+  // An operation whose operands or users stay wide stays wide, too.
   void leave_out() {
     llvm::SmallVector<Instruction*, 16> work(chosen_.begin(), chosen_.end());
     const auto look_again = [&](Value* value) {

@@ -125,7 +125,7 @@ class Generator {
     }
   }
 
-  // What takes the result as it is.
+  // A user that takes the result as it is.
   std::string from_small() {
     const std::string wide = of_small(1 + below(3));
     if (below(4) == 0) return value("zext i1 {} to i32", value("icmp ult i32 {}, {}", wide, small()));

@@ -230,7 +230,7 @@ SocketConnection::Step SocketConnection::read_socket() {
     return Step::kWaits;
   }
   const auto bytes = static_cast<std::size_t>(result);
-  // What comes from now on has an event of its own, but for an end that has been told before.
+  // Data that comes from now on has an event of its own; an end that has been told before has none.
   if (bytes < missing + room) is_readable_ = is_ending_;
   const std::size_t into_message = std::min(bytes, missing);
   if (message_) {
