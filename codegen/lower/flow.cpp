@@ -79,10 +79,8 @@ void Flow::step_types(const Instruction& i, std::vector<SlotType>& types) const 
   }
   if (i.op == Op::kMoveP) {
     types[i.a] = types[i.b];
-  } else if (i.row->family == Family::kConstant) {
-    types[i.a] = constant_bits(i) >> 32 == 0 ? SlotType::kBits : SlotType::kWideBits;
   } else if (i.row->writes != 0) {
-    types[i.a] = result_type(*i.row);
+    types[i.a] = result_type(i);
   }
 }
 

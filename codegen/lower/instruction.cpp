@@ -26,9 +26,10 @@ std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uin
   return classes;
 }
 
-SlotType result_type(const bytecode::DecodeRow& row) {
-  if (row.family == Family::kConstant) return SlotType::kBits;
-  return row.result ? slot_type(*row.result) : SlotType::kUnset;
+SlotType result_type(const Instruction& i) {
+  if (i.row->family == Family::kConstant)
+    return constant_bits(i) >> 32 == 0 ? SlotType::kBits : SlotType::kWideBits;
+  return i.row->result ? slot_type(*i.row->result) : SlotType::kUnset;
 }
 
 }  // namespace dhpvm::codegen

@@ -21,7 +21,7 @@ SlotType slot_type(bytecode::Kind kind);
 
 // The type that the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on
 // more than the opcode (moves).
-SlotType result_type(const bytecode::DecodeRow& row);
+SlotType result_type(const Instruction& i);
 
 // The bits that an instruction of the family Constant leaves in its register.
 inline std::uint64_t constant_bits(const Instruction& i) {

@@ -10,7 +10,7 @@ class ClosureChecker : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // The type that the place of a closure expects; null where unknown.
+  // The types that the place of a closure expects; null where unknown.
   struct Hints {
     std::vector<const Type*> parameters;  // for those without a type
     const Type* result = nullptr;
