@@ -392,6 +392,45 @@ TEST(Vectorize, BranchesAroundStoresOfNoLane) {
   }
 }
 
+// A store under a mask to a local array chooses: processors without AVX-512 store bytes one by one. Where %n is beyond
+// the array, no lane is active.
+TEST(Vectorize, StoresToLocalArraysChoose) {
+  const std::string text = R"(
+    define i8 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %local = alloca [4 x i8]
+      %from = getelementptr i8, ptr %b, i64 %i
+      %x = load i8, ptr %from
+      br label %first
+    first:
+      %k = phi i64 [ 0, %entry ], [ %next, %first ]
+      %at = getelementptr [4 x i8], ptr %local, i64 0, i64 %k
+      store i8 %x, ptr %at
+      %next = add i64 %k, 1
+      %more = icmp ult i64 %next, 4
+      br i1 %more, label %first, label %then
+    then:
+      %is_odd = trunc i8 %x to i1
+      %is_inside = icmp ult i64 %n, 4
+      %wants = and i1 %is_odd, %is_inside
+      br i1 %wants, label %change, label %end
+    change:
+      %place = getelementptr [4 x i8], ptr %local, i64 0, i64 %n
+      %more_of_it = mul i8 %x, 3
+      store i8 %more_of_it, ptr %place
+      br label %end
+    end:
+      %last = getelementptr [4 x i8], ptr %local, i64 0, i64 2
+      %y = load i8, ptr %last
+      ret i8 %y
+    })";
+  for (const std::int64_t n : {std::int64_t{0}, std::int64_t{2}, std::int64_t{4}, std::int64_t{1} << 40})
+    expect_same(text, {.n = n});
+  auto kernel = TestKernel::create(text, 32, 256);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("masked.store"), std::string::npos) << kernel->vector_text();
+}
+
 // At any place in a word, under a mask.
 TEST(Vectorize, GathersOfNarrowElements) {
   const std::string text = R"(

@@ -34,8 +34,10 @@ bool needs_lanes(const llvm::Instruction& instruction, const Divergence& diverge
       return false;
     }
     // In a local array, an index that is no constant may be outside as well.
-    const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointer);
-    return private_base(pointer) == nullptr || (gep != nullptr && !gep->hasAllConstantIndices());
+    const llvm::DataLayout& layout = instruction.getDataLayout();
+    llvm::APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+    return !llvm::isa<llvm::AllocaInst>(
+        pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true));
   }
   if (instruction.isIntDivRem()) {
     return divergence.shape(&instruction).is_uniform() && !is_safe_divisor(instruction.getOperand(1));

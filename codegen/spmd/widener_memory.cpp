@@ -228,7 +228,11 @@ Status Widener::store_private(const llvm::StoreInst& store, const llvm::AllocaIn
     // Lanes that never were active have no use for their arrays.
     builder_.CreateAlignedStore(vector, address, llvm::Align(bytes));
   } else {
-    builder_.CreateMaskedStore(vector, address, llvm::Align(bytes), mask_);
+    // Other lanes keep their elements. Without AVX-512, processors store bytes under a mask one by one, and on all of
+    // them a load has to wait for a store under a mask. A lane is active, so that the element is in the array
+    // (needs_lanes).
+    llvm::Value* const kept = builder_.CreateAlignedLoad(vector->getType(), address, llvm::Align(bytes));
+    builder_.CreateAlignedStore(builder_.CreateSelect(mask_, vector, kept), address, llvm::Align(bytes));
   }
   return {};
 }
