@@ -4,12 +4,16 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <string>
 
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/gathers.h"
 #include "codegen/host/llvm_error.h"
+#include "codegen/host/local_objects.h"
 #include "codegen/host/quick_casts.h"
 #include "codegen/host/split_stores.h"
 #include "codegen/host/unroll_loops.h"
@@ -32,6 +36,7 @@ namespace {
 // In two parts, between which loops may be unrolled that LLVM would not.
 constexpr const char* kFirstOfFunctions = DHPVM_INLINE
     "function(" DHPVM_CLEAN
+    "local-objects,"
     // Checks that an earlier check implies.
     "jump-threading,correlated-propagation,simplifycfg,reassociate,"
     "loop-mssa(loop-rotate,licm,simple-loop-unswitch),"
@@ -43,6 +48,7 @@ constexpr const char* kFirstOfFunctions = DHPVM_INLINE
     // addresses are one: `y[i] = a * x[i] + b * y[i - 1]` of a new array took 2.3 times as long.
     "loop-load-elim,instcombine<no-verify-fixpoint>,simplifycfg,";
 constexpr const char* kUnrollSmallLoops = "unroll-small";
+constexpr const char* kLocalObjects = "local-objects";
 constexpr const char* kLastOfFunctions =
     "loop-unroll<O2>,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg)";
 
@@ -83,6 +89,25 @@ class UnrollSmallLoops : public llvm::PassInfoMixin<UnrollSmallLoops> {
   const llvm::TargetMachine& machine_;
 };
 
+// Fields become values only where there are such objects.
+class KeepObjectsLocal : public llvm::PassInfoMixin<KeepObjectsLocal> {
+ public:
+  KeepObjectsLocal() {
+    make_values_.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    make_values_.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    make_values_.addPass(llvm::SimplifyCFGPass());
+  }
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+    if (!keep_objects_local(function)) return llvm::PreservedAnalyses::all();
+    analyses.invalidate(function, llvm::PreservedAnalyses::none());
+    make_values_.run(function, analyses);
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  llvm::FunctionPassManager make_values_;
+};
+
 }  // namespace
 
 Status optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipeline) {
@@ -99,6 +124,10 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pip
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
   builder.registerPipelineParsingCallback([&machine](llvm::StringRef name, llvm::FunctionPassManager& passes,
                                                      llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+    if (name == kLocalObjects) {
+      passes.addPass(KeepObjectsLocal());
+      return true;
+    }
     if (name != kUnrollSmallLoops) return false;
     passes.addPass(UnrollSmallLoops(machine));
     return true;

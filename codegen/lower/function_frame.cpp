@@ -4,6 +4,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include "codegen/object_marks.h"
+
 namespace dhpvm::codegen {
 
 using bytecode::kNoIndex;
@@ -82,7 +84,7 @@ void FunctionFrame::store_references(const MirrorSite& site) {
     if (mutation != nullptr && !is_null && mutation->mirror_stores++ == mutation->mirror_store) continue;
     llvm::Value* const value =
         is_null ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : registers_.get_reference(store.reg);
-    ir_.store(value, reference_place(r, store.place), {Access::kMirror});
+    ir_.mark(*ir_.store(value, reference_place(r, store.place), {Access::kMirror}), kRootMark);
   }
 }
 

@@ -74,6 +74,12 @@ llvm::StoreInst* IrEmitter::store(llvm::Value* value, llvm::Value* address, Acce
   return store;
 }
 
+void IrEmitter::mark(llvm::StoreInst& store, const char* name, llvm::Value* constant) {
+  llvm::SmallVector<llvm::Metadata*, 1> operands;
+  if (constant != nullptr) operands.push_back(llvm::ValueAsMetadata::get(constant));
+  store.setMetadata(name, llvm::MDNode::get(b_.getContext(), operands));
+}
+
 llvm::Value* IrEmitter::load_value(Kind kind, llvm::Value* address, Access access) {
   if (kind == Kind::kF32) return load(b_.getFloatTy(), address, access);
   if (kind == Kind::kF64) return load(b_.getDoubleTy(), address, access);

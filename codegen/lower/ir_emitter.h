@@ -35,6 +35,8 @@ class IrEmitter {
     call.setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_.tag(access));
   }
   llvm::StoreInst* store(llvm::Value* value, llvm::Value* address, Access access);
+  // Adds metadata of this name (object_marks.h), with a constant or without.
+  void mark(llvm::StoreInst& store, const char* name, llvm::Value* constant = nullptr);
   // A value of a primitive kind, as registers hold it: extended to 32 bits by its signedness if it is narrower.
   llvm::Value* load_value(bytecode::Kind kind, llvm::Value* address, Access access);
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "codegen/lower/function_lowering.h"
+#include "codegen/object_marks.h"
 
 namespace dhpvm::codegen {
 
@@ -73,9 +74,12 @@ void FunctionLowering::lower_new(const Instruction& i) {
     registers_.set_reference(i.a, made);
     return;
   }
-  const OpenMemory memory = take_open_memory(ir_.constant(granules * layout.granule), nullptr);
-  ir_.store(ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), memory.start,
-            {Access::kHeader});
+  Value* const size = ir_.constant(granules * layout.granule);
+  const OpenMemory memory = take_open_memory(size, nullptr);
+  llvm::StoreInst* const header = ir_.store(
+      ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), memory.start, {Access::kHeader});
+  // Tests that leave out the store of a root need the object in the heap.
+  if (unit_.mutation == nullptr) ir_.mark(*header, kNewObjectMark, size);
   finish_object(i, memory, ask);
 }
 
