@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -125,17 +126,24 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const RunReque
 }
 
 // Waits for compilations, for so much processor time. Where other programs have the processors most of the time that is
-// longer: a compilation that is given up begins anew in the next run, and would be given up there, too, in every run.
+// longer. A compilation that is given up begins anew in the next run, which waits eight times as long for it, and the
+// third 64 times. What takes longer still would delay the end of every run.
 void finish_compiling(const Engine& engine, std::chrono::nanoseconds patience) {
+  constexpr int kLonger[] = {1, 8, 64};  // by the attempts before
   constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(10);
-  constexpr int kMostTimes = 16;
+  constexpr int kMostTimes = 16;  // by the clock
   const auto processor_time = [] {
     return std::chrono::nanoseconds(std::chrono::seconds(1)) * std::clock() / CLOCKS_PER_SEC;
   };
   const std::chrono::nanoseconds used = processor_time();
   const auto begin = std::chrono::steady_clock::now();
-  while (!engine.finish_compiling(kSlice) && processor_time() - used < patience &&
-         std::chrono::steady_clock::now() - begin < kMostTimes * patience) {
+  const auto waits_on = [&] {
+    // Known when the compilation has begun.
+    const unsigned attempts = engine.compile_attempts();
+    const auto longer = patience * (attempts < std::size(kLonger) ? kLonger[attempts] : 1);
+    return processor_time() - used < longer && std::chrono::steady_clock::now() - begin < kMostTimes * longer;
+  };
+  while (!engine.finish_compiling(kSlice) && waits_on()) {
   }
 }
 

@@ -114,9 +114,19 @@ bool CompileService::finish(std::chrono::steady_clock::time_point deadline) {
 }
 
 bool CompileService::settle(std::chrono::steady_clock::time_point deadline) {
-  std::unique_lock lock(mutex_);
-  jobs_.clear();
-  return changed_.wait_until(lock, deadline, [this] { return !is_busy_; });
+  {
+    std::unique_lock lock(mutex_);
+    jobs_.clear();
+    if (changed_.wait_until(lock, deadline, [this] { return !is_busy_; })) return true;
+  }
+  const std::lock_guard lock(generator_mutex_);
+  if (generator_ != nullptr) generator_->give_up();
+  return false;
+}
+
+unsigned CompileService::attempts() {
+  const std::lock_guard lock(generator_mutex_);
+  return generator_ == nullptr ? 0 : generator_->attempts();
 }
 
 void CompileService::add(Job job) {

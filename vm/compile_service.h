@@ -48,8 +48,13 @@ class CompileService {
 
   // Waits until `deadline` for all jobs that were added. False if some are left.
   bool finish(std::chrono::steady_clock::time_point deadline);
-  // Drops queued jobs, and waits until `deadline` for the running one. False if that still runs.
+  // Drops queued jobs, and waits until `deadline` for the running one. False if that still runs, which is noted for the
+  // next processes: see attempts().
   bool settle(std::chrono::steady_clock::time_point deadline);
+
+  // How many processes in a row have ended before they had compiled what this one has begun to compile, too: the most
+  // of any code.
+  unsigned attempts();
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
   // run(): at once, on the calling thread. add(): on the background thread after the jobs added before; at once if the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/cached/cached_generator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "codegen/cached/build_id.h"
@@ -8,6 +9,31 @@
 #include "codegen/cached/loaded_code.h"
 
 namespace dhpvm::codegen {
+
+// The compilation of a request, from its beginning to its end.
+class CachedGenerator::Attempt {
+ public:
+  template <typename Request>
+  Attempt(CachedGenerator& generator, const Request& request) : generator_(generator) {
+    if (generator.cache_ == nullptr) return;
+    const std::lock_guard lock(generator.mutex_);
+    key_ = key_of(request, generator.setting_);
+    generator.begun_.push_back(key_);
+    const unsigned before = generator.cache_->attempts(key_);
+    if (before > generator.attempts()) generator.attempts_.store(before, std::memory_order_relaxed);
+  }
+  ~Attempt() {
+    const std::lock_guard lock(generator_.mutex_);
+    const auto mine = std::ranges::find(generator_.begun_, key_);
+    if (mine != generator_.begun_.end()) generator_.begun_.erase(mine);
+  }
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+ private:
+  CachedGenerator& generator_;
+  CacheKey key_;
+};
 
 CachedGenerator::CachedGenerator(const GeneratorOptions& options, const std::vector<std::string>& paths,
                                  Load load)
@@ -86,6 +112,7 @@ Result<std::unique_ptr<CompiledFunctions>> CachedGenerator::compile(const Functi
     return compiled_functions(std::move(found->code));
   }
   DHPVM_ASSIGN(CodeGenerator* const generator, library());
+  const Attempt attempt(*this, request);
   return generator->compile(request);
 }
 
@@ -98,12 +125,18 @@ Result<std::unique_ptr<CompiledKernel>> CachedGenerator::compile(const KernelReq
     }
   }
   DHPVM_ASSIGN(CodeGenerator* const generator, library());
+  const Attempt attempt(*this, request);
   return generator->compile(request);
 }
 
 Result<DeviceCode> CachedGenerator::compile(const KernelRequest& request, const DeviceTarget& target) {
   DHPVM_ASSIGN(CodeGenerator* const generator, library());
   return generator->compile(request, target);
+}
+
+void CachedGenerator::give_up() {
+  const std::lock_guard lock(mutex_);
+  for (const CacheKey& key : begun_) cache_->note_attempt(key);
 }
 
 GeneratorStats CachedGenerator::stats() const {

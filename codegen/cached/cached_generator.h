@@ -45,7 +45,14 @@ class CachedGenerator final : public CodeGenerator {
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override;
   GeneratorStats stats() const override;
 
+  // For a process that ends now: notes in the cache what is being compiled.
+  void give_up();
+  // How many processes have given up before what this one has begun to compile: the most of any code.
+  unsigned attempts() const { return attempts_.load(std::memory_order_relaxed); }
+
  private:
+  class Attempt;
+
   Result<CodeGenerator*> library();
   template <typename Request>
   std::optional<CachedCompilation> find(const Request& request, std::span<const NamedAddress> symbols);
@@ -59,7 +66,9 @@ class CachedGenerator final : public CodeGenerator {
   CodeSetting
       setting_;  // guarded by the mutex; without a build, the cache cannot be asked before the library is there
   std::unique_ptr<CodeGenerator> library_;  // guarded by the mutex
+  std::vector<CacheKey> begun_;             // what the library compiles now; guarded by the mutex
   std::atomic<std::uint64_t> hits_ = 0;
+  std::atomic<unsigned> attempts_ = 0;
 };
 
 }  // namespace dhpvm::codegen

@@ -26,11 +26,15 @@ namespace {
 
 constexpr std::string_view kSuffix = ".code";
 constexpr std::string_view kTemporary = ".tmp-";
+// A file of a byte for each process that has given up compiling what the key stands for.
+constexpr std::string_view kAttempts = ".attempts";
 constexpr std::uint32_t kVersion = 1;
 // A hit makes an entry's time of last use exact to a minute; more would only write to the disk.
 constexpr std::time_t kUseGranularity = 60;
 // A temporary file of a process that died is removed after this many seconds.
 constexpr std::time_t kTemporaryLife = 3600;
+// Notes of attempts for code that nobody has wanted since are removed after as many: a month.
+constexpr std::time_t kAttemptsLife = 30 * 24 * 3600;
 
 // The first bytes of an entry; the object file and the metadata follow. In the byte order of the machine,
 // which is part of every key.
@@ -48,10 +52,10 @@ std::span<const std::byte> bytes_of(const Header& header) {
   return std::as_bytes(std::span<const Header, 1>(&header, 1));
 }
 
-std::string name_of(const CacheKey& key) {
+std::string name_of(const CacheKey& key, std::string_view suffix = kSuffix) {
   std::string name;
   for (const std::uint8_t byte : key.bytes) name += fmt::format("{:02x}", byte);
-  return name.append(kSuffix);
+  return name.append(suffix);
 }
 
 // An entry counts for so many bytes at least: small ones take a block and a name as well.
@@ -190,7 +194,9 @@ void CodeCache::store(const CacheKey& key, std::span<const std::byte> object,
   header.key = key;
   header.checksum = crc32c(metadata, crc32c(object, crc32c(bytes_of(header))));
   const std::span<const std::byte> pieces[] = {bytes_of(header), object, metadata};
-  if (write(name_of(key), pieces, size)) account(size);
+  if (!write(name_of(key), pieces, size)) return;
+  forget_attempts(key);
+  account(size);
 }
 
 bool CodeCache::write(const std::string& name, std::span<const std::span<const std::byte>> pieces,
@@ -230,6 +236,25 @@ void CodeCache::remove(const CacheKey& key) {
   if (directory_ >= 0) ::unlinkat(directory_, name_of(key).c_str(), 0);
 }
 
+void CodeCache::note_attempt(const CacheKey& key) {
+  if (directory_ < 0) return;
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const Descriptor file(::openat(directory_, name_of(key, kAttempts).c_str(), kFlags, 0600));
+  if (file.is_open()) write_exactly(file.get(), std::array<std::byte, 1>{});
+}
+
+unsigned CodeCache::attempts(const CacheKey& key) const {
+  struct stat info{};
+  if (directory_ < 0 ||
+      ::fstatat(directory_, name_of(key, kAttempts).c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return 0;
+  return static_cast<unsigned>(info.st_size);
+}
+
+void CodeCache::forget_attempts(const CacheKey& key) {
+  ::unlinkat(directory_, name_of(key, kAttempts).c_str(), 0);
+}
+
 void CodeCache::account(std::uint64_t written) {
   const std::lock_guard lock(mutex_);
   ++stats_.stored;
@@ -260,7 +285,9 @@ void CodeCache::evict() {
     const std::string_view name = found->d_name;
     struct stat info{};
     if (::fstatat(directory_, found->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (name.starts_with(kTemporary) && now - info.st_mtime > kTemporaryLife) {
+    const std::time_t age = now - info.st_mtime;
+    if ((name.starts_with(kTemporary) && age > kTemporaryLife) ||
+        (name.ends_with(kAttempts) && age > kAttemptsLife)) {
       ::unlinkat(directory_, found->d_name, 0);
     } else if (name.ends_with(kSuffix) && S_ISREG(info.st_mode)) {
       entries.push_back({found->d_name, static_cast<std::uint64_t>(info.st_size), info.st_mtim});

@@ -82,6 +82,11 @@ class CodeCache {
   // For an entry that cannot be used although it is intact.
   void remove(const CacheKey& key);
 
+  // Notes that this process ends before it has compiled what would be kept under `key`. Stored code removes the note.
+  void note_attempt(const CacheKey& key);
+  // How many processes have noted it since code was last stored.
+  unsigned attempts(const CacheKey& key) const;
+
   CodeCacheStats stats() const;
   const std::string& directory() const { return options_.directory; }
 
@@ -89,6 +94,7 @@ class CodeCache {
   enum class Found : std::uint8_t { kIntact, kNothing, kBad };
 
   bool open_directory();
+  void forget_attempts(const CacheKey& key);
   Found read(const std::string& name, const CacheKey& key, CachedCode& code) const;
   bool write(const std::string& name, std::span<const std::span<const std::byte>> pieces, std::uint64_t size);
   void account(std::uint64_t written);

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -97,6 +98,34 @@ TEST_F(CodeCacheTest, ReturnsWhatWasStored) {
   EXPECT_FALSE(cache.find(kKey));
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];
   EXPECT_EQ(fs::status(directory()).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(CodeCacheTest, AttemptsCountUntilCodeIsStored) {
+  {
+    CodeCache cache(options());
+    EXPECT_EQ(cache.attempts(kKey), 0U);
+    cache.note_attempt(kKey);
+    cache.note_attempt(kKey);
+  }
+  CodeCache cache(options());
+  EXPECT_EQ(cache.attempts(kKey), 2U);
+  EXPECT_EQ(cache.attempts(cache_key("build", {"other"})), 0U);
+  EXPECT_FALSE(cache.find(kKey));
+  cache.store(kKey, bytes("code"), {});
+  EXPECT_EQ(cache.attempts(kKey), 0U);
+  EXPECT_TRUE(cache.find(kKey));
+  EXPECT_EQ(files().size(), 1U);
+  EXPECT_TRUE(warnings_.empty()) << warnings_[0];
+}
+
+TEST_F(CodeCacheTest, OldAttemptsAreForgotten) {
+  CodeCache cache(options());
+  cache.note_attempt(kKey);
+  const auto two_months_ago = fs::file_time_type::clock::now() - std::chrono::hours(24 * 60);
+  fs::last_write_time(files().at(0), two_months_ago);
+  cache.store(cache_key("build", {"other"}), bytes("code"), {});  // looks through the directory
+  EXPECT_EQ(cache.attempts(kKey), 0U);
+  EXPECT_EQ(files().size(), 1U);
 }
 
 TEST_F(CodeCacheTest, EveryFlippedBitIsFoundOut) {

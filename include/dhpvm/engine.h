@@ -136,6 +136,10 @@ class DHPVM_API Engine {
   // cancelled, and destroying the engine waits for it. Call this before the end of a process that
   // need not wait.
   bool settle(std::chrono::nanoseconds patience) const;
+  // How many processes in a row have ended, after settle() had returned false, before they had compiled what this one
+  // has begun to compile, too: a process that waits a little and finds one here may wait longer, or no later run will
+  // find the code either. The cache on disk knows. Thread-safe.
+  unsigned compile_attempts() const;
 
   // For the library's own use.
   const std::shared_ptr<detail::EngineState>& state() const { return state_; }

@@ -241,6 +241,26 @@ class CommandLine(ToolTest):
                 return
         self.fail(f"the program is compiled in every run: {statistics}")
 
+    def test_a_compilation_that_outlasts_programs_is_in_the_cache_after_three_runs(self):
+        if os.environ.get("DHPVM_SANITIZED"):
+            self.skipTest("SKIP: an instrumented compiler takes longer than any run waits")
+        # A function whose compilation takes several times as long as the first run waits for it.
+        loops = "".join(f"    for i in 0..a.len {{ if a[i] % {n + 3} == {n % 3} {{ sum += a[i] * {n + 1}; }} }}\n"
+                        for n in range(40))
+        self.write("large.dhp", f"fn work(a: [i64]) -> i64 {{\n    var sum = 0;\n{loops}    return sum;\n}}\n"
+                   "fn main() {\n    let a = [i64](200);\n    var sum = 0;\n"
+                   "    for i in 0..20 { sum += work(a); }\n    print(sum);\n}\n")
+        run = ("dhpvm-run", "--cache-dir=cache", "--stats=json", "large.dhp")
+        self.run_tool(*run)
+        if not (self.folder / "cache").exists():
+            self.skipTest("SKIP: this build has no native code")
+        for _ in range(2):
+            self.run_tool(*run)
+        statistics = json.loads(self.run_tool(*run).stderr)
+        self.assertEqual(statistics["compiles"], 0)
+        self.assertGreater(statistics["cache_hits"], 0)
+        self.assertEqual(list((self.folder / "cache").glob("*.attempts")), [])
+
     def test_no_library_comes_from_the_current_folder(self):
         for tool in ("dhpvm-run", "dhpvmc", "dhpvm-ptx"):
             listed = subprocess.run(["ldd", BIN / tool], stdout=subprocess.PIPE, text=True, check=True).stdout

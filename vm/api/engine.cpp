@@ -111,6 +111,8 @@ bool Engine::finish_compiling(std::chrono::nanoseconds patience) const {
   return state_->compile_service->finish(std::chrono::steady_clock::now() + patience);
 }
 
+unsigned Engine::compile_attempts() const { return state_->compile_service->attempts(); }
+
 bool Engine::settle(std::chrono::nanoseconds patience) const {
   return state_->compile_service->settle(std::chrono::steady_clock::now() + patience);
 }
