@@ -146,6 +146,41 @@ hir::Expr* TextMaker::format_expr(const ast::Expr& expr) {
   return join_text(parts, expr.range);
 }
 
+// A number in braces of a format specification. A negative one becomes larger than any width may be.
+hir::Expr* TextMaker::spec_number(const ast::Expr& number) {
+  E value = parts_.conversions.value(number);
+  if (value->type->is(TypeKind::kError)) return value;
+  if (!value->type->is_integer()) {
+    error(number.range, "the width and the precision of a format are integers, not a '{}'",
+          value->type->name);
+    return wrong(number.range);
+  }
+  const Type* u64 = basic(TypeKind::kU64);
+  if (value->type != u64) value = make(ExprKind::kConvert, u64, number.range, {value});
+  return call_native("str.from_u64", {value}, basic(TypeKind::kStr), number.range);
+}
+
+hir::Expr* TextMaker::spec_text(const ast::FormatPart& part) {
+  if (part.spec_numbers.empty()) return string(std::string(part.spec.text), part.range);
+  std::vector<E> texts;
+  for (std::size_t i = 0; i < part.spec_texts.size(); ++i) {
+    texts.push_back(string(std::string(part.spec_texts[i]), part.range));
+    if (i == part.spec_numbers.size()) break;
+    texts.push_back(spec_number(*part.spec_numbers[i]));
+    if (texts.back()->type->is(TypeKind::kError)) return texts.back();
+  }
+  return join_text(texts, part.range);
+}
+
+// The fill character, the alignment and the width of a number, for text.
+hir::Expr* TextMaker::padding(const ast::FormatPart& part) {
+  const ast::FormatSpec& spec = part.spec;
+  const bool is_computed = !part.spec_numbers.empty();
+  E width = is_computed ? spec_number(*part.spec_numbers[0]) : string(std::to_string(spec.width), part.range);
+  if (width->type->is(TypeKind::kError)) return width;
+  return join_text({string(spec.fill + (spec.align == 0 ? '>' : spec.align), part.range), width}, part.range);
+}
+
 hir::Expr* TextMaker::formatted(E value, const ast::FormatPart& part) {
   const Range range = part.value->range;
   const ast::FormatSpec& spec = part.spec;
@@ -155,8 +190,8 @@ hir::Expr* TextMaker::formatted(E value, const ast::FormatPart& part) {
   const auto one_of = [&](std::string_view letters) {
     return spec.type == 0 || letters.find(spec.type) != std::string_view::npos;
   };
-  const auto native = [&](const char* name, E operand, std::string text) {
-    return call_native(name, {operand, string(std::move(text), part.range)}, str, range);
+  const auto native = [&](const char* name, E operand, E text) {
+    return text->type->is(TypeKind::kError) ? text : call_native(name, {operand, text}, str, range);
   };
   const auto converted = [&](TypeKind kind) {
     return type->is(kind) ? value : make(ExprKind::kConvert, basic(kind), range, {value});
@@ -168,9 +203,8 @@ hir::Expr* TextMaker::formatted(E value, const ast::FormatPart& part) {
           .help("for integers use b, c, d, o, x or X; e, f, g and % convert to f64");
       return wrong(range);
     }
-    return type->is_signed_integer()
-               ? native("str.format_i64", converted(TypeKind::kI64), std::string(spec.text))
-               : native("str.format_u64", converted(TypeKind::kU64), std::string(spec.text));
+    return type->is_signed_integer() ? native("str.format_i64", converted(TypeKind::kI64), spec_text(part))
+                                     : native("str.format_u64", converted(TypeKind::kU64), spec_text(part));
   }
   if (type->is_number()) {
     if (!one_of("eEfFgG%")) {
@@ -182,10 +216,9 @@ hir::Expr* TextMaker::formatted(E value, const ast::FormatPart& part) {
     const bool only_padding =
         spec.sign == 0 && !spec.zero && !spec.grouping && !spec.alternate && spec.align != '=';
     if (type->is(TypeKind::kF32) && spec.type == 0 && !spec.has_precision && only_padding) {
-      std::string padding = spec.fill + (spec.align == 0 ? '>' : spec.align) + std::to_string(spec.width);
-      return native("str.format_str", text_of(value, range), std::move(padding));
+      return native("str.format_str", text_of(value, range), padding(part));
     }
-    return native("str.format_f64", converted(TypeKind::kF64), std::string(spec.text));
+    return native("str.format_f64", converted(TypeKind::kF64), spec_text(part));
   }
   if (!one_of("s") || spec.sign != 0 || spec.alternate || spec.zero || spec.grouping || spec.align == '=') {
     error(part.range, "the format '{}' suits numbers, not a '{}'", spec.text, type->name)
@@ -194,7 +227,7 @@ hir::Expr* TextMaker::formatted(E value, const ast::FormatPart& part) {
   }
   E text = text_of(value, range);
   if (text->type->is(TypeKind::kError)) return text;
-  return native("str.format_str", text, std::string(spec.text));
+  return native("str.format_str", text, spec_text(part));
 }
 
 }  // namespace dhpvm::compiler

@@ -21,6 +21,9 @@ class TextMaker : public BodyPart {
   E array_text(E array, Range range);
   E row_text(const std::vector<E>& place, Range range);
   E formatted(E value, const ast::FormatPart& part);
+  E spec_text(const ast::FormatPart& part);
+  E spec_number(const ast::Expr& number);
+  E padding(const ast::FormatPart& part);
 };
 
 }  // namespace dhpvm::compiler

@@ -66,7 +66,10 @@ void for_each_child(const Expr& node, const Visitor& visit) {
   visit_present(node.type, visit);
   for (const Type* argument : node.type_arguments) visit_present(argument, visit);
   for (const Argument& argument : node.arguments) visit_present(argument.value, visit);
-  for (const FormatPart& part : node.parts) visit_present(part.value, visit);
+  for (const FormatPart& part : node.parts) {
+    visit_present(part.value, visit);
+    for (const Expr* number : part.spec_numbers) visit_present(number, visit);
+  }
   for (const Arm& arm : node.arms) visit(arm);
   visit_present(node.closure, visit);
   visit_present(node.statement, visit);

@@ -19,9 +19,13 @@ constexpr std::uint32_t kLargest = 10'000;
 bool contains(std::string_view set, char c) { return set.find(c) != set.npos; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes digits off the front of `rest`. False when the number is above kLargest.
+// Takes digits, or a computed number, off the front of `rest`. False when the number is above kLargest.
 bool take_number(std::string_view& rest, std::uint32_t& value) {
   value = 0;
+  if (!rest.empty() && rest.front() == kComputedNumber) {
+    rest.remove_prefix(1);
+    return true;
+  }
   while (!rest.empty() && is_digit(rest.front())) {
     value = std::min(value * 10 + static_cast<std::uint32_t>(rest.front() - '0'), kLargest + 1);
     rest.remove_prefix(1);
@@ -46,7 +50,7 @@ bool parse_format_spec(std::string_view text, ast::FormatSpec& spec, std::string
     return false;
   }
   const CodePoint first = decode_utf8(rest);
-  if (rest.size() > first.bytes && contains(kAligns, rest[first.bytes])) {
+  if (rest.front() != kComputedNumber && rest.size() > first.bytes && contains(kAligns, rest[first.bytes])) {
     spec.fill = std::string(rest.substr(0, first.bytes));
     spec.align = rest[first.bytes];
     rest.remove_prefix(first.bytes + 1);
@@ -66,7 +70,7 @@ bool parse_format_spec(std::string_view text, ast::FormatSpec& spec, std::string
   }
   spec.grouping = take(rest, ',');
   if (take(rest, '.')) {
-    if (rest.empty() || !is_digit(rest.front())) {
+    if (rest.empty() || (!is_digit(rest.front()) && rest.front() != kComputedNumber)) {
       problem = "there is no precision after the point";
       return false;
     }
@@ -81,8 +85,9 @@ bool parse_format_spec(std::string_view text, ast::FormatSpec& spec, std::string
     rest.remove_prefix(1);
   }
   if (!rest.empty()) {
-    problem = rest.front() == '{' ? "the width is a number, and not computed"
-                                  : fmt::format("`{}` does not belong here", rest);
+    problem = contains(rest, kComputedNumber)
+                  ? "braces stand in place of the whole width, or of the whole precision"
+                  : fmt::format("`{}` does not belong here", rest);
     return false;
   }
   return true;

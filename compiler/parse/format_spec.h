@@ -9,6 +9,9 @@
 
 namespace dhpvm::compiler {
 
+// Stands for a number that the program computes: {x:{width}}.
+constexpr char kComputedNumber = '\x01';
+
 // Reads [[fill]align][sign][#][0][width][,][.precision][type]. Returns false with the reason in `problem` (a
 // sentence without a full stop) when `text` is not of that form.
 bool parse_format_spec(std::string_view text, ast::FormatSpec& spec, std::string& problem);

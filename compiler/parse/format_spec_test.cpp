@@ -32,6 +32,20 @@ TEST(FormatSpecTest, ReadsAllParts) {
   EXPECT_EQ(spec.fill, " ");
 }
 
+TEST(FormatSpecTest, TakesComputedNumbers) {
+  ast::FormatSpec spec;
+  std::string problem;
+  ASSERT_TRUE(parse_format_spec("*>+\x01,.\x01g", spec, problem)) << problem;
+  EXPECT_EQ(spec.fill, "*");
+  EXPECT_TRUE(spec.has_precision);
+  EXPECT_EQ(spec.type, 'g');
+  for (const char* text : {"\x01<5", "1\x01", "\x01\x01",
+                           "\x01"
+                           "2",
+                           ".1\x01", "5\x01f", "5.2\x01"})
+    EXPECT_FALSE(parse_format_spec(text, spec, problem)) << text;
+}
+
 TEST(FormatSpecTest, RefusesTheRest) {
   ast::FormatSpec spec;
   std::string problem;

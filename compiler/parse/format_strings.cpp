@@ -37,24 +37,13 @@ void FormatStringParser::format_hole(ast::FormatPart& part) {
   } else {
     part.value = parts_.expressions.inner_expression();
   }
-  if (at(TokenKind::kFormatSpec)) {
-    std::string problem;
-    if (!parse_format_spec(text(), part.spec, problem) && !in_panic()) {
-      slip(range(), "wrong format specification: {}", problem)
-          .help("{}", text().find('{') != std::string_view::npos
-                          ? "fill the text up: `{text.pad_left(width)}`, `{text.pad_right(width)}`"
-                          : "the form is [[fill]align][sign][#][0][width][,][.precision][type], for example "
-                            "`:>8.3f`");
-      part.spec = {};
-    }
-    advance();
-  }
+  const bool in_number = at(TokenKind::kFormatSpec) && !format_spec(part);
   const bool unread = !at(TokenKind::kFormatClose) && !at(TokenKind::kError) && !in_panic();
   const SourceRange where = range();
   const std::string what = found();
   const bool debug_form = at(TokenKind::kEqual);
   // A mistake inside the braces ends with them. Braces that the lexer had to close have been reported.
-  skip_to_hole_end();
+  skip_to_hole_end(in_number);
   const bool closed = cursor_.previous().begin != cursor_.previous().end;
   if (unread && closed) {
     auto& problem = slip(where, "expected `}}` after the expression, found {}", what);
@@ -63,17 +52,52 @@ void FormatStringParser::format_hole(ast::FormatPart& part) {
   errors_.restore_panic(panic_before);
 }
 
-void FormatStringParser::skip_to_hole_end() {
+bool FormatStringParser::format_spec(ast::FormatPart& part) {
+  SourceRange whole = range();
+  std::string form(text());
+  part.spec_texts.push_back(text());
+  advance();
+  while (at(TokenKind::kFormatOpen) && !in_panic()) {
+    advance();
+    part.spec_numbers.push_back(parts_.expressions.inner_expression());
+    if (!at(TokenKind::kFormatClose)) return false;
+    advance();
+    form += kComputedNumber;
+    if (!at(TokenKind::kFormatSpec)) return true;
+    form += text();
+    part.spec_texts.push_back(text());
+    whole = join(whole, range());
+    advance();
+  }
+  std::string problem;
+  const bool good = parse_format_spec(form, part.spec, problem);
+  part.spec.text = {part.spec_texts.front().data(),
+                    part.spec_texts.back().data() + part.spec_texts.back().size()};
+  if (good || in_panic()) return true;
+  slip(whole, "wrong format specification: {}", problem)
+      .help(
+          "the form is [[fill]align][sign][#][0][width][,][.precision][type], for example `:>8.3f` or "
+          "`:>{{width}}`");
+  part.spec = {};
+  return true;
+}
+
+void FormatStringParser::skip_to_hole_end(bool in_number) {
   std::uint32_t depth = 0;
+  std::uint32_t numbers = in_number ? 1 : 0;  // of the specification, in braces of their own
   while (!at(TokenKind::kEnd)) {
     if (at(TokenKind::kFormatBegin)) ++depth;
     if (at(TokenKind::kFormatEnd)) {
       if (depth == 0) return;
       --depth;
     }
+    if (at(TokenKind::kFormatOpen) && depth == 0) ++numbers;
     if (at(TokenKind::kFormatClose) && depth == 0) {
-      advance();
-      return;
+      if (numbers == 0) {
+        advance();
+        return;
+      }
+      --numbers;
     }
     advance();
   }

@@ -14,7 +14,9 @@ class FormatStringParser : public GrammarPart {
 
  private:
   void format_hole(ast::FormatPart& part);
-  void skip_to_hole_end();
+  // False where it breaks off inside of the braces of a number.
+  bool format_spec(ast::FormatPart& part);
+  void skip_to_hole_end(bool in_number);
 };
 
 }  // namespace dhpvm::compiler

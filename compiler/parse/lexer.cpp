@@ -243,10 +243,15 @@ bool Lexer::hole_punctuation() {
   } else if (c == '}') {
     const std::uint32_t begin = pos_++;
     push(TokenKind::kFormatClose, begin);
+    const bool in_spec = hole.in_spec;
     holes_.pop_back();
-    format_text();
+    if (in_spec) {
+      format_spec();
+    } else {
+      format_text();
+    }
     return true;
-  } else if (c == ':') {
+  } else if (c == ':' && !hole.in_spec) {
     ++pos_;
     format_spec();
     return true;

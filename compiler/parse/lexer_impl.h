@@ -31,6 +31,7 @@ class Lexer {
   struct Hole {
     std::uint32_t brace = 0;  // of the {
     std::uint32_t depth = 0;  // brackets open inside the expression
+    bool in_spec = false;     // a number of a format specification: {x:{width}}
   };
 
   // lexer.cpp

@@ -430,7 +430,7 @@ void Lexer::format_text() {
   if (current() == '{' && !at_line_end()) {
     const std::uint32_t brace = pos_++;
     push(TokenKind::kFormatOpen, brace);
-    holes_.push_back({brace, 0});
+    holes_.push_back({brace, 0, false});
     return;
   }
   const std::uint32_t end = pos_;
@@ -445,15 +445,18 @@ void Lexer::format_text() {
 
 void Lexer::format_spec() {
   const std::uint32_t begin = pos_;
-  std::uint32_t depth = 0;  // a width in braces, which the parser refuses as a whole
-  while (!at_line_end() && (current() != '}' || depth > 0) && current() != '"') {
-    if (current() == '{') ++depth;
-    if (current() == '}') --depth;
+  while (!at_line_end() && current() != '{' && current() != '}' && current() != '"') {
     // A brace as the fill character is the one place where `}` does not end the hole; it is not supported,
     // because a formatted string would become hard to read.
     pos_ += std::min(decode_utf8(text_.substr(pos_)).bytes, static_cast<std::uint32_t>(text_.size()) - pos_);
   }
   push(TokenKind::kFormatSpec, begin);
+  if (current() == '{' && !at_end()) {
+    const std::uint32_t brace = pos_++;
+    push(TokenKind::kFormatOpen, brace);
+    holes_.push_back({brace, 0, true});
+    return;
+  }
   if (current() == '}' && !at_end()) {
     const std::uint32_t brace = pos_++;
     push(TokenKind::kFormatClose, brace);
@@ -479,7 +482,7 @@ void Lexer::report_open_hole() {
 void Lexer::close_holes() {
   while (!holes_.empty()) {
     push(TokenKind::kFormatClose, pos_);
-    push(TokenKind::kFormatEnd, pos_);
+    if (!holes_.back().in_spec) push(TokenKind::kFormatEnd, pos_);
     holes_.pop_back();
   }
 }

@@ -104,7 +104,7 @@ enum class TokenKind : std::uint8_t {
   kFormatBegin,  // f"          then any of:
   kFormatText,   //   text      value: index into TokenStream::strings
   kFormatOpen,   //   {         the tokens of an expression, then perhaps a kFormatSpec, then
-  kFormatSpec,   //   :8.3f     range without the colon
+  kFormatSpec,   //   :8.3f     range without the colon; two around a number in braces, as in {x:>{w}f}
   kFormatClose,  //   }
   kFormatEnd,    // "           also where an unterminated one breaks off
   kError,        // something that has been reported; stands where an expression could
