@@ -10,11 +10,6 @@ namespace dhpvm::compiler::lsp {
 
 namespace {
 
-// Whether `word` stands in the text: a file without it needs no closer look.
-bool holds_word(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
-}
-
 // The declaration of a name at a position of the client; nothing where there is no name.
 std::optional<SourceRange> declaration_of(const View& view, const Json& params) {
   const Occurrence* const occurrence = view->index().at(view.offset_of(params.at("position")));
@@ -51,8 +46,13 @@ std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange dec
   const std::string_view word = declared->name.text;
   for (const std::string& path : workspace.files()) {
     if (path == view->file().name()) continue;
+    // Most files are told apart by their text, others by what they import: checking them takes longest.
     const std::optional<std::string> text = workspace.text_of(path);
     if (!text.has_value() || !holds_word(*text, word)) continue;
+    const std::shared_ptr<const Parsed> parsed = workspace.parsed(path);
+    if (parsed == nullptr) continue;
+    if (!module.is_stdlib && path != declaring && std::ranges::count(parsed->imported(), declaring) == 0)
+      continue;
     const std::shared_ptr<const Snapshot> other = workspace.latest(path, Part::with_word(word));
     if (other == nullptr) continue;
     for (const Occurrence& occurrence : other->index().all()) {

@@ -5,12 +5,29 @@
 
 namespace dhpvm::compiler::lsp {
 
+namespace {
+
+bool is_in_names(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+}  // namespace
+
+bool holds_word(std::string_view text, std::string_view word) {
+  for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || !is_in_names(text[at - 1])) && (end == text.size() || !is_in_names(text[end])))
+      return true;
+  }
+  return false;
+}
+
 std::optional<FunctionList> functions_of(const Parsed& parsed, const Part& part) {
   if (part.is_whole()) return std::nullopt;
   FunctionList found;
   const auto meets = [&](SourceRange range) {
     return range.begin <= part.end && part.begin <= range.end &&
-           (part.word.empty() || parsed.sources().text(range).find(part.word) != std::string_view::npos);
+           (part.word.empty() || holds_word(parsed.sources().text(range), part.word));
   };
   // False: all have to be known.
   const auto take = [&](const ast::Function* function, bool is_generic) {

@@ -13,6 +13,9 @@
 
 namespace dhpvm::compiler::lsp {
 
+// Whether the text has the word as a whole one: `at` stands in `at(i)`, and not in `that`.
+bool holds_word(std::string_view text, std::string_view word);
+
 // The functions in a range in which a word stands.
 struct Part {
   std::uint32_t begin = 0;
