@@ -222,10 +222,7 @@ void EnumChecker::report_missing_case(const Type* type, const ast::Name& name) {
   if (const std::string_view near = nearest_name(name.text, names); !near.empty()) {
     diagnostic.help("write `{}`", near);
   } else {
-    diagnostic.help(
-        "its cases are {}; `else` stands for all others; a name for the value is given before the match: "
-        "`let {} = ...;`",
-        list_of_cases(type), name.text);
+    diagnostic.help("its cases are {}; `else` stands for all others", list_of_cases(type));
   }
 }
 

@@ -164,13 +164,22 @@ bool PatternChecker::takes_all(const CheckedPattern& pattern) {
          (pattern.kind == Kind::kTuple && std::ranges::all_of(pattern.parts, takes_all));
 }
 
-// A name alone: a case, a constant or a type. Otherwise it is a new variable, but not at the outermost level of an arm
-// for enums and objects: there it is a misspelt case or type.
+// Whether a name at the outermost level of an arm, which is neither a case nor a type, resembles one.
+bool PatternChecker::resembles_other(std::string_view name, const Type* type) {
+  if (!type->is_enum) return name[0] >= 'A' && name[0] <= 'Z';
+  std::vector<std::string_view> cases;
+  for (const CaseInfo& option : analysis_.enums().cases(type)) cases.push_back(option.name());
+  return !nearest_name(name, cases).empty();
+}
+
+// A name alone: a case, a constant or a type. Otherwise it is a new variable, unless it is a misspelt case or type at
+// the outermost level of an arm.
 CheckedPattern PatternChecker::check_name(const ast::Pattern& pattern, const Type* type) {
   const ast::Name& name = pattern.type->name;
   const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
   const bool may_declare =
-      pattern.part && pattern.type->qualifier.empty() && !(pattern.whole && (type->is_enum || is_object));
+      pattern.part && pattern.type->qualifier.empty() &&
+      !(pattern.whole && (type->is_enum || is_object) && resembles_other(name.text, type));
   const auto declares = [&] {
     CheckedPattern made = pattern_of(Kind::kAny, pattern, type);
     made.binding = &name;

@@ -30,6 +30,7 @@ class PatternChecker : public BodyPart {
   CheckedPattern check_present(const ast::Pattern& pattern, const Type* type);
   CheckedPattern check_let(const ast::Pattern& pattern, const Type* type);
   static bool takes_all(const CheckedPattern& pattern);
+  bool resembles_other(std::string_view name, const Type* type);
   CheckedPattern check_name(const ast::Pattern& pattern, const Type* type);
   CheckedPattern check_case(const ast::Pattern& pattern, const Type* type);
   CheckedPattern check_tuple(const ast::Pattern& pattern, const Type* type);
