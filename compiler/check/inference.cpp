@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/inference.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
@@ -185,6 +188,16 @@ void TypeInference::types_of_closure(const ast::Type* pattern, const Inference& 
   }
 }
 
+// Where any function fits, the name of a function or method is one. The types of its parameters tell which instance of
+// a generic one is meant.
+const Type* TypeInference::type_for_name(const ast::Type& pattern, const Inference& inference) {
+  ClosureChecker::Hints hints;
+  types_of_closure(&pattern, inference, hints);
+  if (std::ranges::count(hints.parameters, nullptr) != 0) hints.parameters.clear();
+  return types().function(std::move(hints.parameters),
+                          hints.result != nullptr ? hints.result : basic(TypeKind::kVoid));
+}
+
 bool TypeInference::infer(Inference& inference, const Callee& callee,
                           const std::vector<const ast::Type*>& patterns, const ast::Type* result,
                           const ast::Expr& call, const Type* expected, std::vector<E>& ready) {
@@ -197,11 +210,10 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
   bool good = true;
   const auto check = [&](std::size_t i) {
     const Type* type = known_type(patterns[i], inference);
-    // Where any function fits, the name of a method is one.
     const bool is_name =
         matched[i]->kind == ast::ExprKind::kName || matched[i]->kind == ast::ExprKind::kMember;
     if (type == nullptr && is_name && patterns[i]->kind == ast::TypeKind::kFunction)
-      type = types().function({}, basic(TypeKind::kVoid));
+      type = type_for_name(*patterns[i], inference);
     ready[i] = patterns[i]->kind == ast::TypeKind::kFixedArray
                    ? parts_.conversions.operand_value(*matched[i], type)
                    : parts_.conversions.value(*matched[i], type);
@@ -210,7 +222,8 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
   };
   const auto is_closure = [](const ast::Expr& expr) { return expr.kind == ast::ExprKind::kClosure; };
   const auto is_open = [&](const ast::Expr& expr) {
-    return LiteralChecker::is_flexible(expr) || expr.kind == ast::ExprKind::kNull;
+    return LiteralChecker::is_flexible(expr) || expr.kind == ast::ExprKind::kNull ||
+           LiteralChecker::is_flexible_array(expr);
   };
   for (std::size_t i = 0; i < matched.size(); ++i) {
     if (ready[i] != nullptr) {

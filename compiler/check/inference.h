@@ -40,6 +40,7 @@ class TypeInference : public BodyPart {
   const Type* known_type(const ast::Type* pattern, const Inference& inference);
   NominalSymbol* alias_named(const ast::Type& pattern, const Inference& inference);
   static Inference for_alias(const NominalSymbol& symbol);
+  const Type* type_for_name(const ast::Type& pattern, const Inference& inference);
   void types_of_closure(const ast::Type* pattern, const Inference& inference, ClosureChecker::Hints& hints);
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/literals.h"
 
+#include <algorithm>
+
 #include "compiler/check/body_parts.h"
 #include "compiler/check/fold.h"
 
@@ -80,9 +82,16 @@ bool LiteralChecker::is_flexible(const ast::Expr& expr) {
   }
 }
 
+bool LiteralChecker::is_flexible_array(const ast::Expr& expr) {
+  return expr.kind == ast::ExprKind::kArrayLiteral && !expr.operands.empty() &&
+         std::ranges::all_of(expr.operands, [](const ast::Expr* element) { return is_flexible(*element); });
+}
+
 bool LiteralChecker::has_float_literal(const ast::Expr& expr) {
   if (expr.kind == ast::ExprKind::kFloat) return true;
-  if (expr.kind != ast::ExprKind::kUnary && expr.kind != ast::ExprKind::kBinary) return false;
+  if (expr.kind != ast::ExprKind::kUnary && expr.kind != ast::ExprKind::kBinary &&
+      expr.kind != ast::ExprKind::kArrayLiteral)
+    return false;
   for (const ast::Expr* operand : expr.operands) {
     if (has_float_literal(*operand)) return true;
   }
