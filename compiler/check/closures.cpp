@@ -25,7 +25,6 @@ hir::Expr* ClosureChecker::closure_expr(const ast::Expr& expr, const Type* expec
 hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const Hints& hints) {
   const ast::Function& declaration = *expr.closure;
   analysis_.loops_call_values();
-  if (state_.in_init_frame()) parts_.init_fields.require_initialised(expr.range, "a closure is made");
 
   hir::Function& function = analysis_.program().function_arena.emplace_back();
   function.name = state_.function_name + ".closure#" + std::to_string(++state_.closures);
@@ -91,6 +90,9 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const Hints& hints) {
   state_.frame = frame.outer;
   state_.loops = std::move(loops);
   state_.flow = before;
+  const auto is_this = [](const auto& capture) { return capture.first->kind == VariableKind::kThis; };
+  if (state_.in_init_frame() && std::ranges::any_of(frame.captures, is_this))
+    parts_.init_fields.require_initialised(expr.range, "a closure is made that uses `this`");
   if (!good || frame.result->is(TypeKind::kError)) return wrong(expr.range);
   function.result = frame.result;
   function.closure_type = types().function(std::move(parameters), frame.result);
