@@ -125,7 +125,10 @@ hir::Expr* ArrayChecker::index_value(const ast::Expr& expr) {
 }
 
 hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
-  return index_of(parts_.names.shared_constant(parts_.conversions.operand_value(*expr.operands[0])), expr);
+  E array = parts_.conversions.operand_value(*expr.operands[0]);
+  // A row of a constant is a new array where it is used as a whole.
+  const bool gives_row = array->type->is(TypeKind::kArray) && array->type->element->is(TypeKind::kArray);
+  return index_of(gives_row ? array : parts_.names.shared_rows(array), expr);
 }
 
 hir::Expr* ArrayChecker::fixed_element(hir::Local* array, std::vector<E> indices, Range range) {

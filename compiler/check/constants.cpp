@@ -89,12 +89,12 @@ const hir::Expr* Analysis::constant_value(ConstantSymbol& constant, const TypeCo
   hir::Expr* checked = check_expression(*this, *declaration.value, context, expected, kWhat);
   if (checked->type->is(TypeKind::kError)) return nullptr;
   if (const hir::Expr* value = evaluate(*checked); value != nullptr) return value;
-  const bool is_array = checked->type->is(TypeKind::kArray) && checked->type->rank == 1 &&
-                        is_constant_type(checked->type->element);
-  if (!is_array && !is_constant_type(checked->type)) {
+  const Type* plain = checked->type;
+  while (plain->is(TypeKind::kArray) && plain->rank == 1) plain = plain->element;
+  if (!is_constant_type(plain)) {
     error(declaration.value->range,
-          "a constant is a number, bool or text, a struct, tuple or enum of them, or an array of these, not "
-          "'{}'",
+          "a constant is a number, bool or text, a struct, tuple or enum of them, or an array of these or of "
+          "such arrays, not '{}'",
           checked->type->name)
         .help("write a function that makes the value: `fn {}() -> {}`", declaration.name.text,
               checked->type->name);

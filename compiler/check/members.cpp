@@ -217,7 +217,7 @@ hir::Expr* MemberChecker::array_member(E object, const ast::Expr& expr) {
   }
   if (const hir::Expr* literal = analysis_.array_constant(*object); literal != nullptr && name == "len")
     return integer(literal->operands.size(), i64, expr.range);
-  if (name == "len") return make(ExprKind::kArrayLength, i64, expr.range, {object});
+  if (name == "len") return make(ExprKind::kArrayLength, i64, expr.range, {parts_.names.shared_rows(object)});
   int dimension = -1;
   const int rank = static_cast<int>(type->rank);
   if (name == "cols" && rank >= 2) dimension = rank - 1;

@@ -202,6 +202,14 @@ hir::Expr* NameChecker::shared_constant(E value) {
   return read_variable(shared, range);
 }
 
+hir::Expr* NameChecker::shared_rows(E value) {
+  if (value->kind != ExprKind::kIndex) return shared_constant(value);
+  E row = value;
+  while (row->operands[0]->kind == ExprKind::kIndex) row = row->operands[0];
+  row->operands[0] = shared_constant(row->operands[0]);
+  return value;
+}
+
 ModuleSymbols* NameChecker::module_named(const ast::Expr& expr) {
   if (expr.kind != ast::ExprKind::kName) return nullptr;
   const std::string_view name = expr.name.text;

@@ -19,6 +19,8 @@ class NameChecker : public BodyPart {
   E constant_value(ConstantSymbol& symbol, Range range);
   // `value`, whose elements are only read: of a constant array, one that is made once for the whole function.
   E shared_constant(E value);
+  // The same of `value`, and of a constant array of arrays whose row it is.
+  E shared_rows(E value);
   void report_unknown(std::string_view name, Range range, bool called);
   ModuleSymbols* module_named(const ast::Expr& expr);
   const Type* primitive_named(const ast::Expr& expr);
