@@ -15,8 +15,9 @@ hir::Expr* ExpressionChecker::expr(const ast::Expr& expr, const Type* expected) 
   }
   ++analysis_.nesting;
   if (expected != nullptr && expected->is(TypeKind::kError)) expected = nullptr;
+  const bool is_coalesce = expr.kind == ast::ExprKind::kBinary && expr.binary == ast::BinaryOp::kCoalesce;
   const bool has_branches = expr.kind == ast::ExprKind::kIf || expr.kind == ast::ExprKind::kMatch ||
-                            expr.kind == ast::ExprKind::kBlock;
+                            expr.kind == ast::ExprKind::kBlock || is_coalesce;
   if (expected != nullptr && !has_branches) {
     // The value of the result stands here, or an error.
     if (const Type* value = analysis_.errors().value_in(expected); value != nullptr)
@@ -125,6 +126,61 @@ hir::Expr* ExpressionChecker::unwrap_expr(const ast::Expr& expr) {
     return wrong(expr.range);
   }
   return make(ExprKind::kCheckNonNull, operand->type->element, expr.range, {operand});
+}
+
+hir::Expr* ExpressionChecker::coalesce(const ast::Expr& expr, const Type* expected) {
+  // `x ?? Error(..)`, where a result is expected.
+  const Type* const outcome = expected;
+  const Type* const value = expected != nullptr ? analysis_.errors().value_in(expected) : nullptr;
+  if (value != nullptr) expected = value->is(TypeKind::kVoid) ? nullptr : value;
+  const Type* hint =
+      expected != nullptr && !expected->is(TypeKind::kNullable) ? types().nullable(expected) : expected;
+  E left = parts_.conversions.value(*expr.operands[0], hint);
+  if (left->type->is(TypeKind::kError)) {
+    parts_.conversions.value(*expr.operands[1], expected);
+    return left;
+  }
+  if (!left->type->is(TypeKind::kNullable)) {
+    E right = parts_.conversions.value(*expr.operands[1], left->type);
+    if (left->kind == ExprKind::kUnwrap || !state_.context.bindings.empty() ||
+        right->type->is(TypeKind::kError)) {
+      return left;
+    }
+    Diagnostic& diagnostic =
+        error(expr.operator_range, "the left side of `??` is a '{}', which is never null", left->type->name);
+    if (analysis_.errors().is_result(left->type)) {
+      diagnostic.help("another value in place of an error: `.. catch {{ value }}`");
+    } else {
+      diagnostic.help("remove the `??` and what follows");
+    }
+    return wrong(expr.range);
+  }
+  const Type* element = left->type->element;
+  const Flow before_right = state_.flow;
+  const bool may_fail = value != nullptr && parts_.conversions.can_coerce(element, outcome);
+  E right = parts_.conversions.value(*expr.operands[1], may_fail ? outcome : element);
+  // It may not run. Where it leaves, what follows has not seen it.
+  state_.flow =
+      right->type->is(TypeKind::kNever) ? before_right : Narrowing::merge(before_right, state_.flow);
+  if (right->type->is(TypeKind::kError)) return right;
+  const Type* type = element;
+  if (may_fail && (right->type == outcome || analysis_.errors().is_error(right->type))) {
+    type = outcome;
+  } else if (!parts_.conversions.can_coerce(right->type, element) &&
+             parts_.conversions.can_coerce(right->type, left->type))
+    type = left->type;
+  if (!parts_.conversions.can_coerce(right->type, type) &&
+      parts_.conversions.can_coerce(element, right->type))
+    type = right->type;
+  right = parts_.conversions.coerce(right, type, expr.operands[1]->range);
+  if (right->type->is(TypeKind::kError)) return right;
+  std::vector<hir::Stmt*> before;
+  left = stable(left, before);
+  E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), expr.range, {left});
+  E present = make(ExprKind::kUnwrap, element, expr.range, {left});
+  present = parts_.conversions.coerce(present, type, expr.operands[0]->range);
+  return in_block(std::move(before), make(ExprKind::kConditional, type, expr.range, {test, right, present}),
+                  expr.range);
 }
 
 }  // namespace dhpvm::compiler

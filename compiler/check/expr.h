@@ -12,6 +12,7 @@ class ExpressionChecker : public BodyPart {
 
   // `expected` is a hint: literals and closures adapt to it, but the result may have another type.
   E expr(const ast::Expr& expr, const Type* expected = nullptr);
+  E coalesce(const ast::Expr& expr, const Type* expected);  // x ?? y
 
  private:
   E dispatch(const ast::Expr& expr, const Type* expected);

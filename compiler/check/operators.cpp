@@ -182,7 +182,7 @@ hir::Expr* OperatorChecker::binary_expr(const ast::Expr& expr, const Type* expec
   switch (expr.binary) {
     case ast::BinaryOp::kAnd:
     case ast::BinaryOp::kOr: return parts_.narrowing.condition(expr).value;
-    case ast::BinaryOp::kCoalesce: return coalesce(expr, expected);
+    case ast::BinaryOp::kCoalesce: return parts_.expressions.coalesce(expr, expected);
     case ast::BinaryOp::kEq:
     case ast::BinaryOp::kNe:
     case ast::BinaryOp::kLt:
@@ -450,50 +450,6 @@ hir::Expr* OperatorChecker::order_of_tuples(Binary op, E left, E right, Range ra
     if (!inner.empty()) whole = in_block(std::move(inner), whole, range);
   }
   return whole->type->is(TypeKind::kError) ? whole : in_block(std::move(before), whole, range);
-}
-
-hir::Expr* OperatorChecker::coalesce(const ast::Expr& expr, const Type* expected) {
-  const Type* hint =
-      expected != nullptr && !expected->is(TypeKind::kNullable) ? types().nullable(expected) : expected;
-  E left = parts_.conversions.value(*expr.operands[0], hint);
-  if (left->type->is(TypeKind::kError)) {
-    parts_.conversions.value(*expr.operands[1], expected);
-    return left;
-  }
-  if (!left->type->is(TypeKind::kNullable)) {
-    E right = parts_.conversions.value(*expr.operands[1], left->type);
-    if (left->kind == ExprKind::kUnwrap || !state_.context.bindings.empty() ||
-        right->type->is(TypeKind::kError)) {
-      return left;
-    }
-    Diagnostic& diagnostic =
-        error(expr.operator_range, "the left side of `??` is a '{}', which is never null", left->type->name);
-    if (analysis_.errors().is_result(left->type)) {
-      diagnostic.help("another value in place of an error: `.. catch {{ value }}`");
-    } else {
-      diagnostic.help("remove the `??` and what follows");
-    }
-    return wrong(expr.range);
-  }
-  const Type* element = left->type->element;
-  E right = parts_.conversions.value(*expr.operands[1], element);
-  if (right->type->is(TypeKind::kError)) return right;
-  const Type* type = element;
-  if (!parts_.conversions.can_coerce(right->type, element) &&
-      parts_.conversions.can_coerce(right->type, left->type))
-    type = left->type;
-  if (!parts_.conversions.can_coerce(right->type, type) &&
-      parts_.conversions.can_coerce(element, right->type))
-    type = right->type;
-  right = parts_.conversions.coerce(right, type, expr.operands[1]->range);
-  if (right->type->is(TypeKind::kError)) return right;
-  std::vector<hir::Stmt*> before;
-  left = stable(left, before);
-  E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), expr.range, {left});
-  E present = make(ExprKind::kUnwrap, element, expr.range, {left});
-  present = parts_.conversions.coerce(present, type, expr.operands[0]->range);
-  return in_block(std::move(before), make(ExprKind::kConditional, type, expr.range, {test, right, present}),
-                  expr.range);
 }
 
 }  // namespace dhpvm::compiler

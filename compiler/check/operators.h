@@ -29,7 +29,6 @@ class OperatorChecker : public BodyPart {
   E order(hir::Binary op, E left, E right, Range range, Range operator_range);
   E order_of_tuples(hir::Binary op, E left, E right, Range range, Range operator_range);
   E shift(hir::Binary op, const ast::Expr& expr, const Type* expected);
-  E coalesce(const ast::Expr& expr, const Type* expected);
 };
 
 }  // namespace dhpvm::compiler
