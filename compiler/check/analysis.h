@@ -90,6 +90,8 @@ class Analysis {
   hir::Function* use(FunctionInstance& instance);
   hir::Native* native(const std::string& name, std::vector<const Type*> parameters, const Type* result);
   hir::Native* native(FunctionInstance& instance);
+  // The function that stands for a native one where it is a value; null until it is made.
+  hir::Function*& caller_of(FunctionInstance& instance) { return callers_of_natives_[&instance]; }
   // Checks that `arguments` satisfy the bounds of `parameters`.
   bool check_bounds(const std::vector<ast::TypeParameter>& parameters,
                     const std::vector<const Type*>& arguments, const TypeContext& context, SourceRange range);
@@ -207,6 +209,7 @@ class Analysis {
   std::deque<FunctionInstance*> bodies_;
   std::deque<Nominal*> incomplete_;
   std::map<std::string, hir::Native*> natives_;
+  std::map<const FunctionInstance*, hir::Function*> callers_of_natives_;
   std::set<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::string>> reported_;
   std::deque<Diagnostic> swallowed_;
   std::vector<PendingKernel> kernels_;

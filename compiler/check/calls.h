@@ -16,6 +16,7 @@ class CallChecker : public BodyPart {
   // The parameters of a method that is not generic; null where the type has none of the name.
   const std::vector<const Type*>* parameters_of(const Type* type, std::string_view method, Range range);
   static Callee callee_of(const FunctionInstance& instance);
+  E call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range);
 
  private:
   E call_name(const ast::Expr& expr, const Type* expected);
@@ -26,7 +27,6 @@ class CallChecker : public BodyPart {
   E call_library_method(E object, const ast::Expr& member, const ast::Expr& call, const Type* expected);
   E call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected,
                   std::vector<E> ready = {});
-  E call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range);
   E call_value(E function, const ast::Expr& call);
   void explain_hidden_function(Diagnostic& diagnostic, const ast::Expr& callee);
   FunctionInstance* instance_for(FunctionSymbol& symbol, Nominal* owner, const ast::Expr& call,

@@ -123,6 +123,28 @@ hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
   return wrong(expr.range);
 }
 
+// A function that calls a native one, which is no value itself.
+hir::Function* NameChecker::caller_of(FunctionInstance& instance, const Type* result, Range range) {
+  hir::Function*& known = analysis_.caller_of(instance);
+  if (known != nullptr) return known;
+  hir::Function& function = analysis_.program().function_arena.emplace_back();
+  function.name = std::string(instance.symbol->name());
+  if (!instance.symbol->module->name.empty())
+    function.name = instance.symbol->module->name + "." + function.name;
+  function.position = analysis_.position(range);
+  function.result = result;
+  std::vector<E> arguments;
+  for (const Type* type : instance.parameters) {
+    function.parameters.push_back(temporary(type));
+    arguments.push_back(read(function.parameters.back(), range));
+  }
+  const hir::StmtKind kind = result->is(TypeKind::kVoid) ? hir::StmtKind::kExpr : hir::StmtKind::kReturn;
+  function.body.push_back(analysis_.make(kind, range));
+  function.body.back()->value = parts_.calls.call_instance(instance, std::move(arguments), range);
+  analysis_.program().functions.push_back(&function);
+  return known = &function;
+}
+
 hir::Expr* NameChecker::function_value(FunctionSymbol& symbol, const ast::Expr& expr, const Type* expected) {
   const ast::Function& declaration = *symbol.declaration;
   std::vector<const Type*> arguments;
@@ -149,8 +171,9 @@ hir::Expr* NameChecker::function_value(FunctionSymbol& symbol, const ast::Expr& 
     }
     arguments = std::move(inference.arguments);
   }
-  if (declaration.linkage != ast::Linkage::kSource) {
-    error(expr.range, "'{}' is provided natively and can only be called", symbol.name())
+  const bool is_native = declaration.linkage != ast::Linkage::kSource;
+  if (is_native && symbol.module->name == "atomic") {
+    error(expr.range, "'{}' changes an element and can only be called", symbol.name())
         .help("wrap it in a closure: `fn(x) => {}(x)`", symbol.name());
     return wrong(expr.range);
   }
@@ -166,7 +189,7 @@ hir::Expr* NameChecker::function_value(FunctionSymbol& symbol, const ast::Expr& 
   if (result->is(TypeKind::kError)) return wrong(expr.range);
   analysis_.loops_call_values();
   E value = make(ExprKind::kFunctionValue, types().function(instance.parameters, result), expr.range);
-  value->function = analysis_.use(instance);
+  value->function = is_native ? caller_of(instance, result, expr.range) : analysis_.use(instance);
   return value;
 }
 

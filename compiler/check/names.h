@@ -16,6 +16,7 @@ class NameChecker : public BodyPart {
   Method this_method(std::string_view name);
   E name_expr(const ast::Expr& expr, const Type* expected);
   E function_value(FunctionSymbol& symbol, const ast::Expr& expr, const Type* expected);
+  hir::Function* caller_of(FunctionInstance& instance, const Type* result, Range range);
   E constant_value(ConstantSymbol& symbol, Range range);
   // `value`, whose elements are only read: of a constant array, one that is made once for the whole function.
   E shared_constant(E value);
