@@ -153,6 +153,7 @@ hir::Expr* CallChecker::call_method(E object, const ast::Expr& member, const ast
       break;
     }
     case TypeKind::kStr:
+    case TypeKind::kU8:
       if (E made = call_library_method(object, member, call, expected); made != nullptr) return made;
       break;
     case TypeKind::kWeak:

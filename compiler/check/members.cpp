@@ -281,6 +281,8 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   } else if (type->is(TypeKind::kStr)) {
     fields = {"len"};
     methods = analysis_.library_methods(type);
+  } else if (type->is(TypeKind::kU8)) {
+    methods = analysis_.library_methods(type);
   } else if (type->is(TypeKind::kWeak)) {
     methods = {"get"};
   }
