@@ -343,6 +343,7 @@ void AssignmentChecker::assign_place(Place& target, const std::function<E(const 
   if (value->type->is(TypeKind::kError)) return;
   if (target.copy.has_value())
     return change_copy(target, value, [](E changed) { return changed; }, range, out);
+  parts_.field_narrowing.assigned(*target.expr);
   out.push_back(assign(target.expr, value, range));
 }
 
@@ -458,6 +459,7 @@ void AssignmentChecker::update_place(const ast::Stmt& stmt, Place& target, Body&
   if (target.variable == nullptr) left = place = stable_place(place, before);
   E result = combined(left, right, stmt);
   const Type* result_type = result->type;
+  parts_.field_narrowing.assigned(*place);
   before.push_back(assign(place, parts_.conversions.coerce(result, place->type, stmt.range), stmt.range));
   if (target.variable != nullptr) parts_.narrowing.assigned(target.variable, result_type);
   hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);

@@ -13,6 +13,13 @@ using hir::StmtKind;
 
 BodyPart::BodyPart(BodyParts& parts) : parts_(parts), state_(parts.state), analysis_(parts.state.analysis) {}
 
+hir::Expr* BodyPart::make(ExprKind kind, const Type* type, Range range) {
+  const bool calls = kind == ExprKind::kCall || kind == ExprKind::kCallNative ||
+                     kind == ExprKind::kCallInterface || kind == ExprKind::kCallClosure;
+  if (calls) ++state_.moment;
+  return analysis_.make(kind, type, range);
+}
+
 hir::Expr* BodyPart::make(ExprKind kind, const Type* type, Range range, std::vector<E> operands) {
   E made = make(kind, type, range);
   made->operands = std::move(operands);
@@ -58,7 +65,9 @@ hir::Expr* BodyPart::call_native(const std::string& name, std::vector<E> operand
                                  Range range) {
   std::vector<const Type*> parameters;
   for (E operand : operands) parameters.push_back(operand->type);
-  E made = make(ExprKind::kCallNative, result, range, std::move(operands));
+  // The library's own functions call nothing of the program.
+  E made = analysis_.make(ExprKind::kCallNative, result, range);
+  made->operands = std::move(operands);
   made->native = analysis_.native(name, std::move(parameters), result);
   return made;
 }

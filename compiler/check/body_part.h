@@ -24,7 +24,7 @@ class BodyPart {
   using Range = SourceRange;
   using Body = std::vector<hir::Stmt*>;
 
-  E make(hir::ExprKind kind, const Type* type, Range range) { return analysis_.make(kind, type, range); }
+  E make(hir::ExprKind kind, const Type* type, Range range);
   E make(hir::ExprKind kind, const Type* type, Range range, std::vector<E> operands);
   E wrong(Range range) { return make(hir::ExprKind::kZero, error_type(), range); }
   E integer(std::uint64_t value, const Type* type, Range range);

@@ -17,6 +17,7 @@
 #include "compiler/check/element_methods.h"
 #include "compiler/check/enums.h"
 #include "compiler/check/expr.h"
+#include "compiler/check/field_narrowing.h"
 #include "compiler/check/folded_values.h"
 #include "compiler/check/function_body.h"
 #include "compiler/check/inference.h"
@@ -59,6 +60,7 @@ struct BodyParts {
   CollectionLiterals collection_literals{*this};
   OperatorChecker operators{*this};
   Narrowing narrowing{*this};
+  FieldNarrowing field_narrowing{*this};
   MemberChecker members{*this};
   CallChecker calls{*this};
   ArgumentMatching argument_matching{*this};

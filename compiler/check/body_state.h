@@ -90,17 +90,35 @@ struct Frame {
   Blocks blocks;                           // kernels
 };
 
+// A field that is reached from a variable by fields alone: `list.first.next`.
+struct FieldPath {
+  const hir::Local* root = nullptr;
+  std::vector<std::pair<const Type*, std::uint32_t>> fields;  // what holds each, and its number there
+  auto operator<=>(const FieldPath&) const = default;
+};
+
+// The type that a test has given a field. Unless nothing can assign the field, it holds for a moment, which ends where
+// something runs that may assign it.
+struct FieldType {
+  static constexpr unsigned kForever = ~0U;
+  const Type* type = nullptr;
+  unsigned moment = kForever;  // as of BodyState::moment
+};
+
 // The facts known at a point of the program.
 struct Flow {
   bool reachable = true;
   std::map<const Variable*, const Type*> narrowed;
+  std::map<FieldPath, FieldType> fields;
   std::set<std::uint32_t> unassigned;  // in `init`: fields without a value yet
 };
 
-// The facts that a condition gives about a variable.
+// The fact that a condition gives about a variable, or about a field if `variable` is null.
 struct Fact {
   Variable* variable = nullptr;
   const Type* type = nullptr;
+  FieldPath field;
+  bool is_lasting = true;  // no code can assign the field
 };
 
 struct Condition {
@@ -149,7 +167,10 @@ struct BodyState {
   };
   std::vector<Loop> loops;  // around the current point, inside of its function, closure or parallel loop
   Assignments assignments;
+  unsigned moment = 0;             // counts what may assign fields: calls, and the beginnings of loops
+  unsigned field_assignments = 0;  // counts those of this body
   std::set<std::string_view> tested_in_vain;  // the text of what was compared with null, but is not narrowed
+  std::set<std::string_view> tested_for_a_moment;  // the text of fields that were compared with null
   bool in_trap_message = false;
   std::map<const hir::Function*, Variable*> shared_constants;  // by what makes them
   std::vector<hir::Stmt*> first_statements;                    // of the function as a whole

@@ -326,8 +326,11 @@ hir::Expr* CallChecker::call_instance(FunctionInstance& instance, std::vector<E>
     hir::Native* native = analysis_.native(instance);
     if (analysis_.errors().is_result(result))
       return parts_.results.native_call(*native, result, std::move(arguments), range);
+    const unsigned before = state_.moment;
     E made = make(ExprKind::kCallNative, result, range, std::move(arguments));
     made->native = native;
+    if (instance.symbol->module->module->is_stdlib)
+      state_.moment = before;  // it calls nothing of the program
     return made;
   }
   E made = make(ExprKind::kCall, result, range, std::move(arguments));

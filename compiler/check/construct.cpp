@@ -101,6 +101,7 @@ hir::Expr* Construction::construct_type(const Type* type, const ast::Expr& call,
     callee.name = type->name;
     if (!parts_.argument_matching.arguments(callee, call, ready, before, values)) return wrong(call.range);
     if (analysis_.errors().is_error(type)) parts_.results.locate(values, call.range);
+    ++state_.moment;
     E made = make(ExprKind::kNew, type, call.range);
     bool good = true;
     for (std::size_t i = 0; i < declaration.fields.size(); ++i) {

@@ -232,7 +232,9 @@ hir::Expr* Conversions::is_type(const ast::Expr& expr, Condition* facts) {
   made->tested = target;
   if (facts != nullptr) {
     if (Variable* variable = parts_.narrowing.narrowable(*expr.operands[0]); variable != nullptr) {
-      facts->when_true.push_back({variable, target});
+      facts->when_true.push_back({variable, target, {}});
+    } else {
+      parts_.field_narrowing.add_fact(*operand, target, expr.operands[0]->range, facts->when_true);
     }
   }
   return made;

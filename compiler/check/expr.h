@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dispatches on the kinds of expressions; conditionals and `x!`.
+// Dispatches on the kinds of expressions; conditionals, `x!` and `x ?? y`.
 #pragma once
 
 #include "compiler/check/body_part.h"

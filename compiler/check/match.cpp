@@ -53,7 +53,7 @@ void MatchChecker::exclude_null(const ast::Arm& arm, const Subject& subject) {
   if (subject.variable == nullptr || !subject.type->is(TypeKind::kNullable) || arm.guard != nullptr) return;
   for (const ast::Pattern& pattern : arm.patterns) {
     if (pattern.kind == ast::PatternKind::kNull)
-      parts_.narrowing.learn({{subject.variable, subject.type->element}});
+      parts_.narrowing.learn({{subject.variable, subject.type->element, {}}});
   }
 }
 
@@ -99,7 +99,7 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
   }
   if (whole.good) whole.condition = parts_.patterns.test(whole.pattern, subject.value);
   const Type* known = whole.good ? PatternChecker::known_type(whole.pattern) : nullptr;
-  if (known != nullptr && subject.variable != nullptr) whole.facts.push_back({subject.variable, known});
+  if (known != nullptr && subject.variable != nullptr) whole.facts.push_back({subject.variable, known, {}});
   if (arm.guard != nullptr) add_guard(arm, subject, whole);
   return whole;
 }

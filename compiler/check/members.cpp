@@ -181,7 +181,8 @@ hir::Expr* MemberChecker::member_of(E object, const ast::Expr& expr) {
       [[fallthrough]];
     case TypeKind::kClass: {
       std::uint32_t index = 0;
-      if (analysis_.find_field(type, name.text, index) != nullptr) return field(object, index, expr.range);
+      if (analysis_.find_field(type, name.text, index) != nullptr)
+        return parts_.field_narrowing.refine(field(object, index, expr.range));
       break;
     }
     case TypeKind::kArray:

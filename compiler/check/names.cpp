@@ -78,7 +78,7 @@ hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
     }
     std::uint32_t index = 0;
     analysis_.find_field(state_.self->type, name, index);
-    return parts_.members.field(this_value(expr.range), index, expr.range);
+    return parts_.field_narrowing.refine(parts_.members.field(this_value(expr.range), index, expr.range));
   }
   if (this_method(name).symbol != nullptr) {
     const bool is_nullable = expected != nullptr && expected->is(TypeKind::kNullable);
@@ -197,7 +197,7 @@ hir::Expr* NameChecker::constant_value(ConstantSymbol& symbol, Range range) {
   const hir::Expr* value = analysis_.value_of(symbol, range);
   if (value == nullptr) return wrong(range);
   if (symbol.maker != nullptr) {
-    E made = make(ExprKind::kCall, value->type, range);
+    E made = analysis_.make(ExprKind::kCall, value->type, range);
     made->function = symbol.maker;
     return made;
   }

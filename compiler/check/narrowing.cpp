@@ -14,9 +14,16 @@ Condition Narrowing::condition(const ast::Expr& expr) {
     const bool is_and = expr.binary == ast::BinaryOp::kAnd;
     Condition left = condition(*expr.operands[0]);
     const Flow before = state_.flow;
+    const FieldNarrowing::Mark mark = parts_.field_narrowing.mark();
     learn(is_and ? left.when_true : left.when_false);
     Condition right = condition(*expr.operands[1]);
-    state_.flow = before;
+    // The right side may not run, and what stands in braces in it may assign.
+    std::vector<Fact>& known = is_and ? left.when_true : left.when_false;
+    std::erase_if(known, [&](const Fact& fact) {
+      return fact.variable != nullptr && narrowed_type(fact.variable) != fact.type;
+    });
+    parts_.field_narrowing.keep_since(mark, known);
+    state_.flow = merge(before, state_.flow);
     // The facts of both sides hold together where both are known to hold.
     auto& both = is_and ? result.when_true : result.when_false;
     const auto& first = is_and ? left.when_true : left.when_false;
@@ -62,7 +69,9 @@ Condition Narrowing::condition(const ast::Expr& expr) {
   return result;
 }
 
-void Narrowing::null_test(const ast::Expr& tested, bool equal, Condition& condition) {
+void Narrowing::null_test(const ast::Expr& tested, const hir::Expr& value, bool equal, Condition& condition) {
+  std::vector<Fact>& facts = equal ? condition.when_false : condition.when_true;
+  if (parts_.field_narrowing.add_fact(value, value.type->element, tested.range, facts)) return;
   Variable* variable = narrowable(tested);
   if (variable == nullptr) {
     state_.tested_in_vain.insert(analysis_.diagnostics().sources().text(tested.range));
@@ -71,21 +80,27 @@ void Narrowing::null_test(const ast::Expr& tested, bool equal, Condition& condit
   const Type* now = narrowed_type(variable);
   if (now == nullptr) now = variable->type;
   if (!now->is(TypeKind::kNullable)) return;
-  (equal ? condition.when_false : condition.when_true).push_back({variable, now->element});
+  facts.push_back({variable, now->element, {}});
 }
 
 // Where something is used as if it were not null: how to get there.
 void Narrowing::explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise) {
   const std::string_view text = analysis_.diagnostics().sources().text(object);
-  if (!state_.tested_in_vain.contains(text)) {
+  const bool was_tested = state_.tested_for_a_moment.contains(text);
+  if (!was_tested && !state_.tested_in_vain.contains(text)) {
     diagnostic.help("test it first: `if x != null`, or {}", otherwise);
     return;
   }
   const std::size_t dot = text.rfind('.');
   const std::string_view name = dot == std::string_view::npos ? "x" : text.substr(dot + 1);
-  diagnostic.help(
-      "a test holds for variables that only this function assigns; what stands in `{}` may change in between",
-      text);
+  if (was_tested) {
+    diagnostic.help("a test of `{}` holds until a call, an assignment or a loop may change it", text);
+  } else {
+    diagnostic.help(
+        "a test holds for variables that only this function assigns; what stands in `{}` may change in "
+        "between",
+        text);
+  }
   diagnostic.help("bind it, then test and use that: `let {} = {}; if {} != null {{ ... }}`", name, text,
                   name);
 }
@@ -121,13 +136,20 @@ hir::Expr* Narrowing::refine(E value, const Type* narrowed, Range range) {
 }
 
 void Narrowing::learn(const std::vector<Fact>& facts) {
-  for (const Fact& fact : facts) state_.flow.narrowed[fact.variable] = fact.type;
+  for (const Fact& fact : facts) {
+    if (fact.variable != nullptr) state_.flow.narrowed[fact.variable] = fact.type;
+  }
+  parts_.field_narrowing.learn(facts);
 }
 
-void Narrowing::forget(const Variable* variable) { state_.flow.narrowed.erase(variable); }
+void Narrowing::forget(const Variable* variable) {
+  state_.flow.narrowed.erase(variable);
+  parts_.field_narrowing.forget_behind(*variable);
+}
 
 // Before a loop: its body may come back with other values.
 void Narrowing::forget_assigned_in(Range loop) {
+  ++state_.moment;
   std::erase_if(state_.flow.narrowed, [&](const auto& entry) {
     return entry.first->assignable() && state_.assignments.inside(entry.first->range, loop);
   });
@@ -150,6 +172,7 @@ Flow Narrowing::merge(const Flow& a, const Flow& b) {
     auto other = b.narrowed.find(entry.first);
     return other == b.narrowed.end() || other->second != entry.second;
   });
+  FieldNarrowing::merge(merged.fields, b.fields);
   merged.unassigned.insert(b.unassigned.begin(), b.unassigned.end());
   return merged;
 }

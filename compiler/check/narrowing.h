@@ -2,7 +2,8 @@
 // Conditions and what follows from them for the types of variables.
 //
 // Only variables that no other code can change are narrowed: not those that an inner
-// closure assigns, and, inside a closure, not those that it shares by reference.
+// closure assigns, and, inside a closure, not those that it shares by reference. Fields are narrowed until
+// something runs that may assign them (`FieldNarrowing`).
 #pragma once
 
 #include "compiler/check/body_part.h"
@@ -14,7 +15,7 @@ class Narrowing : public BodyPart {
   using BodyPart::BodyPart;
 
   Condition condition(const ast::Expr& expr);
-  void null_test(const ast::Expr& tested, bool equal, Condition& condition);
+  void null_test(const ast::Expr& tested, const hir::Expr& value, bool equal, Condition& condition);
   Variable* narrowable(const ast::Expr& expr);
   const Type* narrowed_type(const Variable* variable) const;
   E refine(E value, const Type* narrowed, Range range);

@@ -354,7 +354,7 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
       std::vector<hir::Stmt*> effects{evaluate(operand)};
       return in_block(std::move(effects), boolean(op == Binary::kNe, expr.range), expr.range);
     }
-    if (facts != nullptr) parts_.narrowing.null_test(tested, op == Binary::kEq, *facts);
+    if (facts != nullptr) parts_.narrowing.null_test(tested, *operand, op == Binary::kEq, *facts);
     E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), expr.range, {operand});
     return op == Binary::kEq ? test : negate_bool(test);
   }

@@ -308,6 +308,7 @@ void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::function<void(
     }
   }
   rest(made->body);
+  ++state_.moment;
   if (made->close != nullptr && !made->close->type->is(TypeKind::kError)) out.push_back(made);
 }
 
