@@ -22,6 +22,8 @@ from .number_functions import (allclose, argsort, array_equal, average, bincount
                                unique, unique_counts, unique_inverse, var)
 from .equation_functions import cholesky, det, inv, solve
 from .heap_functions import heapify, heappop, heappush, heappushpop, heapreplace
+from .matrix_functions import (cond, eigh, eigvalsh, lstsq, matrix_power, matrix_rank, pinv, polyfit, svd, svdvals,
+                               vander)
 from .own_calls import call, checked
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, gradient, hamming,
                                hanning, histogram, histogram_density, histogram_of_edges, insert, isin, logspace,
@@ -33,6 +35,7 @@ from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factori
                                power, radians, sign)
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
                                 tile)
+from .window_functions import median_around, percentile_around, quantile_around
 from .types import INT, NONE, UNKNOWN, Array, List, Scalar, Tuple
 from .values import NOTHING, Elementwise, Value, as_numpys, constant, tuple_of
 
@@ -65,7 +68,11 @@ _FUNCTIONS = {
     np.insert: (insert, 1), np.delete: (delete, 1), np.add.at: (add_at, 1), np.linalg.solve: (solve, 2),
     np.linalg.inv: (inv, 2), np.linalg.det: (det, 2), np.argwhere: (argwhere, 2), np.nanstd: (nanstd, 3),
     np.nanvar: (nanvar, 3), np.nanmedian: (nanmedian, 3), np.nanpercentile: (nanpercentile, 3), np.isin: (isin, 2),
-    np.linalg.cholesky: (cholesky, 2), np.hanning: (hanning, 0), np.hamming: (hamming, 0),
+    np.linalg.cholesky: (cholesky, 2), np.linalg.eigh: (eigh, 2), np.linalg.eigvalsh: (eigvalsh, 2),
+    np.linalg.lstsq: (lstsq, 2), np.linalg.pinv: (pinv, 2), np.linalg.cond: (cond, 2),
+    np.linalg.matrix_rank: (matrix_rank, 2), np.linalg.matrix_power: (matrix_power, 2), np.vander: (vander, 1),
+    np.polyfit: (polyfit, 1), getattr(np.linalg, "svdvals", svdvals): (svdvals, 2), np.hanning: (hanning, 0),
+    np.hamming: (hamming, 0),
 }
 _HEAPS = {heapq.heappush: heappush, heapq.heappop: heappop, heapq.heapify: heapify, heapq.heapreplace: heapreplace,
           heapq.heappushpop: heappushpop}
@@ -86,6 +93,8 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
 # In a `try`: see observed.py.
 _OBSERVED = {math.gamma: observed_gamma, math.lgamma: observed_lgamma, math.acosh: observed_acosh,
              math.atanh: observed_atanh}
+# In prange loops, of all elements.
+_AROUND = {np.median: median_around, np.quantile: quantile_around, np.percentile: percentile_around}
 _ALONG_AXIS = (np.std, np.var, np.median, np.quantile, np.percentile, np.average, np.linalg.norm, np.count_nonzero)
 
 
@@ -125,6 +134,10 @@ def of_call(expressions, node, function):
         nodes, values = functions.arguments(expressions, node, interp)
         own = interp if isinstance(values[0].type, Array) else interp_one
         return call(expressions, node, own, nodes, values)
+    if function in _AROUND and expressions.is_sequential and not any(each.arg == "axis" for each in node.keywords):
+        nodes, values = functions.arguments(expressions, node, _AROUND[function], expressions.index)
+        return checked(expressions, node, function.__name__, values[0], 3) or call(
+            expressions, node, _AROUND[function], nodes, values)
     if function in (np.quantile, np.percentile):
         own = _FUNCTIONS[function][0]
         nodes, values = functions.arguments(expressions, node, own, expressions.index)
@@ -138,6 +151,8 @@ def of_call(expressions, node, function):
         if isinstance(values[1].type, Array):
             return checked(expressions, node, "searchsorted", values[1], 1) or call(
                 expressions, node, searchsorted_all, nodes, values)
+    if function is np.linalg.svd:
+        return _svd(expressions, node)
     if function is np.lexsort:
         return orders.lexsort(expressions, node)
     if function is np.inner or function is np.vdot:
@@ -230,6 +245,19 @@ def _on_heap(expressions, node, own):
         expressions.fail(node, f"a heap is a list that is made in the function, and this is {values[0].type}: write "
                                "heap = [], or heap = list(x)")
     return call(expressions, node, own, nodes, values)
+
+
+def _svd(expressions, node):
+    """np.linalg.svd(a), with compute_uv=False the singular values alone."""
+    asked = [each.value for each in node.keywords if each.arg == "compute_uv"]
+    known = expressions.known_test(asked[0]) if asked else True
+    if known is None:
+        expressions.fail(node, "compute_uv is True or False here")
+    if not known:
+        node = ast.copy_location(ast.Call(node.func, node.args[:1], []), node)
+    own = svd if known else svdvals
+    nodes, values = functions.arguments(expressions, _without(node, "compute_uv"), own)
+    return checked(expressions, node, "svd", values[0], 2) or call(expressions, node, own, nodes, values)
 
 
 def _inner(expressions, node):

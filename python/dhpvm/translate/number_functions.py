@@ -342,8 +342,11 @@ def quantile_of_sorted(s, q):
     low = int(place)
     high = min(low + 1, n - 1)
     part = place - low
-    step = s[high] / 1 - s[low] / 1
-    return s[high] - step * (1 - part) if part >= 0.5 else s[low] + step * part
+    return between(s[low] / 1, s[high] / 1, part)
+
+
+def between(low, high, part):
+    return high - (high - low) * (1 - part) if part >= 0.5 else low + (high - low) * part
 
 
 def percentile(a, q, axis=None):

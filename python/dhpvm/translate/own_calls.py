@@ -8,6 +8,7 @@ import os
 
 from ..errors import TranslationError
 from . import complex_numbers, functions, whole
+from .matrix_functions import cond, eigh, eigvalsh, lstsq, matrix_rank, pinv, polyfit, svd, svdvals
 from .number_functions import argsort, bincount, interp, nanmean, nansum, norm, ptp, sort, std, var
 from .sample_functions import corrcoef, correlate, cov, histogram, nan_to_num, round_to, sinc
 from .scalar_functions import heaviside, sign
@@ -16,7 +17,8 @@ from .values import NOTHING, Value
 
 # Those that would have other results for complex numbers than NumPy's.
 _OF_REALS = (var, std, ptp, norm, nansum, nanmean, cov, corrcoef, correlate, bincount, interp, histogram, sign,
-             heaviside, nan_to_num, sinc, round_to)
+             heaviside, nan_to_num, sinc, round_to, cond, eigh, eigvalsh, lstsq, matrix_rank, pinv, polyfit, svd,
+             svdvals)
 _FOLDER = os.path.dirname(__file__)
 
 

@@ -199,7 +199,10 @@ def histogram_of_edges(a, bins, range=None, weights=None):
     return counts, bins.copy()
 
 
-def cov(m, y=None):
+def cov(m, y=None, rowvar=True, bias=False, ddof=None):
+    less = 0 if bias else 1
+    if ddof is not None:
+        less = ddof
     if y is not None:
         assert (
             m.ndim == 1 and y.ndim == 1 and len(m) == len(y)
@@ -207,22 +210,26 @@ def cov(m, y=None):
         c = np.empty((2, 2))
         p, q = m.astype(np.float64), y.astype(np.float64)
         dx, dy = p - p.mean(), q - q.mean()
-        c[0, 0] = (dx * dx).sum() / (len(m) - 1)
-        c[1, 1] = (dy * dy).sum() / (len(m) - 1)
-        c[0, 1] = c[1, 0] = (dx * dy).sum() / (len(m) - 1)
+        c[0, 0] = (dx * dx).sum() / (len(m) - less)
+        c[1, 1] = (dy * dy).sum() / (len(m) - less)
+        c[0, 1] = c[1, 0] = (dx * dy).sum() / (len(m) - less)
         return c
     elif m.ndim == 2:
-        rows = m.astype(np.float64)
+        rows = np.empty((m.shape[0] if rowvar else m.shape[1], m.shape[1] if rowvar else m.shape[0]))
+        if rowvar:
+            rows[:] = m
+        else:
+            rows[:] = m.T
         d = rows - rows.mean(axis=1)[:, None]
-        e = d / (m.shape[1] - 1)
+        e = d / (rows.shape[1] - less)
         return d @ e.T
     else:
         sample = m.astype(np.float64)
-        return ((sample - sample.mean()) ** 2).sum() / (len(m) - 1)
+        return ((sample - sample.mean()) ** 2).sum() / (len(m) - less)
 
 
-def corrcoef(x, y=None):
-    c = cov(x, y)
+def corrcoef(x, y=None, rowvar=True):
+    c = cov(x, y, rowvar)
     r = np.empty(c.shape)
     for i in prange(r.shape[0]):
         for j in range(r.shape[1]):
