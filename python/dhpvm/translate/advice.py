@@ -21,8 +21,8 @@ _EXPRESSIONS = {
     ast.Lambda: ("lambda", "write a function with def, in the function or outside"),
     ast.List: ("this list", "make an array with np.array([a, b]), or give the list a name first"),
     ast.Dict: ("this dictionary", "give the dictionary a name first, d = {}"),
-    ast.DictComp: ("{k: x for ..}", "write d = {} and a loop that sets its entries, d[k] = x"),
-    ast.SetComp: ("{x for ..}", "write seen = set() and a loop with seen.add(x)"),
+    ast.DictComp: ("this {k: x for ..}", "give it a statement of its own, d = {..}, or write a loop"),
+    ast.SetComp: ("this {x for ..}", "give it a statement of its own, s = {..}, or write a loop"),
     ast.JoinedStr: ("formatted text", "text can be made outside"),
     ast.NamedExpr: (":=", "write an assignment before"),
 }

@@ -7,8 +7,10 @@ import ast
 import copy
 import inspect
 
+from .keyed import Keyed
+
 STATEMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
-COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp)
+COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.DictComp, ast.SetComp)
 WRITING_METHODS = ("add", "append", "clear", "discard", "extend", "fill", "insert", "itemset", "partition", "pop",
                    "popitem", "put", "remove", "resize", "reverse", "setdefault", "shuffle", "sort", "update")
 READS = (ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.IfExp)
@@ -16,15 +18,19 @@ READS = (ast.Subscript, ast.Call, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolO
 
 class Spread:
     """Rewrites the statements of a function. `made` has the names of new variables; `means(name)` is the function of
-    Python or the module that a name is, and None for other names; `functions` are those that are defined in it."""
+    Python or the module that a name is, and None for other names; `functions` are those that are defined in it;
+    `generator(call)` is the definition of the generator that is called, None for other calls."""
 
-    def __init__(self, means, functions=()):
-        self.made, self._means, self._pure = [], means, set()
+    def __init__(self, means, functions=(), generator=lambda call: None):
+        self.made, self._means, self._pure, self._generator = [], means, set(), generator
+        self._are_pure = {}  # definitions of generators
+        self._keyed = Keyed(self.name, means)
         self._pure = {each.name for each in functions if self._is_pure(each)}
 
     def _is_pure(self, function):
         """Whether calls of the function change nothing."""
-        return not any(isinstance(each, ast.AugAssign) or (isinstance(each, ast.Call) and self._may_write(each)) or
+        return not any((isinstance(each, ast.AugAssign) and not _is_count(each, function)) or
+                       (isinstance(each, ast.Call) and self._may_write(each)) or
                        (isinstance(each, ast.Subscript) and not isinstance(each.ctx, ast.Load))
                        for each in ast.walk(function))
 
@@ -32,15 +38,20 @@ class Spread:
         """The statements with what has to come before them."""
         found = []
         for statement in statements:
-            inside = in_parallel or (isinstance(statement, ast.For) and _is_prange(statement.iter))
+            inside = in_parallel or (isinstance(statement, ast.For) and is_prange(statement.iter))
             for owner in (statement, *getattr(statement, "handlers", ())):
                 for field in ("body", "orelse", "finalbody"):
                     if getattr(owner, field, None) and not isinstance(owner, ast.expr):
                         setattr(owner, field, self.block(getattr(owner, field), inside))
             if isinstance(statement, STATEMENTS) and statement.value is not None:
                 found += self._spread(statement, inside)
-            elif isinstance(statement, (ast.If, ast.While, ast.Assert)) and _has_comprehension(statement.test):
+            elif isinstance(statement, (ast.If, ast.While, ast.Assert)) and self._has_loop(statement.test):
                 found += self._condition(statement, inside)
+            elif isinstance(statement, ast.For) and self._has_loop(statement.iter) and not isinstance(
+                    statement.iter, ast.GeneratorExp):  # which is evaluated turn by turn
+                *before, last = self._spread(ast.copy_location(ast.Expr(statement.iter), statement), in_parallel)
+                statement.iter = last.value
+                found += [*before, statement]
             else:
                 found.append(statement)
         return found
@@ -49,7 +60,7 @@ class Spread:
         """if any(..): its value is that of a new variable, which a while loop computes in each turn."""
         if isinstance(statement, ast.While) and statement.orelse:
             return [statement]
-        name = self._name("test")
+        name = self.name("test")
         if isinstance(statement, ast.Assert) and statement.msg is None:
             statement.msg = ast.Constant(f"assert {ast.unparse(statement.test)}")
         # Types go on deciding which branch is compiled: if w is not None and any(..).
@@ -76,7 +87,7 @@ class Spread:
             value = ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), test))
             return self.block([ast.fix_missing_locations(ast.copy_location(is_made(value), test))], in_parallel)
         is_and = isinstance(test.op, ast.And)
-        first = next(i for i, each in enumerate(test.values) if _has_comprehension(each))
+        first = next(i for i, each in enumerate(test.values) if self._has_loop(each))
         before, rest = test.values[:first], test.values[first + 1:]
         made = self._decided(test.values[first], name, in_parallel)
         if rest:
@@ -93,7 +104,12 @@ class Spread:
     def _spread(self, statement, in_parallel):
         made = []
         for node in self._movable(statement, in_parallel):
-            made += self._called(node) if _is_view(node) else self._loops(statement, node)
+            if self._keyed.is_one(node):
+                made += self._ordered(statement, node, in_parallel)
+            else:
+                made += self._called(node) if _is_view(node) else self._loops(statement, node)
+        if isinstance(statement, ast.Expr) and statement.value is None:  # xs.sort(key=..)
+            statement = ast.copy_location(ast.Pass(), statement)
         if len(made) == 2 and _is_the_list(statement, *made):
             for each in [node for part in made for node in ast.walk(part)]:
                 if isinstance(each, ast.Name) and each.id == statement.value.id:
@@ -116,11 +132,17 @@ class Spread:
 
         def visit(node):
             nonlocal is_read
+            if self._keyed.is_one(node) and not calls and may_move(node):
+                found.append(node)
+                return
             if isinstance(node, COMPREHENSIONS):
-                if not calls and may_move(node) and not any(
-                        isinstance(each, (*COMPREHENSIONS, ast.Lambda)) for part in [*node.generators, *(
-                            [] if isinstance(node.elt, (ast.Call, *COMPREHENSIONS)) else [node.elt])]
-                        for each in ast.walk(part)):
+                first = node.generators[0]
+                parts = [first.target, *first.ifs, *node.generators[1:], *(
+                    each for each in _elements(node) if not isinstance(each, (ast.Call, *COMPREHENSIONS)))]
+                if not calls and may_move(node) and not any(isinstance(each, (*COMPREHENSIONS, ast.Lambda))
+                                                            for part in parts for each in ast.walk(part)):
+                    if self._has_loop(first.iter):
+                        visit(first.iter)
                     found.append(node)
                     return
             elif not isinstance(node, (ast.Lambda, ast.IfExp, ast.BoolOp)) and len(getattr(node, "ops", ())) < 2:
@@ -142,6 +164,12 @@ class Spread:
 
     def _may_write(self, call):
         """Whether the call can change elements of arrays: functions of the user can, and few methods."""
+        generator = self._generator(call)
+        if generator is not None:
+            if generator not in self._are_pure:
+                self._are_pure[generator] = True  # for its calls of itself
+                self._are_pure[generator] = self._is_pure(generator)
+            return not self._are_pure[generator]
         if isinstance(call.func, ast.Attribute) and self._means(_root(call.func)) is None:
             return call.func.attr in WRITING_METHODS
         return not self._is_harmless(call)
@@ -154,14 +182,27 @@ class Spread:
         return known is not None and (not inspect.ismodule(known) or
                                       known.__name__.partition(".")[0] in ("numpy", "math", "builtins"))
 
-    def _name(self, base):
+    def name(self, base):
+        """The name of a new variable."""
         base = base.partition("'")[0]
         self.made.append(f"{base}'{len(self.made) + 1}")
         return self.made[-1]
 
+    def _has_loop(self, node):
+        """Whether something in it becomes a loop."""
+        return any(isinstance(each, COMPREHENSIONS) or self._keyed.is_one(each) for each in ast.walk(node))
+
+    def _ordered(self, statement, node, in_parallel):
+        """sorted(x, key=..) and its kin."""
+        made, value = self._keyed.statements(node)
+        _replace(statement, node, value if value is None else ast.copy_location(value, node))
+        for each in made:
+            ast.fix_missing_locations(ast.copy_location(each, statement))
+        return self.block(made, in_parallel)
+
     def _called(self, node):
         """np.argsort(x)[::-1]: the result has a name first, since a view names its array several times."""
-        name, call = self._name("result"), node.value
+        name, call = self.name("result"), node.value
         node.value = ast.copy_location(ast.Name(name, ast.Load()), call)
         return [ast.Assign([ast.Name(name, ast.Store())], call)]
 
@@ -170,10 +211,17 @@ class Spread:
         call = next((each for each in ast.walk(statement.value) if isinstance(each, ast.Call) and
                      each.args == [node] and not each.keywords), None)
         kind = self._means(call.func) if call is not None else None
-        name = self._name("list")
-        element = self._with_own_names(node)
-        store = ast.Name(name, ast.Store())
-        if kind is sum:
+        name = self.name("list")
+        self._give_own_names(node)
+        element, store = _elements(node)[-1], ast.Name(name, ast.Store())
+        if isinstance(node, ast.DictComp):
+            place = ast.Subscript(ast.Name(name, ast.Load()), node.key, ast.Store())
+            first, update, call = ast.Dict([], []), ast.Assign([place], element), node
+        elif isinstance(node, ast.SetComp):
+            add = ast.Attribute(ast.Name(name, ast.Load()), "add", ast.Load())
+            first = ast.Call(ast.Name("set", ast.Load()), [], [])
+            update, call = ast.Expr(ast.Call(add, [element], [])), node
+        elif kind is sum:
             first, update = ast.Constant(0), ast.AugAssign(store, ast.Add(), element)
         elif kind in (any, all):
             known = ast.Name(name, ast.Load())
@@ -191,24 +239,28 @@ class Spread:
             update = ast.For(each.target, each.iter, [update], [])
         _replace(statement, call, ast.copy_location(ast.Name(name, ast.Load()), node))
         made = [ast.Assign([ast.Name(name, ast.Store())], first), update]
-        if not _has_comprehension(element):
+        if not any(map(_has_comprehension, _elements(node))):
             return made
         for each in made:
             ast.fix_missing_locations(ast.copy_location(each, statement))
         return self.block(made)
 
-    def _with_own_names(self, node):
-        """The element, where the variables of the comprehension, which are its own, have new names."""
-        names = {each.id: self._name(each.id) for generator in node.generators
+    def _give_own_names(self, node):
+        """Gives the variables of the comprehension, which are its own, new names."""
+        names = {each.id: self.name(each.id) for generator in node.generators
                  for each in ast.walk(generator.target) if isinstance(each, ast.Name)}
         first = node.generators[0].iter  # is evaluated outside
-        for part in [node.elt, *(each.target for each in node.generators),
+        for part in [*_elements(node), *(each.target for each in node.generators),
                      *(test for each in node.generators for test in each.ifs),
                      *(each.iter for each in node.generators if each.iter is not first)]:
             for each in ast.walk(part):
                 if isinstance(each, ast.Name):
                     each.id = names.get(each.id, each.id)
-        return node.elt
+
+
+def _elements(node):
+    """What a comprehension evaluates in each turn."""
+    return [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
 
 
 def _is_by_type(node):
@@ -229,6 +281,14 @@ def _is_selection(node):
                                                    for each in ast.walk(node.slice))
 
 
+def _is_count(node, function):
+    """Whether x += 1 is of a variable that begins as a number, so that it is in no array."""
+    values = [each.value for each in ast.walk(function) if isinstance(each, ast.Assign) and any(
+        isinstance(part, ast.Name) and part.id == getattr(node.target, "id", "") for target in each.targets
+        for part in ast.walk(target))]
+    return bool(values) and all(isinstance(each, ast.Constant) for each in values)
+
+
 def _root(node):
     while isinstance(node, ast.Attribute):
         node = node.value
@@ -240,16 +300,18 @@ def _calls_in(node):
 
 
 def _is_the_list(statement, first, loop):
-    """Whether the variable of this statement can be the list that a loop makes: found = [..], without itself inside."""
-    if not isinstance(statement, ast.Assign) or not isinstance(first, ast.Assign) or not isinstance(
-            first.value, ast.List) or len(statement.targets) != 1:
+    """Whether the variable of this statement can be the list, dictionary or set that a loop makes: found = [..],
+    without itself inside."""
+    is_new = isinstance(first, ast.Assign) and (isinstance(first.value, (ast.List, ast.Dict)) or isinstance(
+        getattr(first.value, "func", None), ast.Name) and first.value.func.id == "set")
+    if not isinstance(statement, ast.Assign) or not is_new or len(statement.targets) != 1:
         return False
     target = statement.targets[0]
     return isinstance(target, ast.Name) and isinstance(statement.value, ast.Name) and not any(
         isinstance(each, ast.Name) and each.id == target.id for each in ast.walk(loop))
 
 
-def _is_prange(node):
+def is_prange(node):
     return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == "prange"
 
 

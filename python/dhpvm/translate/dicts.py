@@ -282,12 +282,19 @@ def store_item(statements, target, value, node):
 
 
 def update_item(statements, node, dictionary):
-    """seen[k] += x."""
-    if any(isinstance(each, ast.Call) for each in ast.walk(node.target.slice)):
-        statements.source.fail(node, "the key would be computed twice: give it a name first")
-    old = item(statements.expressions, node.target, dictionary)
-    value = statements.expressions.operation(node, node.op, old, statements.expressions.scalar(node.value))
-    store_item(statements, node.target, value, node)
+    """seen[k] += x. A key with calls in it is computed once."""
+    def update():
+        old = item(expressions, node.target, dictionary)
+        value = expressions.operation(node, node.op, old, expressions.scalar(node.value))
+        store_item(statements, node.target, value, node)
+
+    expressions, place = statements.expressions, node.target.slice
+    if not any(isinstance(each, ast.Call) for each in ast.walk(place)):
+        update()
+        return
+    at = expressions.value(place)
+    at = tuple_of(statements.kept(part, node) for part in at.items) if at.items else statements.kept(at, node)
+    expressions.while_given(place, at, update)
 
 
 def delete_item(statements, target, dictionary):

@@ -57,9 +57,13 @@ class Expressions(Comparisons, Operators):
 
     def given(self, node, inner, value):
         """The value of a node in which an inner one has this value."""
+        return self.while_given(inner, value, lambda: self.value(node))
+
+    def while_given(self, inner, value, work):
+        """What `work` returns while a node has this value."""
         before, self._given = self._given, {**self._given, inner: value}
         try:
-            return self.value(node)
+            return work()
         finally:
             self._given = before
 

@@ -22,6 +22,7 @@ from .number_functions import (allclose, argsort, array_equal, average, bincount
                                unique, unique_counts, unique_inverse, var)
 from .equation_functions import cholesky, det, inv, solve
 from .heap_functions import heapify, heappop, heappush, heappushpop, heapreplace
+from .keyed import ORDERS
 from .matrix_functions import (cond, eigh, eigvalsh, lstsq, matrix_power, matrix_rank, pinv, polyfit, svd, svdvals,
                                vander)
 from .own_calls import call, checked
@@ -111,6 +112,8 @@ def of_call(expressions, node, function):
         nodes, values = functions.arguments(expressions, node, ELEMENTS[function])
         value = call(expressions, node, ELEMENTS[function], nodes, values)
         return as_numpys(value)
+    if function in ORDERS:
+        return call(expressions, node, function, *functions.arguments(expressions, node, function))
     if function in _HEAPS:
         return _on_heap(expressions, node, _HEAPS[function])
     if function in _ALONG_AXIS and "keepdims" in [each.arg for each in node.keywords]:

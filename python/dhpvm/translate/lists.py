@@ -261,8 +261,6 @@ def method(expressions, node, value):
         return Value(f"{value.text}.{name}()", NONE)
     if name == "copy" and not node.args + node.keywords:
         return Value(f"{value.text}.copy()", value.type)
-    if name == "sort" and [each.arg for each in node.keywords] == ["key"]:
-        expressions.fail(node, f"key= of sort cannot be compiled{advice.of_keywords(['key'])}")
     if name == "sort" and not node.args and [each.arg for each in node.keywords] in ([], ["reverse"]):
         return _sort(expressions, node, value)
     if name in ("index", "count", "remove") and count == 1 and not node.keywords:

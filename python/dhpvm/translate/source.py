@@ -12,6 +12,7 @@ from types import CellType, FunctionType
 
 from ..cache import ABSENT
 from ..errors import TranslationError
+from . import keyed, scopes, yields
 from .comprehensions import Spread
 
 
@@ -45,11 +46,16 @@ class Source:
         self.captured = function.__dict__.get("captured_variables", ())
         self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args +
                            self.tree.args.kwonlyargs] + [*self.captured]
-        self._functions = {}
+        self._functions, self._generators = {}, {}
         self._functions = self._take_functions()
-        self._pass_captured()
-        spread = Spread(self._means_of_python, self._nested)
-        self.tree.body = spread.block(self.tree.body)
+        self.names.update(keyed.NAMES)
+        for each in (self.tree, *self._generators.values()):
+            keyed.give_lambdas(each)
+            self._pass_captured(each)
+        spread = Spread(self._means_of_python, self._nested, self._generator_called)
+        assigned = scopes.stored(self.tree.body)
+        self.tree.body = yields.Yields(spread, self._generator_called, self._means_of_python, self.fail,
+                                       assigned).block(self.tree.body)
         self.renamed = _rename(self.tree.body, self.parameters, spread.made)
 
     def _means_of_python(self, node):
@@ -86,11 +92,14 @@ class Source:
         codes = {each.co_name: each for each in code.co_consts if inspect.iscode(each)}
         lambdas = [each for each in code.co_consts if inspect.iscode(each) and each.co_name == "<lambda>"]
         nodes, others = [], []
-        named = [node for node in self.tree.body if _is_named_lambda(node)]
+        written = _lambdas(self.tree.body)
         for node in self.tree.body:
-            if node in named and len(lambdas) == len(named):
-                codes[node.targets[0].id] = lambdas[named.index(node)]
+            if _is_named_lambda(node) and len(lambdas) == len(written):
+                codes[node.targets[0].id] = lambdas[written.index(node.value)]
                 node = _as_function(node.value, node.targets[0].id)
+            if isinstance(node, ast.FunctionDef) and codes[node.name].co_flags & inspect.CO_GENERATOR:
+                self._generators[node.name] = node
+                continue
             (nodes if isinstance(node, ast.FunctionDef) else others).append(node)
         self._nested = nodes
         self.tree.body = others or [ast.Pass(lineno=self.tree.lineno)]
@@ -119,9 +128,47 @@ class Source:
             cells[node.name].cell_contents = found[node.name]
         return found
 
-    def _pass_captured(self):
+    def _generator_called(self, node):
+        """The definition of the generator that is called at a node; None for anything else."""
+        if not isinstance(node, ast.Call):
+            return None
+        if isinstance(node.func, ast.Name) and node.func.id in self._generators:
+            return self._generators[node.func.id]
+        code = self.function.__code__
+        local_names = {*code.co_varnames, *code.co_cellvars}
+        try:
+            function = self.meaning(node.func, local_names)
+        except LookupError:
+            return None
+        function = getattr(function, "__wrapped__", function)
+        if not inspect.isfunction(function) or not function.__code__.co_flags & inspect.CO_GENERATOR:
+            return None
+        if function not in self._generators:
+            self._generators[function] = self._generator(node, function, local_names)
+        return self._generators[function]
+
+    def _generator(self, node, function, local_names):
+        """The definition of a generator of the surroundings, whose names mean the same here."""
+        try:
+            tree = _parsed(inspect.getsource(function))
+        except (OSError, TypeError):
+            tree = None
+        definition = tree.body[0] if tree else None
+        if not isinstance(definition, ast.FunctionDef):
+            self.fail(node, f"the source of {function.__name__} cannot be read: define it in a file or a notebook cell")
+        known, code = {**function.__globals__, **_captured(function)}, function.__code__
+        for name in {each.id for each in ast.walk(definition) if isinstance(each, ast.Name)} - {*code.co_varnames,
+                                                                                              *code.co_cellvars}:
+            given = known.get(name, getattr(builtins, name, ABSENT))
+            here = ABSENT if name in local_names else self.names.get(name, getattr(builtins, name, ABSENT))
+            if given is not ABSENT and given is not here:
+                self.fail(node, f"{function.__name__} uses '{name}', which is something else here: pass it as an "
+                                "argument, or rename it")
+        return definition
+
+    def _pass_captured(self, tree):
         """Calls of functions that capture variables pass their values now, as keywords that nobody can write."""
-        for node in ast.walk(self.tree):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 function = self._functions.get(node.func.id) or self.names.get(node.func.id)
                 for name in getattr(function, "captured_variables", ()):
@@ -156,7 +203,7 @@ class Source:
             path.append((".", node.attr) if is_attribute else ("[]", node.slice.value))
             node = node.value
         if isinstance(node, ast.Name) and node.id not in local_names and node.id not in self._functions and \
-                not self.is_ours:
+                node.id not in keyed.NAMES and not self.is_ours:
             self._reads.note(self._home, (node.id, *reversed(path)), value)
 
     def _meaning(self, node, local_names):
@@ -212,6 +259,17 @@ def _is_named_lambda(node):
         isinstance(node.targets[0], ast.Name)
 
 
+def _lambdas(nodes):
+    """The lambda expressions that these nodes evaluate themselves, in their order."""
+    found = []
+    for node in nodes:
+        if isinstance(node, ast.Lambda):
+            found.append(node)
+        elif not isinstance(node, (ast.FunctionDef, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+            found += _lambdas(ast.iter_child_nodes(node))
+    return found
+
+
 def getattr_or_lookup_error(owner, name):
     try:
         return getattr(owner, name)
@@ -256,7 +314,8 @@ def _rename(body, parameters, made):
         for target in targets:
             name = target.id
             if name in seen:
-                made.append(f"{name}'{len(made) + 1}")
+                base = name.partition("'")[0]
+                made.append(f"{base}'{len(made) + 1}")
                 current[name] = target.id = made[-1]
             seen.add(name)
         seen |= {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and

@@ -168,8 +168,8 @@ class Statements(Assignments, Handlers, Loops, Returns):
         if isinstance(node.value, ast.Constant):
             return  # a docstring
         if isinstance(node.value, (ast.Yield, ast.YieldFrom, ast.Await)):
-            self.source.fail(node, "generators and coroutines cannot be compiled: fill an array or a list, and return "
-                                   "it")
+            self.source.fail(node, "a generator is compiled where a loop goes over it, for x in f(..), or list(f(..)): "
+                                   "here fill an array or a list, and return it")
         if not isinstance(node.value, ast.Call):
             self.source.fail(node, "this has no effect")
         if isinstance(node.value.func, ast.Name) and self.means(node.value.func, print):
