@@ -9,7 +9,7 @@ from ..fields import replace
 from . import complex_numbers, dicts, dtypes, lists, optionals, records, scopes, selections, sets, views, whole
 from .stores import Stores
 from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple
-from .values import Value, items_in, tuple_of
+from .values import MARK, Value, items_in, tuple_of
 
 
 class Assignments(Stores):
@@ -69,7 +69,10 @@ class Assignments(Stores):
             # a[i] = [x, y] is a row, as a[i] = x, y.
             is_list = isinstance(value, ast.List)
             given = ast.copy_location(ast.Tuple(value.elts, ast.Load()), value) if is_list else value
-            self._store_element(target, self.expressions.value(given), value)
+            result = self.expressions.value(given)
+            if MARK in result.text:  # what is assigned is evaluated before the place
+                result = self.kept(result, value)
+            self._store_element(target, result, value)
         else:
             self.source.fail(target, "only variables and elements of arrays can be assigned")
 
@@ -312,6 +315,33 @@ class Assignments(Stores):
     # ---- In place.
 
     def _augassign(self, node):
+        self.expressions.while_given(self._kept_indices(node.target), lambda: self._augment(node))
+
+    def _kept_indices(self, target):
+        """The values of indices that are computed once where an element is read and written: out[f(i)] += x."""
+        kept, owners = {}, []
+        while isinstance(target, ast.Subscript):
+            owners.append(target)
+            target = target.value
+        for owner in reversed(owners):  # as Python evaluates t[f()][g()]
+            nodes = owner.slice.elts if isinstance(owner.slice, ast.Tuple) else [owner.slice]
+            if isinstance(self.expressions.value(owner.value).type, Dict):
+                nodes = []  # see dicts.update_item
+            for each in nodes:
+                parts = (each.lower, each.upper, each.step) if isinstance(each, ast.Slice) else (each,)
+                for part in filter(self._is_computed, parts):
+                    value = self.expressions.value(part)
+                    if isinstance(value.type, (Scalar, Array)) and value.elements is None:
+                        kept[part] = self.kept(value, owner)
+        return kept
+
+    def _is_computed(self, node):
+        """Whether an index should not be computed twice: for what it changes, or for the time that it takes."""
+        return node is not None and any(
+            (isinstance(each, ast.Call) and not self.means(each.func, len)) or
+            isinstance(getattr(each, "op", None), (ast.Mod, ast.FloorDiv)) for each in ast.walk(node))
+
+    def _augment(self, node):
         mask = selections.condition(self.expressions, node.target)
         if mask is not None:
             self._store_selected(node.target, *selections.updated_elements(self.expressions, node, mask))

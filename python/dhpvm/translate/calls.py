@@ -12,7 +12,7 @@ from . import (advice, complex_numbers, creation, dicts, dtypes, functions, gene
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
                     Text, Unconvertible, promote)
-from .values import NOTHING, Value, as_numpys, constant, tuple_of
+from .values import NOTHING, Value, as_numpys, constant, marked, tuple_of
 
 
 def is_min_or_max(source, local_names):
@@ -84,12 +84,10 @@ def _method(expressions, node):
     if name in ("clip", "round") and isinstance(base.type, Scalar):
         as_call = ast.copy_location(ast.Call(node.func, [node.func.value, *node.args], node.keywords), node)
         return _clip(expressions, as_call) if name == "clip" else library.of_call(expressions, as_call, _numpy("round"))
-    if isinstance(base.type, List):
-        return lists.method(expressions, node, base)
-    if isinstance(base.type, Set):
-        return sets.method(expressions, node, base)
-    if isinstance(base.type, Dict):
-        return dicts.method(expressions, node, base)
+    for kind, owner in ((List, lists), (Set, sets), (Dict, dicts)):
+        if isinstance(base.type, kind):
+            value = owner.method(expressions, node, base)
+            return marked(value, expressions.unit.mark(node)) if name in ("pop", "popleft", "setdefault") else value
     if base.type == GENERATOR:
         return generators.method(expressions, node, base)
     if isinstance(base.type, Array):

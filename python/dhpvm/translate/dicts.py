@@ -294,7 +294,7 @@ def update_item(statements, node, dictionary):
         return
     at = expressions.value(place)
     at = tuple_of(statements.kept(part, node) for part in at.items) if at.items else statements.kept(at, node)
-    expressions.while_given(place, at, update)
+    expressions.while_given({place: at}, update)
 
 
 def delete_item(statements, target, dictionary):

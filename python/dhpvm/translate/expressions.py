@@ -57,11 +57,11 @@ class Expressions(Comparisons, Operators):
 
     def given(self, node, inner, value):
         """The value of a node in which an inner one has this value."""
-        return self.while_given(inner, value, lambda: self.value(node))
+        return self.while_given({inner: value}, lambda: self.value(node))
 
-    def while_given(self, inner, value, work):
-        """What `work` returns while a node has this value."""
-        before, self._given = self._given, {**self._given, inner: value}
+    def while_given(self, values, work):
+        """What `work` returns while nodes have these values."""
+        before, self._given = self._given, {**self._given, **values}
         try:
             return work()
         finally:

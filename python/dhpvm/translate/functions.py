@@ -78,4 +78,5 @@ def of_function(expressions, node, function, nodes, values):
         if base is not None:
             expressions.scope.changed(base.id, node)
     expressions.version.called.add(version)
-    return Value(version.call(texts), version.result)
+    mark = expressions.unit.mark(node) if version.has_effects() else ""
+    return Value(version.call(texts, mark), version.result)

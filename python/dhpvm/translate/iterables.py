@@ -122,6 +122,8 @@ class Items:
             self._fail(call, "enumerate takes what it runs over, and where it starts")
         index, item = self._targets(target, 2, "enumerate gives an index and an element")
         first = self.statements.expressions.integer(start[0]) if start else None
+        if first and not first.lstrip("-").isdigit():
+            first = self.statements.kept(Value(first, INT), call).text
         self.stores.append((index, lambda turn: Value(f"({first} + {turn})" if first else turn, INT), index))
         self.add(item, call.args[0])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import sys
 
 from ..errors import TranslationError
@@ -15,7 +16,7 @@ from .handlers import Handlers
 from .loops import Loops
 from .returns import Returns
 from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Listed, Optional, Scalar, Text, Tuple, Unconvertible
-from .values import Value, quoted
+from .values import MARK, Value, quoted
 from .views import PassedView, base_of
 from .variables import Variables
 
@@ -30,6 +31,7 @@ class Statements(Assignments, Handlers, Loops, Returns):
         self.lines = []
         self.loops, self.before_parallel, self._with_reductions, self.parallel = [], [], set(), None
         self.handlers, self.caught = [], []
+        self._evaluated = set()  # marks of calls in the lines of a statement
         self.chosen_names = set()  # of variables that a conditional expression gives one of two values
         self.expressions.statements = self
 
@@ -106,6 +108,10 @@ class Statements(Assignments, Handlers, Loops, Returns):
     # ---- Lines.
 
     def emit(self, text, node):
+        for mark in re.findall(f"{MARK}(\\d+){MARK}", text):
+            if mark in self._evaluated:
+                self.source.fail(node, "a call in this would be evaluated twice: give its result a name first")
+            self._evaluated.add(mark)
         self.lines.append((self.scope.depth(), text, node.lineno))
 
     def temporary(self):
@@ -120,11 +126,14 @@ class Statements(Assignments, Handlers, Loops, Returns):
                 name = type(statement).__name__
                 instead = advice.STATEMENTS.get(name, "leave it out, or do it outside of the function")
                 self.source.fail(statement, f"{name} statements cannot be compiled: {instead}")
+            outer, self._evaluated = self._evaluated, set()
             try:
                 if method(statement):
                     return True
             except Unconvertible as error:
                 self.source.fail(statement, str(error))
+            finally:
+                self._evaluated = outer
         return False
 
     def braces(self, head, statements, node):

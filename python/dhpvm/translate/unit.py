@@ -11,6 +11,7 @@ from . import complex_numbers, generators, helpers, parameters
 from .handlers import OBSERVED
 from .source import Source
 from .statements import Statements
+from .values import MARK
 from .types import COMPLEXES, GENERATOR, KEY_TEXT, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
 
 
@@ -38,9 +39,14 @@ class Version:
         self.draws = True
         return True
 
-    def call(self, texts):
-        """The text of a call with these texts of arguments."""
-        return f"{self.text_name}({', '.join(texts)}{_CAPTURES}{self.text_name}{_CAPTURES})"
+    def call(self, texts, mark=""):
+        """The text of a call with these texts of arguments. `mark` is that of Unit.mark."""
+        return f"{self.text_name}({', '.join(texts)}{_CAPTURES}{self.text_name}{_CAPTURES}{mark})"
+
+    def has_effects(self):
+        """Whether another call with the same arguments may give something else, or change something else."""
+        return any(each.scope is None or each.draws or GENERATOR in each.types or each.written_parameters() or
+                   each.changed_parameters() or each.captures for each in _reached(self))
 
     @staticmethod
     def alone(text):
@@ -68,6 +74,7 @@ class Unit:
     def __init__(self, hints=()):
         self.hints = list(hints)
         self._versions, self._modules, self._helpers, self._structs, self._sources = {}, set(), {}, {}, {}
+        self._marks = {}  # numbers of nodes
         self.raised = {}  # classes of exceptions that are not Python's own, as keys
         self._captured = []  # arrays of the surroundings, and their types
         self.reads = Reads()
@@ -100,6 +107,11 @@ class Unit:
         """Imports a module of the language; returns its name."""
         self._modules.add(name)
         return name
+
+    def mark(self, node):
+        """What the text of a call has in it that is evaluated exactly once: a number for its node, so that other calls
+        with the same text are others. The program has no marks."""
+        return f"{MARK}{self._marks.setdefault(node, len(self._marks))}{MARK}"
 
     def helper(self, name, kind):
         if kind in COMPLEXES:
@@ -184,7 +196,7 @@ class Unit:
         lines, origins = [], []
 
         def add(text, origin=None):
-            for line in self._completed(text).split("\n"):
+            for line in re.sub(f"{MARK}\\d+{MARK}", "", self._completed(text)).split("\n"):
                 lines.append(line)
                 origins.append(origin)
 

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from ..fields import Fields
+from ..fields import Fields, replace
 from .types import (BOOL, COMPLEX, COMPLEXES, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Text, Tuple,
                     Unconvertible, literal)
 
 ABSENT = object()
+MARK = "\3"  # see Unit.mark
 
 
 class Value(Fields):
@@ -107,3 +108,8 @@ def as_numpys(value):
     if value.type in (UNKNOWN, BOOL):
         return value
     return Value(value.as_type(value.type), Scalar(value.type.name))
+
+
+def marked(value, mark):
+    """The value of a call with a mark in its text."""
+    return replace(value, text=f"{value.text[:-1]}{mark})") if value.text.endswith(")") else value
