@@ -99,7 +99,7 @@ class Refused(unittest.TestCase):
         self.refuse(f, "zipf.* of a generator cannot be compiled; .*uniform", X)
 
         def f(x):
-            return np.vander(x)
+            return np.unwrap(x)
         self.refuse(f, "docs/python.md lists", X)
 
         def f(x):
@@ -342,11 +342,9 @@ class Refused(unittest.TestCase):
                 (r"t = a\[rows\]", lambda x: x[np.ix_([0], [1])]),
                 (r"np.where\(a, x, np.where", lambda x: np.select([x > 1], [x])),
                 ("for row in a", lambda x: np.apply_along_axis(np.sum, 0, x)),
-                ("keeps the best", lambda x: max(x, key=abs)),
-                ("kind='stable'", lambda x: sorted(x, key=abs)),
+                ("keeps the best", lambda x: max(x[0], x[1], key=abs)),
+                ("kind='stable'", lambda x: sorted(x, cmp=abs, key=abs)),
                 (":= cannot be compiled: write an assignment before", lambda x: (y := x)),
-                (r"seen.add\(x\)", lambda x: {i for i in range(3)}),
-                (r"d\[k\] = x", lambda x: {i: i for i in range(3)}),
                 (r"d\[k\] = x", lambda x: dict(x)),
                 (r"\[f\(x\) for x in xs\]", lambda x: list(map(abs, x))),
                 ("loops in each other", lambda x: itertools.product(x, x)),
@@ -363,11 +361,6 @@ class Refused(unittest.TestCase):
                 case 1:
                     return 2
         self.refuse(f, "write if and elif", 1)
-
-        def f(x):
-            xs = [1, 2]
-            xs.sort(key=abs)
-        self.refuse(f, "kind='stable'", 1, line=2)
 
         def f(x):
             xs = [1, 2]
