@@ -134,6 +134,16 @@ class HostClass {
         Types<std::tuple<Args...>>());
   }
 
+  // The same for any callable object that gives a std::shared_ptr<T>, or a Result of one: a constructor that can fail,
+  // or that hands out objects which exist already. Null is a trap.
+  template <typename F>
+  HostClass& constructor(std::string_view name, F make) {
+    using Return = typename detail::Callable<F>::Return;
+    static_assert(std::is_same_v<typename detail::Returned<Return>::Value, std::shared_ptr<T>>,
+                  "the constructor of a host class gives a std::shared_ptr of it");
+    return add(false, name, std::move(make), Types<typename detail::Callable<F>::Values>());
+  }
+
   // A member function, or any callable object whose first parameter is a T&. It may give a Result or a Status.
   template <typename F>
   HostClass& method(std::string_view name, F function) {

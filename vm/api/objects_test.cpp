@@ -434,6 +434,34 @@ TEST(HostClasses, HaveMethodsAndProperties) {
   }
 }
 
+TEST(HostClasses, ConstructorsThatAreFunctions) {
+  Engine engine;
+  HostClass<Camera> camera("studio.Camera");
+  const auto shared = std::make_shared<Camera>(7.0);
+  camera
+      .constructor("open",
+                   [](std::string_view name) -> Result<std::shared_ptr<Camera>> {
+                     if (name.empty()) return Error(ErrorCode::kUserTrap, "a camera has a name");
+                     return std::make_shared<Camera>(static_cast<double>(name.size()));
+                   })
+      .constructor("first", [shared] { return shared; })
+      .constructor("none", [] { return std::shared_ptr<Camera>(); })
+      .property("zoom", &Camera::zoom);
+  ASSERT_TRUE(engine.define(camera).ok());
+  const Module module = need(Module::compile(engine, R"(
+    import studio;
+    fn zoom_of(name: str) -> f64 => studio.open(name).zoom();
+    fn change() -> f64 { let c = studio.first(); c.set_zoom(c.zoom() + 1.0); return studio.first().zoom(); }
+    fn without() -> f64 => studio.none().zoom();
+  )"));
+  const Isolate isolate = need(Isolate::create(module));
+  EXPECT_EQ(need(isolate.call<double>("zoom_of", {"front"})), 5);
+  EXPECT_NE(isolate.call("zoom_of", {""}).error().to_string().find("a camera has a name"), std::string::npos);
+  EXPECT_EQ(need(isolate.call<double>("change")), 8);
+  EXPECT_EQ(shared->zoom, 8);
+  EXPECT_TRUE(isolate.call("without").error().is_trap());
+}
+
 TEST(HostClasses, NamesThatJoinToTheSame) {
   Engine engine;
   HostClass<Camera> first("studio.A");
