@@ -245,7 +245,8 @@ DHPVM_C_API dhpvm_code dhpvm_object_from_dlpack(dhpvm_isolate* isolate,
                                                 struct DLManagedTensorVersioned* tensor,
                                                 dhpvm_object** object, dhpvm_error** error);
 /* The array as a tensor of DLPack 1, without a copy. The tensor keeps it alive until its deleter is called, from any
- * thread. The program sees what is written to it; it must not be touched while a function of the program runs. */
+ * thread. The program sees what is written to it; it must not be touched while a function of the program runs. That of
+ * memory which the host has lent for reading has DLPack's flag for it. */
 DHPVM_C_API dhpvm_code dhpvm_object_to_dlpack(dhpvm_object* object, struct DLManagedTensorVersioned** tensor,
                                               dhpvm_error** error);
 /* A pointer of the host as the language's `resource`, which programs pass on; `release`, unless it is NULL, is called

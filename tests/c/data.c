@@ -503,7 +503,20 @@ void test_dlpack(void) {
   given.dimensions = 1;
   given.strides = (int64_t[]){2};
   CHECK_CODE(DHPVM_UNSUPPORTED, dhpvm_object_from_dlpack(state.isolate, &given, &object, NULL));
+  /* One element for all, as expand() of other packages gives it. */
+  given.strides = (int64_t[]){0};
+  CHECK_CODE(DHPVM_UNSUPPORTED, dhpvm_object_from_dlpack(state.isolate, &given, &object, NULL));
   CHECK(deleted == 1);
+  /* Memory that is lent for reading stays so. */
+  given.strides = NULL;
+  given.flags = 1;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_from_dlpack(state.isolate, &given, &object, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_to_dlpack(object, &taken, NULL));
+  CHECK(taken->flags == 1 && taken->data == &numbers[1]);
+  taken->deleter(taken);
+  dhpvm_object_free(object);
+  CHECK_CODE(DHPVM_OK, dhpvm_isolate_collect(state.isolate, NULL));
+  CHECK(deleted == 2);
   /* A tensor that outlives everything. */
   CHECK_CODE(DHPVM_OK, dhpvm_object_new_array(state.isolate, DHPVM_F64, shape, 1, &object, NULL));
   CHECK_CODE(DHPVM_OK, dhpvm_object_to_dlpack(object, &taken, NULL));

@@ -2,6 +2,7 @@
 // Tensors of DLPack as arrays of programs, and the other way round.
 #include "vm/api/c/dlpack.h"
 
+#include <algorithm>
 #include <span>
 
 #include "bytecode/kind.h"
@@ -59,6 +60,11 @@ Result<dhpvm_array> array_of(const DLManagedTensorVersioned& managed) {
     if (tensor.strides != nullptr)
       array.strides[i] = tensor.strides[i] * (tensor.type.bits / 8) * tensor.type.lanes;
   }
+  // Strides that are all 0 stand for dense elements in dhpvm_array.
+  if (tensor.strides != nullptr &&
+      std::ranges::all_of(array.strides, [](auto stride) { return stride == 0; }) &&
+      std::any_of(array.sizes, array.sizes + array.rank, [](auto size) { return size > 1; }))
+    return error(ErrorCode::kUnsupported, "all elements of the tensor are one and the same: copy it first");
   return array;
 }
 
@@ -92,7 +98,10 @@ void give_back(DLManagedTensorVersioned* managed) {
 
 Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** result) {
   dhpvm_array array{};
-  DHPVM_TRY(view(object.object, DHPVM_READ_WRITE, array));
+  Status status = view(object.object, DHPVM_READ_WRITE, array);
+  const bool is_read_only = !status.ok() && status.error().code() == ErrorCode::kBorrowEnded &&
+                            view(object.object, DHPVM_READ, array).ok();
+  if (!status.ok() && !is_read_only) return status;
   auto tensor = std::make_unique<ExportedTensor>();
   std::copy_n(array.sizes, array.rank, tensor->shape);
   const TensorKind kind = kTensorKinds[array.kind - DHPVM_BOOL];
@@ -110,6 +119,7 @@ Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** resu
   managed.minor_version = kDlMinorVersion;
   managed.context = tensor.get();
   managed.deleter = &give_back;
+  managed.flags = is_read_only ? kDlReadOnly : 0;
   managed.tensor = {array.data,
                     {kDlCpu, 0},
                     static_cast<std::int32_t>(array.rank),
