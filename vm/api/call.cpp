@@ -121,8 +121,10 @@ Status Call::put_object(unsigned slot, const Object& object) {
     return {};
   }
   if (object.state_->isolate != target_.isolate) {
-    return error(ErrorCode::kInvalidArgument,
-                 "an object of one isolate cannot be an argument in another; copy its content");
+    return error(
+        ErrorCode::kInvalidArgument,
+        "an object of one isolate, or of the code before its reload, cannot be an argument in another; copy "
+        "its content");
   }
   const gc::Ref ref = object.state_->root.get();
   const gc::TypeId wanted = target_.reference_types[slot];

@@ -133,7 +133,8 @@ Status check_reference(const detail::ObjectState& state, const bytecode::Field& 
   if (!value) return {};
   const detail::ObjectState& given = *detail::ObjectState::of(value);
   if (given.isolate != state.isolate)
-    return Error(ErrorCode::kInvalidArgument, "an object of one isolate cannot be a field in another");
+    return Error(ErrorCode::kInvalidArgument,
+                 "an object of one isolate, or of the code before its reload, cannot be a field in another");
   if (!state.isolate->machine->linked().is_instance(given.root->header.type, field.type.type))
     return wrong_type(state, field, value.type_name());
   return {};

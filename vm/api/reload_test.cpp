@@ -49,7 +49,9 @@ TEST(Reload, CallsGoToTheNewCode) {
   EXPECT_EQ(need(look(need(make()))), 120);
   // Old objects have their old code, and are no arguments of the new one.
   EXPECT_EQ(need(more()), 11);
-  EXPECT_EQ(look(old_box).error().code(), ErrorCode::kInvalidArgument);
+  const Error refused = look(old_box).error();
+  EXPECT_EQ(refused.code(), ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("of the code before its reload"), std::string::npos) << refused.message();
 }
 
 TEST(Reload, RefusesWhatDoesNotFit) {

@@ -159,8 +159,8 @@ Status get_resource(const Window& window, unsigned slot, const void* tag, std::s
 Error host_failure(const HostCall& call, Error cause) {
   // A host that returns a trap chose how its program ends, or passes on how a nested call ended.
   if (cause.is_trap()) return std::move(cause).with_context(fmt::format("in host function '{}'", call.name));
-  return error(ErrorCode::kHostException, "host function '{}' failed: {}: {}", call.name,
-               to_string(cause.code()), cause.message());
+  return error(ErrorCode::kHostException, "host function '{}' failed: {}{}{}", call.name,
+               to_string(cause.code()), cause.message().empty() ? "" : ": ", cause.message());
 }
 
 Error host_exception(const HostCall& call, std::string_view what) {
