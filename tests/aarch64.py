@@ -27,6 +27,7 @@ from pathlib import Path
 import random_blocks
 import random_nests
 import random_records
+import random_values
 import run_programs
 
 HERE = Path(__file__).resolve().parent
@@ -43,7 +44,7 @@ RULE = (
 PARTS = ("interpreter", "compiled", "same", "worker", "client")
 TIMEOUT = 600  # seconds; QEMU takes ten to thirty times as long
 RANDOM_PROGRAMS = 24
-KINDS = (random_nests.Program, random_blocks.Program, random_records.Program)
+KINDS = (random_nests.Program, random_blocks.Program, random_records.Program, random_values.Program)
 
 
 def enter_namespace(emulator):

@@ -15,6 +15,7 @@ and kept in --keep.
 
 import argparse
 import concurrent.futures
+import contextlib
 import random
 import re
 import sys
@@ -22,7 +23,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from finished_run import Run
+import run_programs
+from finished_run import PATIENCE, Run
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools" / "lab"))
 from random_loops import Program
@@ -38,31 +40,32 @@ class Sim:
         self.devices = devices
         self.lost = lost
 
-    def run(self, tool, chooser, source):
+    def options(self, chooser):
         names = []
         for _ in range(self.devices):
             options = [chooser.choice(("mem=1GB", "mem=1GB", "mem=400KB", "mem=1MB"))]
             if self.lost:
                 options.append(f"lost={chooser.choice((chooser.randint(1, 12), chooser.randint(1, 200)))}")
-                options.append(f"lazy={chooser.randint(0, 1)}")
-            options.append(f"units={chooser.randint(1, 64)}")
+            options += [f"lazy={chooser.randint(0, 1)}", f"units={chooser.randint(1, 64)}"]
             names.append("sim?" + "&".join(options))
-        batch = chooser.choice(([], ["--batch=1000"], ["--batch=5000"]))
-        return Run([*tool, "--jit-wait", *batch, f"--device={','.join(names)}", source])
+        return [f"--device={','.join(names)}"]
 
 
 class Device:
-    """A device by its name; none where the platform has none."""
+    """Devices by their names; none where the platform has none. {worker} is a worker's address."""
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, *names):
+        self.names = names
         self.lost = False
 
-    def run(self, tool, chooser, source):
-        batch = chooser.choice(([], ["--batch=1000"], ["--batch=5000"]))
-        return Run([*tool, "--jit-wait", *batch, f"--device={self.name}", source])
+    def options(self, chooser):
+        name = chooser.choice(self.names).format(worker=WORKER.get("worker"))
+        lazy = ["--write-back=lazy"] if "remote/" in name and chooser.random() < 0.5 else []
+        return [*lazy, f"--device={name}"]
 
 
+WORKER = {}  # its address, once it runs
+REMOTE = "remote/{worker}/host"
 EXECUTORS = {
     "sim": Sim(1, lost=False),
     "two-sims": Sim(2, lost=False),
@@ -72,7 +75,9 @@ EXECUTORS = {
     # With DHPVM_CUDA_DRIVER=interpreter these need no GPU, and check how kernels access memory as well.
     "cuda": Device("cuda:0"),
     "two-cudas": Device("cuda:0,cuda:1"),
+    "worker": Device(REMOTE, f"{REMOTE},sim?lazy=1", f"{REMOTE},{REMOTE}"),
 }
+BATCHES = ([], [], ["--batch=1000"], ["--batch=5000"], ["--batch=100"])
 
 
 def judge(done, expected, may_be_lost):
@@ -100,7 +105,8 @@ def check(bin_dir, keep, name, seed):
     expected = Run([*tool, "--jit=off", "--device=host", str(path)])
     if expected.code != 0:
         return f"seed {seed} does not run in the interpreter:\n{expected.errors}\n{program}", False
-    done = executor.run(tool, random.Random(f"{name} {seed}"), str(path))
+    chooser = random.Random(f"{name} {seed}")
+    done = Run([*tool, "--jit-wait", *chooser.choice(BATCHES), *executor.options(chooser), str(path)])
     problem = judge(done, expected, executor.lost)
     if problem is None:
         path.unlink()
@@ -120,11 +126,19 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--keep")
     options = parser.parse_args()
+    names = options.executors.split(",")
     wrong = 0
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        pool = stack.enter_context(concurrent.futures.ThreadPoolExecutor(options.jobs))
+        if "worker" in names:
+            runner = run_programs.Runner(options.bin.resolve(), timeout=PATIENCE)
+            needed = [executor for executor in run_programs.EXECUTORS if executor.worker is not None]
+            stack.enter_context(run_programs.worker_of(needed, runner))
+            WORKER.update(runner.words)
         keep = options.keep or folder
         Path(keep).mkdir(parents=True, exist_ok=True)
-        for name in options.executors.split(","):
+        for name in names:
             begin = time.monotonic()
             seeds = range(options.seed, options.seed + options.runs)
             results = list(pool.map(lambda seed, name=name: check(options.bin, keep, name, seed), seeds))

@@ -4,8 +4,8 @@
 interpreter.
 
 Seed N gives one program, whatever else is run: every second one uses all of the language (compiler/testing), the
-others are nests of loops, loops over structs, loops by blocks, and loops that share arrays (random_nests.py and
-what it names, random_loops.py). Output, exit code and trap have to be the interpreter's. Programs that take the
+others are nests of loops, loops over structs, loops by blocks, variables with values of several sources, and loops that
+share arrays (random_nests.py and what it names, random_loops.py). Output, exit code and trap have to be the interpreter's. Programs that take the
 interpreter too long are left out. An executor runs its programs one after the other in one process (run_many). At the
 end there is a line for each executor: programs that ran, and that went wrong.
 
@@ -31,6 +31,7 @@ from pathlib import Path
 import random_blocks
 import random_nests
 import random_records
+import random_values
 import run_programs
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools" / "lab"))
@@ -56,7 +57,13 @@ def source(seed, tool):
     """The text of a program."""
     if seed % 2 == 0 and tool is not None:
         return subprocess.run([tool, str(seed)], capture_output=True, text=True, check=True).stdout
-    kinds = (random_nests.Program, random_blocks.Program, random_records.Program, random_loops.Program)
+    kinds = (
+        random_nests.Program,
+        random_blocks.Program,
+        random_values.Program,
+        random_records.Program,
+        random_loops.Program,
+    )
     kind = kinds[seed // 2 % len(kinds)]
     made = kind(seed, patient=False) if kind is random_loops.Program else kind(seed)
     return made.source()

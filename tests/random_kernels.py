@@ -4,7 +4,7 @@
 the bits of their results with the interpreter's.
 
 A program would take longer to start than its kernels to run. So the random programs of random_nests.py,
-random_blocks.py, random_records.py and random_places.py, brief ones, are modules of a program that calls one after the
+random_blocks.py, random_records.py, random_places.py and random_values.py, brief ones, are modules of a program that calls one after the
 other (--pack): it prints what each prints, and how it traps. A module that goes wrong, or that a pack has died of, is
 run by itself, so that what is reported is one small program. An executor runs its packs in one process (run_many). At
 the end there is a line for each executor: kernels that ran, programs that went wrong, and kernels for each second of
@@ -30,12 +30,14 @@ import random_everywhere
 import random_nests
 import random_places
 import random_records
+import random_values
 import run_programs
 from random_everywhere import EXIT_TRAP, INTERPRETER, ManyRunner
 
 EXECUTORS = {
     "interpreter": [*INTERPRETER, "{source}"],
     "host": ["{run}", "--jit-wait", "--device=host?inline", "{source}"],
+    "eager": ["{run}", "--jit=eager", "--device=host?inline", "{source}"],
     "opencl": ["{run}", "--jit-wait", "--device=opencl:0", "{source}"],
     "ptx": ["{run}", "--jit-wait", "--device=cuda:0", "{source}"],
     "cuda": ["{run}", "--jit-wait", "--device=cuda:0", "{source}"],
@@ -44,7 +46,9 @@ NEEDS_GPU = ("cuda",)
 REFERENCE = "interpreter"
 MARK = "#"
 KINDS = (
-    (random_nests.Program,) * 3 + (random_places.Program,) * 2 + (random_blocks.Program, random_records.Program)
+    (random_nests.Program,) * 3
+    + (random_places.Program, random_values.Program) * 2
+    + (random_blocks.Program, random_records.Program)
 )
 
 

@@ -6,9 +6,10 @@ Each program has a few parallel loops with inner loops over rows, columns and ve
 times: with other sizes, other operands, operands in one array with the results, and operands that have changed since.
 Sizes lie around those of vectors, tiles of rows, bands of rows that share what is packed for them, and blocks of the
 inner loop. Some iterations and turns are left out, and some programs end with a trap in the middle of a nest. The
-output, bit by bit, and the trap have to be the interpreter's. One program in five has loops over structs
-(random_records.py) instead, one in ten loops by blocks, with caught traps (random_blocks.py), and one in ten loops
-about places and borders of indices (random_places.py).
+output, bit by bit, and the trap have to be the interpreter's. One program in ten has loops over structs
+(random_records.py) instead, one loops by blocks, with caught traps (random_blocks.py), one loops about places and
+borders of indices (random_places.py), and one functions and loops about variables with values of several sources
+(random_values.py), all of which are compiled before they run.
 
 usage: random_nests.py --bin BIN_DIR [--runs N] [--seed N] [--jobs N] [--options OPTION...] [--check-races] [--keep DIR]
 
@@ -28,6 +29,7 @@ from pathlib import Path
 import random_blocks
 import random_places
 import random_records
+import random_values
 from finished_run import Run
 
 EXIT_TRAP = 3
@@ -422,8 +424,9 @@ def judge(done, expected):
 
 def check(options, seed):
     """Runs a program; returns the problem, if there is one, and what the compiled run says about its loops."""
-    kinds = {3: random_blocks.Program, 4: random_records.Program, 7: random_places.Program, 9: random_records.Program}
-    program = kinds.get(seed % 10, Program)(seed).source()
+    kinds = {3: random_blocks.Program, 4: random_records.Program, 7: random_places.Program, 9: random_values.Program}
+    kind = kinds.get(seed % 10, Program)
+    program = kind(seed).source()
     path = Path(options.keep) / f"nest-{seed}.dhp"
     path.write_text(program, encoding="utf-8")
     tool = [str(options.bin / "dhpvm-run")]
@@ -432,9 +435,9 @@ def check(options, seed):
     if expected.code not in (0, EXIT_TRAP) or "data race" in expected.errors:
         return f"seed {seed} does not run in the interpreter:\n{expected.errors}\n{program}", ""
     threads = random.Random(seed).choice((1, 2, 3))
-    done = Run(
-        [*tool, "--jit-wait", "--no-cache", "--explain-offload", f"--threads={threads}", *options.options, str(path)]
-    )
+    compiled = "--jit=eager" if kind is random_values.Program else "--jit=on"
+    words = [*tool, compiled, "--jit-wait", "--no-cache", "--explain-offload", f"--threads={threads}", *options.options]
+    done = Run([*words, str(path)])
     problem = judge(done, expected)
     if problem is None:
         path.unlink()

@@ -105,10 +105,19 @@ std::string SourceExpressions::literal(const SourceType& type) {
       return Phrase{"{}.{}{}", decisions_.below(20), decisions_.pick({0, 5, 25}), type.name}.text;
     default: break;
   }
-  if (decisions_.one_in(8)) return type.name + (decisions_.one_in(2) ? ".max" : ".min");
+  if (decisions_.one_in(8)) return edge(type);
   const std::uint32_t small = decisions_.below(decisions_.one_in(3) ? 100 : 6);
   if (type.is_signed && decisions_.one_in(4)) return Phrase{"(-{}{})", small, type.name}.text;
   return Phrase{"{}{}", small, type.name}.text;
+}
+
+std::string SourceExpressions::edge(const SourceType& type) {
+  if (type.bits < 32 || decisions_.one_in(2)) return type.name + (decisions_.one_in(2) ? ".max" : ".min");
+  const char* number = type.bits == 32
+                           ? decisions_.pick({"255", "65535", "70000"})
+                           : decisions_.pick({"255", "65535", "2147483648", "4294967295", "4294967301"});
+  const bool is_negative = type.is_signed && decisions_.one_in(2);
+  return Phrase{"({}{}{})", is_negative ? "-" : "", number, type.name}.text;
 }
 
 std::string SourceExpressions::index(const std::string& length, unsigned depth) {

@@ -19,6 +19,8 @@ class SourceExpressions {
   // The name of the constant of a struct.
   static std::string constant_of(const SourceType& type);
   std::string value(const SourceType& type, unsigned depth = 3);
+  // A constant of an integer type, at a border of this type or of a narrower one.
+  std::string edge(const SourceType& type);
   // An index inside an array of `length` elements; both are i64.
   std::string index(const std::string& length, unsigned depth = 1);
   // An element of the array, anywhere or at the iteration's own place.

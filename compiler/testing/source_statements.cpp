@@ -118,8 +118,40 @@ void SourceStatements::declare_tuple() {
   place_.variables.push_back({names[1], &second, role, "", 0, place_.closures});
 }
 
+// An integer that begins with a constant, and gets another type's value on some ways.
+void SourceStatements::declare_mixed() {
+  const auto& types = world_.types;
+  const SourceType& type = decisions_.one_in(2) ? types.i64() : *decisions_.pick(types.integers());
+  const bool is_edge = decisions_.one_in(2);
+  const std::string first = is_edge           ? expressions_.edge(type)
+                            : type.is_signed ? Phrase{"(-{}{})", 1 + decisions_.below(9), type.name}.text
+                                              : Phrase{"(-{}i64) as {}", 1 + decisions_.below(9), type.name}.text;
+  const auto value = [&] {
+    return Phrase{"({}) as {}", expressions_.value(*decisions_.pick(types.primitives()), 2), type.name}.text;
+  };
+  const std::string name = world_.fresh("v");
+  write(Phrase{"var {} = {};", name, first});
+  const std::string condition = expressions_.value(types.boolean(), 2);
+  switch (decisions_.below(4)) {
+    case 0:
+      write(Phrase{"if {} {{ {} = {}; }} else {{ {} = {}; }}", condition, name, value(), name, value()});
+      break;
+    case 1:
+      if (place_.loops < kMostLoops) {
+        const std::string turn = world_.fresh("i");
+        write(Phrase{"for {} in 0..{} {{ if {} {{ continue; }} {} = {}; }}", turn, 1 + decisions_.below(4),
+                     condition, name, value()});
+        break;
+      }
+      [[fallthrough]];
+    default: write(Phrase{"if {} {{ {} = {}; }}", condition, name, value()});
+  }
+  place_.variables.push_back({name, &type, VariableRole::kVar, "", 0, place_.closures});
+}
+
 void SourceStatements::declare() {
   if (decisions_.one_in(10)) return declare_tuple();
+  if (decisions_.one_in(6)) return declare_mixed();
   const SourceType& type = type_here();
   const bool is_var = decisions_.one_in(2);
   const std::string name = world_.fresh("v");

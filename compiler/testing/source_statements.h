@@ -28,6 +28,7 @@ class SourceStatements {
   void compound();
   void declare_tuple();
   void declare();
+  void declare_mixed();
   void declare_fixed_array();
   void assign();
   void choose();

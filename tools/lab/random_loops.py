@@ -17,18 +17,39 @@ class Program:
         self.most_turns = 10 if patient else 6
         self.lines = []
         self.arrays = {}  # name to (type, length), without those that are closed
+        self.pairs = {}  # likewise of structs, to the length
+        self.tables = {}  # likewise of rank 2, to (rows, columns)
         self.made = 0
         self.body()
 
     def source(self):
-        return "\n".join(["import atomic;", "import time;", "", *self.digests(), "fn main() {", *self.lines, "}", ""])
+        main = ["fn main() {", *self.lines, "}", ""]
+        return "\n".join(["import atomic;", "import time;", "", *self.functions(), *main])
 
     @staticmethod
-    def digests():
-        for name in ("i64", "i32", "f64"):
+    def functions():
+        """Digests of arrays, and loops over two arrays, which may be the same one."""
+        elements = dict.fromkeys(("i64", "i32", "f64"), "a[i] as i64")
+        elements["Pair"] = "a[i].a * 3 + (a[i].b as i64)"
+        yield "struct Pair { a: i64; b: f64; }\n"
+        for name, element in elements.items():
             yield (
                 f"fn digest_{name}(a: [{name}]) -> i64 {{\n    var h = 7;\n"
-                "    for i in 0..a.len { h = h * 31 + (a[i] as i64); }\n    return h;\n}\n"
+                f"    for i in 0..a.len {{ h = h * 31 + ({element}); }}\n    return h;\n}}\n"
+            )
+        yield (
+            "fn digest_table(a: [i64, 2]) -> i64 {\n    var h = 7;\n"
+            "    for i in 0..a.rows { for j in 0..a.cols { h = h * 31 + a[i, j]; } }\n    return h;\n}\n"
+        )
+        for name in ("i64", "i32", "f64"):
+            yield (
+                f"fn write_both_{name}(a: [{name}], b: [{name}], at: i64, by: i64, n: i64) {{\n"
+                f"    parallel for i in 0..n {{\n        a[at + i] = (i * 3) as {name};\n"
+                f"        b[at + by + i] = (i * 5 + at) as {name};\n    }}\n}}\n"
+            )
+            yield (
+                f"fn move_{name}(a: [{name}], b: [{name}], at: i64, by: i64, n: i64) {{\n"
+                f"    parallel for i in 0..n {{ b[at + by + i] = a[at + i]; }}\n}}\n"
             )
 
     def emit(self, text):
@@ -43,30 +64,45 @@ class Program:
         steps = (
             [self.loop] * 8
             + [self.rounds] * (6 if self.is_patient else 2)
+            + [self.parts] * 4
+            + [self.two_names] * 2
             + [self.read] * 2
             + [self.write] * 2
-            + [self.reduce, self.digest, self.count, self.close, self.move]
+            + [self.reduce, self.digest, self.count, self.close, self.move, self.exchange, self.renew]
+            + [self.parts_of_pairs, self.parts_of_table]
         )
         for _ in range(self.random.randint(3, 7) if self.is_patient else self.random.randint(4, 14)):
             self.random.choice(steps)()
         for name in list(self.arrays):
             self.digest(name)
+        for name in self.pairs:
+            self.emit(f"print(digest_Pair({name}));")
+        for name in self.tables:
+            self.emit(f"print(digest_table({name}));")
 
-    def new_array(self):
+    def fresh(self):
         name = f"a{self.made}"
         self.made += 1
+        return name
+
+    def new_array(self):
+        name = self.fresh()
         kind = self.random.choice(self.TYPES)
         # Below 64 KiB an array lies in the heap; a few are large enough to go through small devices in slices.
         lengths = (300, 9000, 20_000, 20_000, 20_000, 60_000)
         # Worth sharing, where links are slow.
         length = self.random.choice(lengths + ((250_000,) if self.is_patient else ()))
         self.arrays[name] = (kind, length)
-        self.emit(f"let {name} = [{kind}]({length});")
+        self.emit(f"var {name} = [{kind}]({length});")
         if self.random.random() < 0.5:
             self.emit(f"for i in 0..{length} {{ {name}[i] = ((i * 37 + {self.made}) % 1009) as {kind}; }}")
 
     def pick(self):
         return self.random.choice(list(self.arrays))
+
+    def like(self, name):
+        """Other arrays of the same type and length."""
+        return [other for other in self.arrays if other != name and self.arrays[other] == self.arrays[name]]
 
     def element(self, name, low, high, wanted):
         """An element for iteration i of low..high: it must be in range, and of type `wanted`."""
@@ -92,13 +128,18 @@ class Program:
 
     def loop(self, indent=""):
         target = self.pick()
-        kind, length = self.arrays[target]
-        others = [name for name in self.arrays if name != target]
-        sources = self.random.sample(others, min(len(others), self.random.randint(0, 2)))
+        length = self.arrays[target][1]
         low, high = 0, length
         if self.random.random() < 0.3:
             low = self.random.randint(0, length // 2)
             high = self.random.randint(low, length)
+        self.loop_over(target, low, high, indent)
+
+    def loop_over(self, target, low, high, indent, step=1):
+        """A loop that writes elements low..high of an array."""
+        kind = self.arrays[target][0]
+        others = [name for name in self.arrays if name != target]
+        sources = self.random.sample(others, min(len(others), self.random.randint(0, 2)))
         value = self.value(kind, low, high, sources)
         if self.random.random() < 0.5:
             value = f"{target}[i]{' * 0.25' if kind == 'f64' else ' * 3'} + {value}"
@@ -106,7 +147,102 @@ class Program:
         if self.random.random() < 0.2:
             store = f"if i % 3 != 1 {{ {store} }}"
         hint = self.random.choice(("", "", f"@batch({self.random.randint(500, 9000)}) "))
-        self.emit(f"{indent}{hint}parallel for i in {low}..{high} {{ {store} }}")
+        stride = f" step {step}" if step != 1 else ""
+        self.emit(f"{indent}{hint}parallel for i in {low}..{high}{stride} {{ {store} }}")
+
+    def part(self, length):
+        """The bounds of a part of so many elements: none, a few, or many."""
+        low = self.random.randrange(length)
+        return low, min(low + self.random.choice((0, 1, 64, 100, 300, 1000, length // 3)), length)
+
+    def parts(self):
+        """Loops over several parts of an array, and the host, which reads and writes what lies between."""
+        target = self.pick()
+        length = self.arrays[target][1]
+        turns = self.random.choice((1, 1, 2, 4))
+        indent = "    " if turns > 1 else ""
+        if turns > 1:
+            self.emit(f"for turn in 0..{turns} {{")
+        end = 0
+        for _ in range(self.random.randint(2, 4)):
+            low, high = self.part(length)
+            if end < length and self.random.random() < 0.2:
+                low, high = end, min(end + 100, length)  # touches the one before
+            self.loop_over(target, low, high, indent, self.random.choice((1, 1, 1, 2, 7)))
+            end = high
+        form = self.random.random()
+        if form < 0.4:
+            self.read(indent, target)
+        elif form < 0.6:
+            self.write(indent, target)
+        elif form < 0.7:
+            low, high = self.part(length)
+            self.emit(f"{indent}print(digest_{self.arrays[target][0]}({target}[{low}..{high}]));")
+        if turns > 1:
+            self.emit("}")
+
+    def two_names(self):
+        """One loop has an array under two names, or two arrays."""
+        first = self.pick()
+        kind, length = self.arrays[first]
+        second = self.random.choice([first, first, *self.like(first)])
+        count = self.random.choice((0, 1, 64, 100, 140))
+        by = self.random.randint(count, length - count)
+        at = self.random.randint(0, length - by - count)
+        self.emit(f"{self.random.choice(('write_both', 'move'))}_{kind}({first}, {second}, {at}, {by}, {count});")
+
+    def exchange(self):
+        """Two arrays that change their names at each turn."""
+        first = self.pick()
+        others = self.like(first)
+        if not others:
+            return
+        second = self.random.choice(others)
+        self.emit(f"for turn in 0..{self.random.randint(1, 3)} {{")
+        self.loop("    ")
+        self.emit(f"    let other = {first};")
+        self.emit(f"    {first} = {second};")
+        self.emit(f"    {second} = other;")
+        self.emit("}")
+
+    def renew(self):
+        """The host fills an array, or makes it anew as a copy."""
+        name = self.pick()
+        if self.random.random() < 0.3:
+            zero = ".0" if self.arrays[name][0] == "f64" else ""
+            self.emit(f"{name}.fill({self.random.randint(0, 99)}{zero});")
+        else:
+            self.emit(f"{name} = {self.random.choice([name, *self.like(name)])}.copy();")
+
+    def parts_of_pairs(self):
+        """Loops over parts of an array of structs; some write only one field."""
+        if not self.pairs or self.random.random() < 0.3:
+            name = self.fresh()
+            self.pairs[name] = self.random.choice((200, 5000, 20_000))
+            self.emit(f"let {name} = [Pair]({self.pairs[name]});")
+            self.emit(f"for i in 0..{self.pairs[name]} {{ {name}[i] = Pair(a: i, b: 0.5); }}")
+        name = self.random.choice(list(self.pairs))
+        for _ in range(self.random.randint(1, 3)):
+            low, high = self.part(self.pairs[name])
+            body = self.random.choice(
+                (f"{name}[i].a = i * 3;", f"{name}[i].b = 2.0;", f"{name}[i].a += 1; {name}[i].b = (i as f64) * 0.5;")
+            )
+            self.emit(f"parallel for i in {low}..{high} {{ {body} }}")
+
+    def parts_of_table(self):
+        """Loops over boxes of an array of rank 2."""
+        if not self.tables or self.random.random() < 0.3:
+            name = self.fresh()
+            self.tables[name] = self.random.choice(((30, 20), (200, 70), (10, 3000)))
+            rows, columns = self.tables[name]
+            self.emit(f"let {name} = [i64, 2]({rows}, {columns}, fill: {self.random.randint(0, 9)});")
+        name = self.random.choice(list(self.tables))
+        rows, columns = self.tables[name]
+        for _ in range(self.random.randint(1, 3)):
+            top, bottom = sorted(self.random.randint(0, rows) for _ in range(2))
+            left, right = sorted(self.random.randint(0, columns) for _ in range(2))
+            value = self.random.choice(("i * 7 + j", f"{name}[i, j] * 3 + i"))
+            self.emit(f"parallel for i in {top}..{bottom}, j in {left}..{right} {{ {name}[i, j] = {value}; }}")
 
     def rounds(self):
         self.emit(f"for turn in 0..{self.random.randint(2, self.most_turns)} {{")
@@ -147,19 +283,19 @@ class Program:
         )
         self.emit(f"print({target}[3], digest_i64({target}));")
 
-    def read(self):
-        name = self.pick()
-        self.emit(f"print({name}[{self.random.randrange(self.arrays[name][1])}]);")
+    def read(self, indent="", name=None):
+        name = name or self.pick()
+        self.emit(f"{indent}print({name}[{self.random.randrange(self.arrays[name][1])}]);")
 
-    def write(self):
-        name = self.pick()
+    def write(self, indent="", name=None):
+        name = name or self.pick()
         kind, length = self.arrays[name]
         value = f"{self.random.randint(0, 999)}{'.0' if kind == 'f64' else ''}"
         if self.random.random() < 0.7:
-            self.emit(f"{name}[{self.random.randrange(length)}] = {value};")
+            self.emit(f"{indent}{name}[{self.random.randrange(length)}] = {value};")
         else:
             low = self.random.randint(0, length // 2)
-            self.emit(f"for i in {low}..{self.random.randint(low, length)} {{ {name}[i] = {value}; }}")
+            self.emit(f"{indent}for i in {low}..{self.random.randint(low, length)} {{ {name}[i] = {value}; }}")
 
     def digest(self, name=None):
         name = name or self.pick()
