@@ -5,9 +5,9 @@ interpreter.
 
 Seed N gives one program, whatever else is run: every second one uses all of the language (compiler/testing), the
 others are nests of loops, loops over structs, loops by blocks, variables with values of several sources, and loops that
-share arrays (random_nests.py and what it names, random_loops.py). Output, exit code and trap have to be the interpreter's. Programs that take the
-interpreter too long are left out. An executor runs its programs one after the other in one process (run_many). At the
-end there is a line for each executor: programs that ran, and that went wrong.
+share arrays (random_nests.py and what it names, random_loops.py). Output, exit code and trap have to be the
+interpreter's. Programs that take the interpreter too long are left out. An executor runs its programs one after the
+other in one process (run_many). At the end there is a line for each executor: programs that ran, and that went wrong.
 
 usage: random_everywhere.py --bin BIN_DIR [--runs N] [--seed N] [--jobs N] [--executor NAME]... [--keep DIR]
 

@@ -4,11 +4,11 @@
 the bits of their results with the interpreter's.
 
 A program would take longer to start than its kernels to run. So the random programs of random_nests.py,
-random_blocks.py, random_records.py, random_places.py and random_values.py, brief ones, are modules of a program that calls one after the
-other (--pack): it prints what each prints, and how it traps. A module that goes wrong, or that a pack has died of, is
-run by itself, so that what is reported is one small program. An executor runs its packs in one process (run_many). At
-the end there is a line for each executor: kernels that ran, programs that went wrong, and kernels for each second of
-processor time.
+random_blocks.py, random_records.py, random_places.py and random_values.py, brief ones, are modules of a program that
+calls one after the other (--pack): it prints what each prints, and how it traps. A module that goes wrong, or that a
+pack has died of, is run by itself, so that what is reported is one small program. An executor runs its packs in one
+process (run_many). At the end there is a line for each executor: kernels that ran, programs that went wrong, and
+kernels for each second of processor time. eager is the host with all functions compiled before they run.
 
 Seed N gives one program, whatever else is run. --every NAME=N gives an executor every Nth pack. opencl has every 50th
 unless it is set: PoCL links a library for each kernel and size of groups, which takes it half a second. cuda, a GPU of

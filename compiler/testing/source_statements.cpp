@@ -122,10 +122,8 @@ void SourceStatements::declare_tuple() {
 void SourceStatements::declare_mixed() {
   const auto& types = world_.types;
   const SourceType& type = decisions_.one_in(2) ? types.i64() : *decisions_.pick(types.integers());
-  const bool is_edge = decisions_.one_in(2);
-  const std::string first = is_edge           ? expressions_.edge(type)
-                            : type.is_signed ? Phrase{"(-{}{})", 1 + decisions_.below(9), type.name}.text
-                                              : Phrase{"(-{}i64) as {}", 1 + decisions_.below(9), type.name}.text;
+  std::string first = expressions_.edge(type);
+  if (decisions_.one_in(2)) first = Phrase{"(-{}i64) as {}", 1 + decisions_.below(9), type.name}.text;
   const auto value = [&] {
     return Phrase{"({}) as {}", expressions_.value(*decisions_.pick(types.primitives()), 2), type.name}.text;
   };
