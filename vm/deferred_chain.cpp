@@ -42,7 +42,6 @@ offload::HostPart DeferredChain::host_part(const KernelWish& wish) {
 
 Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& loop,
                             const offload::Part& part, std::uint64_t rows, bool is_forced, Way way) {
-  const offload::HostPart host = host_part(request.kernel);
   std::string apart;
   if (is_pending()) {
     if (&chain_->device() != part.device) {
@@ -52,7 +51,7 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
     } else if (chain_->way() != way) {
       apart = "the arrays of one of them go through in slices";
     } else {
-      apart = chain_->add(loop, part, host);
+      apart = chain_->add(loop, part, host_part(request.kernel));
     }
     if (!apart.empty()) DHPVM_TRY(chain_->settle());
   } else {
@@ -60,14 +59,14 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
   }
   const bool joins = is_pending();
   history_.kept_apart(request.number(), std::move(apart));
-  loops_.push_back({request.number(), std::string(request.kernel.position), is_forced});
+  loops_.push_back({request.number(), request.kernel.position, is_forced});
   if (joins) return {};
   if (chain_ == nullptr || &chain_->device() != part.device || chain_->rows() != rows ||
       chain_->way() != way) {
     chain_ = std::make_unique<offload::LoopChain>(*part.device, rows, way);
     chain_->on_end = [this](const offload::ChainOutcome& outcome) { ended(outcome); };
   }
-  chain_->add(loop, part, host);
+  chain_->add(loop, part, host_part(request.kernel));
   return {};
 }
 
@@ -89,7 +88,7 @@ bool DeferredChain::takes_last(offload::Part& part, const offload::Loop& loop) c
 Result<offload::LoopChain::LastResult> DeferredChain::run_with(const OffloadRequest& request,
                                                                const offload::Loop& loop,
                                                                const offload::Part& part, bool is_forced) {
-  loops_.push_back({request.number(), std::string(request.kernel.position), is_forced});
+  loops_.push_back({request.number(), request.kernel.position, is_forced});
   return chain_->run_with(loop, part, host_part(request.kernel), request.accumulators);
 }
 
@@ -107,8 +106,9 @@ void DeferredChain::leave(const offload::PipelineDevice& device) {
 
 void DeferredChain::ended(const offload::ChainOutcome& outcome) {
   const bool told = outcome.failure && devices_.tell_losses();
-  auto positions = std::make_shared<std::vector<std::string>>();
-  for (Deferred& loop : loops_) positions->push_back(std::move(loop.position));
+  auto positions = std::make_shared<std::vector<std::string_view>>();
+  positions->reserve(loops_.size());
+  for (const Deferred& loop : loops_) positions->push_back(loop.position);
   for (std::size_t n = 0; n < loops_.size(); ++n) {
     const Deferred& loop = loops_[n];
     history_.ran_in_chain(loop.number, outcome, positions, n);
@@ -116,7 +116,7 @@ void DeferredChain::ended(const offload::ChainOutcome& outcome) {
     const std::string text =
         fmt::format("in part: {}: {}", history_.devices(loop.number), first_cause(*outcome.failure));
     history_.stayed(loop.number, text);
-    if (loop.is_forced && !told) devices_.warn_of_host((*positions)[n], text);
+    if (loop.is_forced && !told) devices_.warn_of_host(loop.position, text);
   }
   chunks_ += outcome.chunks;
   if (loops_.size() > 1) chained_ += loops_.size();

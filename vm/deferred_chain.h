@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "offload/schedule/pipeline/loop_chain.h"
@@ -46,7 +46,7 @@ class DeferredChain {
  private:
   struct Deferred {
     std::uint32_t number = 0;
-    std::string position;
+    std::string_view position;  // stays as long as the loop's code
     bool is_forced = false;
   };
   offload::HostPart host_part(const KernelWish& wish);

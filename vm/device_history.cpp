@@ -16,7 +16,9 @@ std::string others_of(const DeviceHistory::Chain& chain, std::size_t one) {
   if (chain == nullptr) return text;
   std::set<std::string_view> told;
   for (std::size_t n = 0; n < chain->size(); ++n) {
-    if (n != one && told.insert((*chain)[n]).second) text += (text.empty() ? "that at " : ", ") + (*chain)[n];
+    if (n == one || !told.insert((*chain)[n]).second) continue;
+    text += text.empty() ? "that at " : ", ";
+    text += (*chain)[n];
   }
   return text;
 }

@@ -35,8 +35,8 @@ class DeviceHistory {
   void ran(Number loop, std::string devices, const offload::PipelineOutcome& outcome);
   // It was deferred, to run on these.
   void deferred(Number loop, std::string devices) { loops_[loop].devices = std::move(devices); }
-  // The loops of a chain, by where they begin in the source.
-  using Chain = std::shared_ptr<const std::vector<std::string>>;
+  // The loops of a chain, by where they begin in the source: texts that stay as long as the loops' code.
+  using Chain = std::shared_ptr<const std::vector<std::string_view>>;
   // It was deferred, and ran as number `place` of the chain, as `outcome` says.
   void ran_in_chain(Number loop, const offload::ChainOutcome& outcome, Chain chain, std::size_t place);
   // Why it did not run together with the deferred loops before it; empty if it did.

@@ -123,7 +123,8 @@ void DeviceLoops::take_part(const OffloadRequest& request, DeviceSelection chose
     participants.parts.push_back({device.opened->device.get(), loaded.kernel, std::move(device.plan)});
     participants.kernels.push_back(&loaded);
     participants.loop.has_sites = participants.loop.has_sites || !loaded.sites.empty();
-    participants.names += (participants.names.empty() ? "" : " and ") + device.opened->device->info().name;
+    if (!participants.names.empty()) participants.names += " and ";
+    participants.names += device.opened->device->info().name;
   }
   participants.loop.can_trap = participants.loop.has_sites;
   if (participants.loop.can_trap && participants.parts.size() == 1)

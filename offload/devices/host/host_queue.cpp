@@ -21,17 +21,19 @@ bool copies(const Operation& operation) {
 
 void HostQueue::carry_out(Operation operation) {
   Status status = await(operation);
-  if (status.ok() && !operation.is_batch()) status = carry_out_one(operation);
+  std::chrono::nanoseconds time = device().now();
+  if (status.ok() && !operation.is_batch()) status = carry_out_one(operation, time);
+  // Each step begins where the one before ends: the clock is read once for both.
   for (Operation& step : operation.steps) {
-    if (status.ok()) status = carry_out_one(step);
+    if (status.ok()) status = carry_out_one(step, time);
   }
   finish(std::move(operation), std::move(status));
 }
 
-Status HostQueue::carry_out_one(Operation& operation) {
-  operation.record.begin = device().now();
+Status HostQueue::carry_out_one(Operation& operation, std::chrono::nanoseconds& begin) {
+  operation.record.begin = begin;
   Status status = do_on_host(pool_, operation);
-  operation.record.end = device().now();
+  operation.record.end = begin = device().now();
   if (status.ok()) return status;
   return std::move(status).error().with_context("while " + describe(operation));
 }

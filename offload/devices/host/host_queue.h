@@ -32,7 +32,8 @@ class HostQueue : public CheckedQueue {
   void carry_out(Operation operation);
 
  private:
-  Status carry_out_one(Operation& operation);
+  // `begin`, by the device's clock; moves on to the end.
+  Status carry_out_one(Operation& operation, std::chrono::nanoseconds& begin);
 
   ThreadPool& pool_;
 };

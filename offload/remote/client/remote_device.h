@@ -80,7 +80,12 @@ class RemoteQueue final : public CheckedQueue {
     bool observed;
   };
   void finish_remote(RemoteOperation& operation, Status status);
-  Ended end(const RemoteOperation& operation, Operation& local, std::uint64_t number) const;
+  // By the device's clock: how far it is ahead of this machine's, and the time of the end.
+  struct EndTime {
+    std::chrono::nanoseconds ahead;
+    std::chrono::nanoseconds now;
+  };
+  Ended end(const RemoteOperation& operation, Operation& local, std::uint64_t number, EndTime time) const;
   void observe(const wire::Observed& observed);
   void set_times(OperationRecord& record, const wire::Observed& observed) const;
   void tell();

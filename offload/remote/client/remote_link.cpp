@@ -394,6 +394,9 @@ Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id,
 void RemoteLink::on_frame(ConstBytes frame) {
   auto records = wire::read_from_worker(frame);
   Status status = records.ok() ? Status() : Status(records.error());
+  const auto is_observed = [](const auto& record) { return std::holds_alternative<wire::Observed>(record); };
+  // Observed times need a recent clock shift.
+  if (status.ok() && std::ranges::any_of(*records, is_observed)) renew_clock_shift();
   for (std::size_t n = 0; status.ok() && n < records->size(); ++n)
     status = std::visit([this](auto& value) { return handle(value); }, (*records)[n]);
   if (!status.ok()) frames_->close(std::move(status).error());
@@ -455,10 +458,8 @@ Status RemoteLink::handle(wire::Pong& record) {
   return {};
 }
 
-// Observed times need a recent clock shift: ping if the last measurement is too old.
-Status RemoteLink::handle(wire::Observed& record) {
+void RemoteLink::renew_clock_shift() {
   if (pings_ % kPings == 0 && Clock::now() - pinged_ > kClockHolds) ping();
-  return operations_.on_observed(record);
 }
 
 RemoteLink::Traffic RemoteLink::traffic() {

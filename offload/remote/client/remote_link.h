@@ -164,6 +164,8 @@ class RemoteLink final : public FrameHandler,
   std::uint64_t take_place();
   void await_ready(std::chrono::milliseconds deadline);
   void ping();
+  // Pings if the last measurement is too old.
+  void renew_clock_shift();
 
   Status handle(wire::Welcome& record);
   Status handle(wire::Ready& record);
@@ -173,7 +175,7 @@ class RemoteLink final : public FrameHandler,
   Status handle(wire::Progress& record) { return operations_.on_progress(record); }
   Status handle(wire::QueueFailed& record) { return operations_.on_failure(record); }
   Status handle(wire::CallHost& record) { return operations_.on_call(record); }
-  Status handle(wire::Observed& record);
+  Status handle(wire::Observed& record) { return operations_.on_observed(record); }
   Status handle(wire::Draining& record);
   Status handle(wire::Queued& record);
   Status handle(wire::Downloaded& record) { return operations_.on_downloaded(record); }

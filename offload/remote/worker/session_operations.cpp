@@ -88,17 +88,16 @@ Status SessionOperations::handle(wire::Fill& record) {
 
 Status SessionOperations::handle(wire::Launch& record) {
   DHPVM_ASSIGN(Arrival arrival, accept(record.order));
-  DHPVM_ASSIGN(arrival.pending->what, read_launch(record, *arrival.stream));
+  DHPVM_TRY(read_launch(record, *arrival.stream, arrival.pending->what.emplace<LaunchState>()));
   ++port_.figures().jobs;
   enqueue(std::move(arrival));
   return {};
 }
 
-Result<LaunchState> SessionOperations::read_launch(const wire::Work& record, const Stream& stream) {
+Status SessionOperations::read_launch(const wire::Work& record, const Stream& stream, LaunchState& launch) {
   session::LoadedKernel* const kernel = code_.find(record.kernel, stream.device);
   if (kernel == nullptr) return protocol_violation("a launch of a kernel that its device does not have");
   if (record.space.empty()) return protocol_violation("a launch without dimensions");
-  LaunchState launch;
   launch.kernel = kernel->kernel;
   launch.guard = kernel->guard;
   launch.stop = stream.stop;
@@ -124,7 +123,7 @@ Result<LaunchState> SessionOperations::read_launch(const wire::Work& record, con
     DHPVM_ASSIGN(launch.report, objects_.span(*record.report, stream.device));
   }
   ++kernel->launches;
-  return launch;
+  return {};
 }
 
 Status SessionOperations::handle(wire::HostCall& record) {
@@ -159,10 +158,7 @@ Status SessionOperations::run(const wire::Order& order, const std::vector<wire::
   const std::uint64_t number = arrival.pending->number;
   std::vector<Pending> read;
   read.reserve(steps.size());
-  for (const wire::Step& step : steps) {
-    DHPVM_ASSIGN(Pending pending, read_step(step, *arrival.stream));
-    read.push_back(std::move(pending));
-  }
+  for (const wire::Step& step : steps) DHPVM_TRY(read_step(step, *arrival.stream, read.emplace_back()));
   const Elements elements = elements_of(*arrival.stream, read, place.has_value());
   if (elements != Elements::kOneByOne) {
     session::BatchState batch = as_one(*arrival.stream, std::move(read), number, elements);
@@ -181,10 +177,9 @@ Status SessionOperations::run(const wire::Order& order, const std::vector<wire::
   return {};
 }
 
-Result<Pending> SessionOperations::read_step(const wire::Step& step, const Stream& stream) {
-  Pending pending;
+Status SessionOperations::read_step(const wire::Step& step, const Stream& stream, Pending& pending) {
   if (const auto* const work = std::get_if<wire::Work>(&step)) {
-    DHPVM_ASSIGN(pending.what, read_launch(*work, stream));
+    DHPVM_TRY(read_launch(*work, stream, pending.what.emplace<LaunchState>()));
     ++port_.figures().jobs;
   } else if (const auto* const elements = std::get_if<wire::Elements>(&step)) {
     if (elements->bytes.empty()) return protocol_violation("a write of no bytes");
@@ -198,7 +193,7 @@ Result<Pending> SessionOperations::read_step(const wire::Step& step, const Strea
     DHPVM_ASSIGN(pending.from, objects_.span(from, stream.device));
     pending.what = session::DownloadState{};
   }
-  return pending;
+  return {};
 }
 
 SessionOperations::Elements SessionOperations::elements_of(const Stream& stream,

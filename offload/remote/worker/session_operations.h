@@ -46,10 +46,11 @@ class SessionOperations {
 
   // So many operations, of which the first waits and the last one signals.
   Result<Arrival> accept(const wire::Order& order, std::uint64_t count = 1);
-  Result<session::LaunchState> read_launch(const wire::Work& record, const session::Stream& stream);
+  // These fill in what the record says, where it is to stay: batches have many steps, and steps are large to move.
+  Status read_launch(const wire::Work& record, const session::Stream& stream, session::LaunchState& launch);
+  Status read_step(const wire::Step& step, const session::Stream& stream, session::Pending& pending);
   Status run(const wire::Order& order, const std::vector<wire::Step>& steps,
              std::optional<std::uint64_t> place);
-  Result<session::Pending> read_step(const wire::Step& step, const session::Stream& stream);
   // The way to the elements that come with a batch, or go back.
   enum class Elements : std::uint8_t { kShared, kStaged, kOneByOne };
   Elements elements_of(const session::Stream& stream, const std::vector<session::Pending>& steps,

@@ -82,6 +82,7 @@ LoopChain::~LoopChain() { end(); }
 
 std::vector<Loop> LoopChain::loops() const {
   std::vector<Loop> loops;
+  loops.reserve(links_.size());
   for (const std::unique_ptr<Link>& link : links_) loops.push_back(link->loop);
   return loops;
 }
@@ -229,6 +230,7 @@ Status LoopChain::begin() {
     DHPVM_TRY(awaited_->partials.allocate(device_.pool()));
   Buffer* const partials = awaited_ == nullptr ? nullptr : awaited_->partials.buffer();
   std::vector<std::shared_ptr<Kernel>> kernels;
+  kernels.reserve(links_.size());
   for (const std::unique_ptr<Link>& link : links_) kernels.push_back(link->kernel);
   DHPVM_ASSIGN(run_, DeviceRun::begin(device_, all, std::move(plan), std::move(kernels), partials,
                                       DeviceRun::WhenStopped::kBetweenChunks));
@@ -237,7 +239,7 @@ Status LoopChain::begin() {
 
 Status LoopChain::submit_all() {
   const IterationSpace& space = links_[0]->loop.space;
-  const std::vector<Loop> all = loops();
+  const std::vector<Loop> all = way_ == Way::kInSlices ? loops() : std::vector<Loop>();
   while (next_row_ < space.extent(0)) {
     DHPVM_TRY(device_.await_turn());
     // Loops that run as wholes are short.
