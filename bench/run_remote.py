@@ -23,7 +23,7 @@ from pathlib import Path
 from harness import Figure, Report, fail, progress
 
 BAR_JOB_US, BAR_BATCH_US, BAR_LOOP_US = 45.0, 4.0, 80.0
-BAR_PLAIN_RATIO, BAR_SEALED = 0.95, 2.5
+BAR_PLAIN_RATIO, BAR_SEALED, BAR_SEAL_RATIO = 0.95, 2.5, 0.8
 BAR_JOB_BYTES = 128
 BAR_KILLED_MS, BAR_STOPPED_MS = 100.0, 3000.0
 BAR_MEMORY_MIB = 16.0
@@ -163,6 +163,17 @@ def upload_bar(samples):
     return BAR_PLAIN_RATIO * max(samples.median(f"libfabric, {how}, 16 MiB") for how in ("spinning", "blocking"))
 
 
+def sealed_bar(samples):
+    """The bar of sealed data: a rate, or a part of that of the seal alone."""
+    return min(BAR_SEALED, BAR_SEAL_RATIO * samples.median("AES-256-GCM, one thread, 16 MiB"))
+
+
+def one_core_each(sealed, plain, name):
+    """The rate that a core at each end can reach, if it does nothing but to send or receive, and to seal or open."""
+    aes = sealed.median("AES-256-GCM, one thread, 16 MiB")
+    return Figure.of("  possible with one core at each end", 1 / (1 / plain.median(name) + 1 / aes), "GB/s", None, True)
+
+
 class Bench:
     def __init__(self, binaries, folder, options):
         self.binaries, self.folder, self.options = binaries.resolve(), Path(folder), options
@@ -204,13 +215,16 @@ class Bench:
             plain.figure("100 jobs in one batch, each", "job of a batch of 100", BAR_BATCH_US),
             sealed.figure("the same, with a key", "job of a batch of 100"),
             plain.figure("16 MiB upload, plaintext", "upload of 16 MiB", upload_bar(plain), True),
-            sealed.figure("16 MiB upload, sealed", "upload of 16 MiB", BAR_SEALED, True),
+            sealed.figure("16 MiB upload, sealed", "upload of 16 MiB", sealed_bar(sealed), True),
+            one_core_each(sealed, plain, "upload of 16 MiB"),
             plain.best("16 MiB upload at its best: plaintext", "upload of 16 MiB"),
             sealed.best("  sealed", "upload of 16 MiB"),
             plain.best("  libfabric by hand, spinning", "libfabric, spinning, 16 MiB"),
             plain.best("  the same, blocking", "libfabric, blocking, 16 MiB"),
             plain.figure("16 MiB download, plaintext", "download of 16 MiB"),
-            sealed.figure("16 MiB download, sealed", "download of 16 MiB"),
+            sealed.figure("16 MiB download, sealed", "download of 16 MiB", sealed_bar(sealed), True),
+            one_core_each(sealed, plain, "download of 16 MiB"),
+            sealed.figure("AES-256-GCM alone, one thread", "AES-256-GCM, one thread, 16 MiB"),
             plain.figure("libfabric by hand, 16 MiB, spinning", "libfabric, spinning, 16 MiB"),
             plain.figure("the same, blocking", "libfabric, blocking, 16 MiB"),
             plain.figure("second job of a kernel: bytes over its payload", "bytes sent for a job, over its scalars", BAR_JOB_BYTES),
