@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include "codegen/device/builtins.h"
+#include "codegen/device/descriptors.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -34,36 +35,6 @@ constexpr unsigned kLeastBytes = 128;  // of a row: see turns_of_tile()
 constexpr unsigned kShortLoop = 16;
 // In elements: neighbours that access what lies as close as this share sectors well enough. A bound, not tuned.
 constexpr std::uint64_t kTogether = 2;
-
-// Moves loads of the descriptors' fields to the function's begin, each field once, where everything may use them.
-void hoist_descriptors(llvm::Function& body, llvm::Argument& arrays) {
-  const llvm::DataLayout& layout = body.getParent()->getDataLayout();
-  llvm::MapVector<std::pair<std::int64_t, llvm::Type*>, llvm::SmallVector<llvm::LoadInst*>> fields;
-  for (Instruction& instruction : llvm::instructions(body)) {
-    auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-    if (load == nullptr) continue;
-    llvm::APInt offset(64, 0);
-    const Value* const base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(
-        layout, offset, /*AllowNonInbounds=*/true);
-    if (base == &arrays) fields[{offset.getSExtValue(), load->getType()}].push_back(load);
-  }
-  BasicBlock& entry = body.getEntryBlock();
-  for (Instruction& instruction : llvm::make_early_inc_range(entry)) {
-    if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(entry, entry.begin());
-  }
-  llvm::IRBuilder<> b(&entry, entry.getFirstNonPHIOrDbgOrAlloca());
-  for (auto& [field, loads] : fields) {
-    Value* const address =
-        b.CreateInBoundsGEP(b.getInt8Ty(), &arrays, b.getInt64(static_cast<std::uint64_t>(field.first)));
-    llvm::LoadInst* const hoisted = b.CreateLoad(field.second, address);
-    hoisted->copyMetadata(*loads.front());
-    for (llvm::LoadInst* const load : loads) load->replaceAllUsesWith(hoisted);
-  }
-  // The builder may stand before one of them until here.
-  for (auto& [field, loads] : fields) {
-    for (llvm::LoadInst* const load : loads) load->eraseFromParent();
-  }
-}
 
 class Planner {
  public:
