@@ -143,7 +143,7 @@ struct Reduction {
   bool operator==(const Reduction&) const = default;
 };
 
-// How the source program names what a kernel works with. Messages alone use it, and it may be missing.
+// How the source program names what a kernel works with. No result depends on it, and it may be missing.
 struct KernelSource {
   struct Array {
     std::uint32_t name = 0;  // a string; empty for what the compiler made

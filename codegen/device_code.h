@@ -43,6 +43,9 @@ enum class Dealing : std::uint8_t {
   // For processors, without reductions: one iteration for each work-item, as far behind the low bounds as its
   // global numbers say. A loop around it would keep the driver's compiler from making vectors of neighbours.
   kSingly,
+  // Without reductions: iterations are few and long, and `group` is not 0. Each is done by one group, or by several
+  // where there are more groups than iterations; any number of work-items along axis 0 does the whole chunk.
+  kShared,
 };
 
 // One argument of the kernel, in order. All but kData, kPartials and kReport are 64-bit integers; scalars are
@@ -93,8 +96,8 @@ struct DeviceCode {
   std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
-  // kStrides: the most work-items of a group, and without reductions also a sign that they move tiles together: their
-  // number along axis 0 is a multiple of 32 then. 0: any number of them.
+  // kStrides, kShared: the most work-items of a group; 0: any number of them. For kStrides without reductions also a
+  // sign that they move tiles together: their number along axis 0 is a multiple of 32 then.
   std::uint32_t group = 0;
   // kStrides without reductions: iterations along axis 1 that a work-item does one after the other. If that is more
   // than one, groups have one work-item along that axis. With reductions: more than 1 if all of a group can work off

@@ -30,6 +30,7 @@ std::string kernel_content(const KernelRequest& request) {
   writer.number(record.dimensions);
   writer.number(record.fast_math ? 1 : 0);
   writer.number(request.most_lanes);
+  writer.number(record.source.iterated.size());
   writer.number(record.reductions.size());
   for (const bytecode::Reduction& reduction : record.reductions) {
     writer.number(static_cast<std::uint64_t>(reduction.op));

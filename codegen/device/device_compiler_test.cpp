@@ -33,6 +33,7 @@ type array [f32]: f32 rank 1
 type array [f64]: f64 rank 1
 type array [i64]: i64 rank 1
 type array [f32, 2]: f32 rank 2
+type array [i64, 2]: i64 rank 2
 )";
 
 // A module with one kernel, whose function has this signature and code.
@@ -329,6 +330,72 @@ TEST(DeviceCode, DoesSquaresOfIterationsThatShareOperands) {
   EXPECT_FALSE(product("p0, p3", "p3, p1", ptx(), stores).has_squares) << "what is shared must not change";
   EXPECT_FALSE(product("p0, p3", "p3, p1", ptx(), "jump.eq.imm.i64 p1, 7, done").has_squares)
       << "iterations take different ways";
+}
+
+// A loop over blocks of p1 iterations from p2 up to p3. In an iteration, `update` combines p10, an element of the
+// block's part of r1, with the key p8, and `more` follows.
+DeviceCode blocks(const std::string& update, const DeviceTarget& target, const std::string& more = "",
+                  const std::string& hints = "counter 7 rows 1") {
+  const bytecode::Module module = module_of("(i64, i64, i64, i64, [i64], [i64, 2]) registers 12 2",
+                                            fmt::format(R"(
+    mul.i64 p4, p0, p1
+    add.i64 p4, p4, p2
+    sub.i64 p5, p3, p4
+    min.i64 p5, p5, p1
+    imm p6, 0
+    imm p11, 0
+    jump.le.i64 p5, p6, done
+  next:
+    add.i64 p7, p4, p6
+    load.i64 p8, r0, p7
+    index2 p9, r1, p0, p8
+    load.i64 p10, r1, p9
+    {}
+    store.i64 r1, p9, p10
+    {}
+    for.i64 p6, p5, next
+  done:
+    return)",
+                                                        update, more),
+                                            hints);
+  return compile(module, target).value();
+}
+
+TEST(DeviceCode, SharesBlocksWhoseUpdatesMayComeInAnyOrder) {
+  const DeviceCode code = blocks("add.i64 p10, p10, p8", ptx());
+  EXPECT_EQ(code.dealing, Dealing::kShared);
+  EXPECT_EQ(code.group, kReductionGroup);
+  EXPECT_EQ(code.sites.size(), 5U);
+  EXPECT_THAT(code.text, HasSubstr("atom.global.add.u64"));
+  EXPECT_THAT(code.text, HasSubstr("atom.shared.add.u32")) << "sums of 64 bits in two halves";
+  EXPECT_THAT(code.text, HasSubstr("bar.sync"));
+  EXPECT_THAT(code.text, Not(HasSubstr("[param4+0], 0;"))) << "traps tell the turn, behind the block";
+  EXPECT_THAT(blocks("max.i64 p10, p8, p10", ptx()).text, HasSubstr("atom.shared.max.s64"));
+  EXPECT_THAT(blocks("xor.i64 p10, p8, p10", ptx()).text, HasSubstr("atom.global.xor.b64"));
+}
+
+TEST(DeviceCode, SharesNoBlocksWhoseUpdatesHaveAnOrder) {
+  const std::string add = "add.i64 p10, p10, p8";
+  const auto shares = [](const DeviceCode& code) { return code.dealing == Dealing::kShared; };
+  EXPECT_TRUE(shares(blocks(add, ptx())));
+  EXPECT_FALSE(shares(blocks(add, opencl())));
+  EXPECT_FALSE(shares(blocks(add, ptx(), "", ""))) << "iterations may be many and short";
+  EXPECT_FALSE(shares(blocks("mul.i64 p10, p10, p8", ptx()))) << "there is no such atomic update";
+  EXPECT_FALSE(shares(blocks("sub.i64 p10, p8, p10", ptx()))) << "another order gives another number";
+  EXPECT_FALSE(shares(blocks("add.f64 p10, p10, p8", ptx())));
+  EXPECT_FALSE(shares(blocks("add.i64 p10, p10, p10", ptx())));
+  EXPECT_FALSE(shares(blocks(add, ptx(), "store.i64 r0, p7, p8"))) << "it writes another array";
+  EXPECT_FALSE(shares(blocks("imm p10, 1", ptx()))) << "it overwrites what there was";
+  const std::string looks =
+      "load.i64 p8, r1, p9\nindex2 p9, r1, p0, p8\nload.i64 p10, r1, p9\nadd.i64 p10, p10, p7\nstore.i64 r1, "
+      "p9, p10";
+  EXPECT_FALSE(shares(blocks(add, ptx(), looks))) << "it looks at a sum";
+  EXPECT_FALSE(
+      shares(blocks(add, ptx(), "load.i64 p10, r1, p9\nmax.i64 p10, p10, p8\nstore.i64 r1, p9, p10")))
+      << "sums and maxima of the same elements";
+  EXPECT_FALSE(shares(blocks("add.i64 p10, p10, p11\nadd.i64 p11, p11, p8", ptx())))
+      << "a number goes from turn to turn";
+  EXPECT_FALSE(shares(blocks(add, ptx(), "jump.eq.imm.i64 p8, 7, done"))) << "a turn is the last one";
 }
 
 TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {

@@ -41,6 +41,7 @@ DeviceEntry LoopEmitter::emit() {
   switch (form_.dealing) {
     case Dealing::kSingly: emit_single(); break;
     case Dealing::kRuns: emit_run_blocks(); break;
+    case Dealing::kShared: emit_shared(); break;
     case Dealing::kStrides: record_.reductions.empty() ? emit_strides() : emit_group_blocks(); break;
   }
   b_.CreateRetVoid();
@@ -225,18 +226,7 @@ LoopEmitter::Values LoopEmitter::call_body(const Values& accumulators, BasicBloc
   llvm::SmallVector<Value*> arguments = arguments_of_body();
   arguments.append(accumulators.begin(), accumulators.end());
   llvm::CallInst* const result = b_.CreateCall(body_.function, arguments);
-  if (!body_.sites.empty()) {
-    Value* const site = b_.CreateExtractValue(result, kSite);
-    BasicBlock* const report = block("report");
-    BasicBlock* const go_on = block("go.on");
-    llvm::MDBuilder metadata(b_.getContext());
-    b_.CreateCondBr(b_.CreateICmpNE(site, b_.getInt32(0)), report, go_on,
-                    metadata.createBranchWeights(1, 1 << 20));
-    b_.SetInsertPoint(report);
-    report_trap(result, site);
-    b_.CreateBr(trapped);
-    b_.SetInsertPoint(go_on);
-  }
+  if (!body_.sites.empty()) leave_if_trapped(result, trapped, [] {});
   Values values;
   for (unsigned n = 0; n < accumulators.size(); ++n) {
     values.push_back(b_.CreateExtractValue(result, kAccumulators + n));
@@ -244,10 +234,25 @@ LoopEmitter::Values LoopEmitter::call_body(const Values& accumulators, BasicBloc
   return values;
 }
 
+void LoopEmitter::leave_if_trapped(Value* result, BasicBlock* trapped,
+                                   llvm::function_ref<void()> before_report) {
+  Value* const site = b_.CreateExtractValue(result, kSite);
+  BasicBlock* const report = block("report");
+  BasicBlock* const go_on = block("go.on");
+  llvm::MDBuilder metadata(b_.getContext());
+  b_.CreateCondBr(b_.CreateICmpNE(site, b_.getInt32(0)), report, go_on,
+                  metadata.createBranchWeights(1, 1 << 20));
+  b_.SetInsertPoint(report);
+  before_report();
+  report_trap(result, site);
+  b_.CreateBr(trapped);
+  b_.SetInsertPoint(go_on);
+}
+
 void LoopEmitter::report_trap(Value* result, Value* site) {
   llvm::SmallVector<Value*> arguments = {parameters_.report(b_), b_.CreateSub(site, b_.getInt32(1)),
                                          b_.CreateExtractValue(result, kTrapArray)};
-  for (unsigned d = 0; d < 3; ++d) arguments.push_back(d <= inner_ ? index_[d] : i64(0));
+  for (unsigned d = 0; d < 3; ++d) arguments.push_back(index_[d] != nullptr ? index_[d] : i64(0));
   for (unsigned n = 0; n < 3; ++n) arguments.push_back(b_.CreateExtractValue(result, kOperands + n));
   b_.CreateCall(declare_report_trap(module_), arguments);
 }

@@ -36,6 +36,8 @@ struct DeviceForm {
   llvm::Function* tiled = nullptr;
   // Called for whole squares of iterations, if not null (square_loops.h). Without reductions, kStrides.
   llvm::Function* square = nullptr;
+  // kShared: called by all work-items that share an iteration (shared_turns.h).
+  llvm::Function* shared = nullptr;
   // With reductions, kStrides: not null if groups share blocks where there are as many groups as blocks.
   const BodyTerms* terms = nullptr;
 };

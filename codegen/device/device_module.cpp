@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "codegen/device/atomics.h"
 #include "codegen/device/builtins.h"
+#include "codegen/device/shared_turns.h"
 #include "codegen/device/sink_stores.h"
 #include "codegen/device/square_loops.h"
 #include "codegen/device/tile_loops.h"
@@ -35,6 +36,11 @@ constexpr char kFirstPasses[] =
 Dealing dealing_of(const bytecode::KernelRecord& record, bool is_processor) {
   if (!is_processor) return Dealing::kStrides;
   return record.reductions.empty() ? Dealing::kSingly : Dealing::kRuns;
+}
+
+// Whether iterations are blocks of what the program calls iterations: few, and long ones.
+bool are_blocks(const bytecode::KernelRecord& record) {
+  return !record.source.iterated.empty() && record.dimensions == 1 && record.reductions.empty();
 }
 
 // A work-item has a value of each reduction in its group's local memory.
@@ -86,7 +92,11 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Modu
   if (!record.reductions.empty() && made.dealing == Dealing::kStrides) made.group = largest_group(body);
   DeviceForm loop = {form.buffers, made.dealing};
   BodyTerms terms;
-  if (form.has_teams && body.sites.empty()) {
+  if (form.has_teams && are_blocks(record)) loop.shared = share_turns(body, *request.module, record);
+  if (loop.shared != nullptr) {
+    made.dealing = loop.dealing = Dealing::kShared;
+    made.group = kReductionGroup;
+  } else if (form.has_teams && body.sites.empty()) {
     if (record.reductions.empty()) {
       const TiledBody tiled = tile_body(body, record.dimensions);
       const std::vector<llvm::GlobalVariable*> tiles = local_arrays(module);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two ways of
 // dealing out the blocks of reductions (group_reductions.cpp, run_reductions.cpp; shared_reductions.cpp where there
-// are few of them), and squares of iterations (square_grid.cpp).
+// are few of them), squares of iterations (square_grid.cpp), and iterations that groups share (shared_grid.cpp).
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -49,6 +49,8 @@ class LoopEmitter {
   // accumulators.
   Values call_body(const Values& accumulators, BasicBlock* trapped);
   llvm::SmallVector<Value*> arguments_of_body();
+  // As call_body does after a trap. `before_report` writes what the report needs.
+  void leave_if_trapped(Value* result, BasicBlock* trapped, llvm::function_ref<void()> before_report);
   void report_trap(Value* result, Value* site);
   // A block that ends this work-item.
   BasicBlock* leaving();
@@ -57,6 +59,9 @@ class LoopEmitter {
   Value* has_squares();
   void emit_square_dimension(unsigned dimension);
   void emit_square();
+
+  // ---- shared_grid.cpp
+  void emit_shared();
 
   // ---- Blocks of reductions: numbered in iteration order.
   llvm::Constant* identity(std::size_t reduction);

@@ -151,6 +151,23 @@ LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, con
   return grid;
 }
 
+// Work-items of a processor with which memory answers as fast as it can. It is a bound, and not tuned.
+constexpr std::uint64_t kCrowd = 2048;
+
+// A group for each iteration, or as many as processors have work-items for. Groups are not made smaller: what they
+// update in local memory is cleared and added up by each of them.
+LaunchGrid cover_shared(const IterationSpace& space, const GridLimits& limits) {
+  LaunchGrid grid;
+  const std::uint64_t iterations = space.extent(0);
+  const std::uint64_t wanted = limits.processors * kCrowd / std::max(limits.group, 1U);
+  const std::uint64_t share =
+      std::max<std::uint64_t>(std::min<std::uint64_t>(wanted, limits.groups) / iterations, 1);
+  grid.group[0] = limits.group;
+  grid.groups[0] = limited(iterations, limits.groups);
+  if (share > 1) grid.groups[0] = static_cast<std::uint32_t>(share * iterations);
+  return grid;
+}
+
 // Work-items of a processor with which several wait for memory at a time. It is a bound, and not tuned.
 constexpr std::uint64_t kFilled = 256;
 
@@ -172,6 +189,7 @@ LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const 
   if (needs.has_squares) {
     if (const std::optional<LaunchGrid> squares = cover_squares(space, limits)) return *squares;
   }
+  if (needs.dealing == codegen::Dealing::kShared) return cover_shared(space, limits);
   if (!needs.reductions) return cover(space, needs, limits);
   if (needs.dealing != codegen::Dealing::kRuns) return cover_blocks(space, needs, limits);
   LaunchGrid grid;

@@ -37,7 +37,7 @@ struct GridNeeds {
   bool has_squares = false;
 };
 
-// For kStrides and kRuns. `space` is one that may be launched, here and below.
+// For all but kSingly. `space` is one that may be launched, here and below.
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits);
 
 // Indices of the outermost dimension that a chunk has at least to go by squares, which its multiples do as well; 1

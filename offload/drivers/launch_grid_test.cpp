@@ -78,6 +78,17 @@ TEST(LaunchGrid, GivesTheShortEndOfARowToTheGroupBeforeIt) {
       << "a run for each block is no slower";
 }
 
+TEST(LaunchGrid, HasGroupsShareIterationsIfThereAreFew) {
+  const GridNeeds needs = {.group = 256, .dealing = Dealing::kShared};
+  constexpr GridLimits kMany = {256, 1 << 20, 132};
+  EXPECT_EQ(plan_grid(line(1024), needs, kMany), (LaunchGrid{{256, 1, 1}, {1024, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(2), needs, kMany), (LaunchGrid{{256, 1, 1}, {1056, 1, 1}})) << "528 for each";
+  EXPECT_EQ(plan_grid(line(100), needs, kMany), (LaunchGrid{{256, 1, 1}, {1000, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(2), needs, {64, 1 << 20, 132}), (LaunchGrid{{64, 1, 1}, {4224, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(2), needs, {256, 9, 132}), (LaunchGrid{{256, 1, 1}, {8, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(20), needs, {256, 9, 132}), (LaunchGrid{{256, 1, 1}, {9, 1, 1}}));
+}
+
 // A group's work-items work if there is a term for each of them in some block.
 TEST(LaunchGrid, LetsMostWorkItemsOfReductionsWork) {
   const GridNeeds needs = {.reductions = true, .group = codegen::kReductionGroup, .run = 8};

@@ -124,6 +124,7 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   code.run = made.run;
   code.items = made.items;
   code.has_squares = made.has_squares;
+  code.dealing = made.dealing;
   return code;
 }
 

@@ -91,10 +91,14 @@ void mark_constant_loads(const DeviceEntry& entry) {
   };
   llvm::SmallPtrSet<const llvm::Argument*, 4> written;
   for (llvm::Instruction& instruction : llvm::instructions(*entry.function)) {
-    if (instruction.isAtomic()) return;
+    const auto* const update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+    const bool is_in_order = update == nullptr || update->getOrdering() != llvm::AtomicOrdering::Monotonic;
+    if (instruction.isAtomic() && is_in_order) return;
     const auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-    if (store == nullptr || store->getPointerAddressSpace() != kGlobalSpace) continue;
-    const llvm::Argument* const base = base_of(store->getPointerOperand());
+    if (store == nullptr && update == nullptr) continue;
+    const Value* const address = store != nullptr ? store->getPointerOperand() : update->getPointerOperand();
+    if (address->getType()->getPointerAddressSpace() != kGlobalSpace) continue;
+    const llvm::Argument* const base = base_of(address);
     if (base == nullptr) return;
     written.insert(base);
   }

@@ -114,6 +114,7 @@ Status OpenClKernel::choose_groups() {
   switch (dealing()) {
     case Dealing::kRuns: limits_ = {1, units * kSharesPerUnit}; break;
     case Dealing::kSingly: limits_ = {group_up_to(kGroupOnProcessor), units * kSharesPerUnit}; break;
+    case Dealing::kShared:
     case Dealing::kStrides: limits_ = {group_up_to(kGroupSize), units * kGroupsPerUnit, units}; break;
   }
   return {};
