@@ -105,7 +105,7 @@ Tile SquareCopier::tile_of(const TiledOperand& operand, llvm::GlobalVariable* me
 }
 
 // In 64 bits, so that the constant distances between a work-item's iterations become parts of its instructions.
-Value* SquareCopier::own_element(const Tile& tile, Value* turn) {
+Value* SquareCopier::own_element(const Tile& tile, Value* turn, Value* /*room*/) {
   Value* const row = places_[tile.operand->strides[0] != nullptr ? 0 : 1];
   Value* const begin = b_.CreateMul(b_.CreateZExt(turn, b_.getInt64Ty()), b_.getInt64(tile.pitch));
   return b_.CreateInBoundsGEP(b_.getIntNTy(tile.operand->bytes * 8), tile.memory, b_.CreateAdd(begin, row));

@@ -17,7 +17,7 @@ class SquareCopier final : public TileCopier {
   std::uint64_t bytes(const TiledOperand& operand) const override;
   Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const override;
   llvm::Value* exists() const override { return b_.getTrue(); }
-  llvm::Value* own_element(const Tile& tile, llvm::Value* turn) override;
+  llvm::Value* own_element(const Tile& tile, llvm::Value* turn, llvm::Value* room) override;
   unsigned fetched_ahead() const override;
   // Both by functions of their own, which are called once for all iterations of a work-item, in the place of fill().
   llvm::SmallVector<llvm::Value*> fetch(const Tile& tile, const TilePart& part) override;

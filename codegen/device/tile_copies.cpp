@@ -20,10 +20,12 @@ constexpr unsigned kBankBytes = 4;
 // Work-items that a GPU runs together: groups for tiles are made of whole runs of them.
 constexpr unsigned kTogether = 32;
 
-// Elements that a work-item loads before it stores the first of them.
-constexpr unsigned kAtOnce = 16;
-// Rows of which it does so where each work-item has a row of its own: other groups hide the rest of the time.
+// Rows of which a work-item loads its elements before it stores the first of them, where each has a row of its own:
+// other groups hide the rest of the time.
 constexpr unsigned kRowsAtOnce = 8;
+// The same where tiles are moved aside, by seven runs of work-items for 32 rows, or by fewer for as many fewer.
+constexpr unsigned kRowsAside = 5;
+constexpr unsigned kMovingRuns = 7;
 
 unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {
   return turns_of_tile(element_bytes) * tiles.pieces + std::max(1U, kBankBytes / element_bytes);
@@ -31,12 +33,20 @@ unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {
 
 }  // namespace
 
+// Where tiles are moved aside, there is room for rows that do not exist, which are stored as well.
+unsigned most_rows(RowTiles tiles) {
+  return tiles.moved_aside ? std::max(tiles.rows, kRowsAside * kMovingRuns) : tiles.rows;
+}
+
 std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles) {
-  return std::uint64_t{tiles.rows} * pitch_of(operand.bytes, tiles) * operand.bytes;
+  const std::uint64_t plane =
+      std::uint64_t{most_rows(tiles)} * pitch_of(operand.bytes, tiles) * operand.bytes;
+  return plane * (tiles.moved_aside ? 2 : 1);
 }
 
 Tile RowCopier::tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const {
-  return {&operand, memory, turns_of_tile(operand.bytes) * tiles_.pieces, pitch_of(operand.bytes, tiles_)};
+  const unsigned pitch = pitch_of(operand.bytes, tiles_);
+  return {&operand, memory, turns_of_tile(operand.bytes) * tiles_.pieces, pitch, most_rows(tiles_) * pitch};
 }
 
 RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, RowTiles tiles)
@@ -53,6 +63,16 @@ RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iteratio
     items_ = b_.CreateMul(items_, sizes_[axis]);
     across_ = narrow(id);
   }
+  Value* const together = b_.getInt32(kTogether);
+  run_ = b_.CreateUDiv(item_, together);
+  runs_ = b_.CreateUDiv(items_, together);
+  if (!tiles.moved_aside) return;
+  // The first run has the rows. In the smallest group there is no other one.
+  Value* const has_more = b_.CreateICmpUGT(runs_, b_.getInt32(1));
+  moves_ = b_.CreateOr(b_.CreateICmpNE(run_, b_.getInt32(0)), b_.CreateNot(has_more));
+  Value* const walking = b_.CreateZExt(has_more, b_.getInt32Ty());
+  run_ = b_.CreateSub(run_, walking);
+  runs_ = b_.CreateSub(runs_, walking);
 }
 
 bool RowCopier::has_row_for_column(const TiledOperand& operand) const {
@@ -63,9 +83,13 @@ bool RowCopier::has_row_for_column(const TiledOperand& operand) const {
   return true;
 }
 
-Value* RowCopier::own_element(const Tile& tile, Value* turn) {
+Value* RowCopier::own_element(const Tile& tile, Value* turn, Value* room) {
   Value* const row = has_row_for_column(*tile.operand) ? across_ : item_;
-  Value* const place = b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), turn);
+  return element_at(tile, b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), turn), room);
+}
+
+Value* RowCopier::element_at(const Tile& tile, Value* place, Value* room) {
+  if (room != nullptr) place = b_.CreateAdd(place, b_.CreateMul(room, b_.getInt32(tile.plane)));
   return b_.CreateInBoundsGEP(b_.getIntNTy(tile.operand->bytes * 8), tile.memory,
                               b_.CreateZExt(place, b_.getInt64Ty()));
 }
@@ -74,27 +98,22 @@ Value* RowCopier::own_element(const Tile& tile, Value* turn) {
 void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   Value* const together = b_.getInt32(kTogether);
   Value* const lane = b_.CreateURem(item_, together);
-  Value* const run = b_.CreateUDiv(item_, together);
-  Value* const runs = b_.CreateUDiv(items_, together);
   const unsigned last = iterations_.dimensions - 1;
   Value* const rows =
       has_row_for_column(*tile.operand) ? b_.CreateTrunc(iterations_.count[last], b_.getInt32Ty()) : items_;
   std::vector<Value*> columns;
   for (unsigned first = 0; first < tile.turns; first += kTogether)
     columns.push_back(b_.CreateAdd(lane, b_.getInt32(first)));
-  const unsigned rows_at_once = !fills ? 1
-                                : tiles_.pieces > 1
-                                    ? std::max(kAtOnce / static_cast<unsigned>(columns.size()), 1U)
-                                    : kRowsAtOnce;
+  const unsigned rows_at_once = !fills ? 1 : tiles_.moved_aside ? kRowsAside : kRowsAtOnce;
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const header = block("rows");
   BasicBlock* const after = block("copied");
-  b_.CreateCondBr(b_.CreateICmpULT(run, rows), header, after);
+  b_.CreateCondBr(b_.CreateICmpULT(run_, rows), header, after);
   b_.SetInsertPoint(header);
   llvm::PHINode* const row = b_.CreatePHI(b_.getInt32Ty(), 2, "row");
-  row->addIncoming(run, before);
+  row->addIncoming(run_, before);
   const auto step = [&](unsigned n) {
-    return b_.CreateAdd(row, b_.CreateMul(runs, b_.getInt32(n)), "", /*HasNUW=*/true, /*HasNSW=*/true);
+    return b_.CreateAdd(row, b_.CreateMul(runs_, b_.getInt32(n)), "", /*HasNUW=*/true, /*HasNSW=*/true);
   };
   std::vector<Element> elements;
   for (unsigned n = 0; n < rows_at_once; ++n) {
@@ -139,10 +158,8 @@ Value* RowCopier::address_of(const Tile& tile, const TilePart& part, Value* row,
   return b_.CreateGEP(b_.getInt8Ty(), begin, b_.CreateMul(turn, b_.getInt64(tile.operand->bytes)));
 }
 
-Value* RowCopier::place_of(const Tile& tile, Value* row, Value* column) {
-  Value* const place = b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), column);
-  return b_.CreateInBoundsGEP(b_.getIntNTy(tile.operand->bytes * 8), tile.memory,
-                              b_.CreateZExt(place, b_.getInt64Ty()));
+Value* RowCopier::place_of(const Tile& tile, const TilePart& part, Value* row, Value* column) {
+  return element_at(tile, b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), column), part.room);
 }
 
 // All loads come before the first store, which would wait for its element: memory is as far away for one as for many.
@@ -164,9 +181,11 @@ void RowCopier::load(const Tile& tile, const TilePart& part, llvm::ArrayRef<Elem
   }
   // Nobody reads the places of iterations that do not exist.
   for (std::size_t n = 0; n < elements.size(); ++n) {
-    where(elements[n].exists, [&] {
-      b_.CreateAlignedStore(loaded[n], place_of(tile, elements[n].row, elements[n].column), alignment);
-    });
+    const auto put = [&] {
+      b_.CreateAlignedStore(loaded[n], place_of(tile, part, elements[n].row, elements[n].column), alignment);
+    };
+    // Under a condition, an assembler moves a load to its store, so that each waits for memory alone.
+    tiles_.moved_aside ? put() : where(elements[n].exists, put);
   }
 }
 
@@ -177,7 +196,7 @@ void RowCopier::store(const Tile& tile, const TilePart& part, llvm::ArrayRef<Ele
     Value* exists = element.exists;
     Value* const address = address_of(tile, part, element.row, element.column, exists);
     where(exists, [&] {
-      Value* const place = place_of(tile, element.row, element.column);
+      Value* const place = place_of(tile, part, element.row, element.column);
       Value* const value = b_.CreateAlignedLoad(b_.getIntNTy(operand.bytes * 8), place, alignment);
       b_.CreateAlignedStore(value, address, alignment)->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
     });

@@ -21,18 +21,21 @@ struct GroupIterations {
   std::array<llvm::Value*, 3> count = {};
 };
 
-// An operand's place in local memory: a row behind the other, with `pitch` elements for each.
+// An operand's place in local memory: a row behind the other, with `pitch` elements for each. Where tiles are moved
+// aside there is room for two, `plane` elements apart.
 struct Tile {
   const TiledOperand* operand = nullptr;
   llvm::GlobalVariable* memory = nullptr;
   unsigned turns = 0;  // a power of two
   unsigned pitch = 0;
+  unsigned plane = 0;
 };
 
 // The part of a tile that has elements: `columns` turns from turn `begin` on.
 struct TilePart {
   llvm::Value* begin = nullptr;
   llvm::Value* columns = nullptr;
+  llvm::Value* room = nullptr;  // which of a tile's two places it lies in, 0 or 1; null: the only one
 };
 
 class TileCopier {
@@ -44,22 +47,26 @@ class TileCopier {
   virtual Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const = 0;
   // Whether this work-item has an iteration.
   virtual llvm::Value* exists() const = 0;
-  // The place of this work-item's element for a turn of the tile.
-  virtual llvm::Value* own_element(const Tile& tile, llvm::Value* turn) = 0;
+  // The place of this work-item's element for a turn of the tile; `room` as in TilePart.
+  virtual llvm::Value* own_element(const Tile& tile, llvm::Value* turn, llvm::Value* room) = 0;
   // Code that goes on in a new block. No barriers: they are the caller's.
   virtual void fill(const Tile& tile, const TilePart& part) = 0;
   virtual void drain(const Tile& tile, const TilePart& part) = 0;
   // Elements of a tile that each work-item loads before the turns of the tile before it, and puts into local memory
   // after them, in the place of fill(). 0: none; otherwise all work-items have iterations, and nothing is drained.
   virtual unsigned fetched_ahead() const { return 0; }
+  // Whether this work-item is one of those that call fill() and drain() while others do the turns of the tile in
+  // between. Null: all of them call both, and nobody does turns then.
+  virtual llvm::Value* moves_aside() const { return nullptr; }
   virtual llvm::SmallVector<llvm::Value*> fetch(const Tile& /*tile*/, const TilePart& /*part*/) { return {}; }
   virtual void put(const Tile& /*tile*/, llvm::ArrayRef<llvm::Value*> /*elements*/) {}
 };
 
 // The tiles of a group's rows.
 struct RowTiles {
-  std::uint32_t rows = 0;  // of the largest group
-  unsigned pieces = 1;     // a row of a tile has as many times turns_of_tile() turns; a power of two
+  std::uint32_t rows = 0;    // of the largest group
+  unsigned pieces = 1;       // a row of a tile has as many times turns_of_tile() turns; a power of two
+  bool moved_aside = false;  // work-items that have no row move the tiles: two of each operand
 };
 
 std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles);
@@ -72,7 +79,8 @@ class RowCopier final : public TileCopier {
   std::uint64_t bytes(const TiledOperand& operand) const override { return bytes_of_rows(operand, tiles_); }
   Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const override;
   llvm::Value* exists() const override { return exists_; }
-  llvm::Value* own_element(const Tile& tile, llvm::Value* turn) override;
+  llvm::Value* own_element(const Tile& tile, llvm::Value* turn, llvm::Value* room) override;
+  llvm::Value* moves_aside() const override { return moves_; }
   void fill(const Tile& tile, const TilePart& part) override { copy(tile, part, /*fills=*/true); }
   void drain(const Tile& tile, const TilePart& part) override { copy(tile, part, /*fills=*/false); }
 
@@ -89,7 +97,8 @@ class RowCopier final : public TileCopier {
   llvm::Value* begin_of_row(const Tile& tile, llvm::Value* row, llvm::Value*& exists);
   llvm::Value* address_of(const Tile& tile, const TilePart& part, llvm::Value* row, llvm::Value* column,
                           llvm::Value*& exists);
-  llvm::Value* place_of(const Tile& tile, llvm::Value* row, llvm::Value* column);
+  llvm::Value* place_of(const Tile& tile, const TilePart& part, llvm::Value* row, llvm::Value* column);
+  llvm::Value* element_at(const Tile& tile, llvm::Value* place, llvm::Value* room);
   void load(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements);
   void store(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements);
   void where(llvm::Value* condition, llvm::function_ref<void()> inside);
@@ -104,6 +113,10 @@ class RowCopier final : public TileCopier {
   llvm::Value* item_ = nullptr;    // and in the group
   llvm::Value* items_ = nullptr;   // of the group
   llvm::Value* exists_ = nullptr;
+  llvm::Value* moves_ = nullptr;  // null: all do
+  // Of the runs of work-items that move tiles.
+  llvm::Value* run_ = nullptr;
+  llvm::Value* runs_ = nullptr;
 };
 
 }  // namespace dhpvm::codegen

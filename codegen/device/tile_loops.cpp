@@ -21,10 +21,12 @@ using llvm::Value;
 // tile. The numbers are bounds, and not tuned.
 constexpr std::uint32_t kLargestGroup = 128;
 constexpr std::uint32_t kSmallestGroup = 32;
-// A tile has at most so many times the turns of the shortest one (turns_of_tile).
-constexpr unsigned kMostPieces = 2;
+// A tile has at most so many times the turns of the shortest one (turns_of_tile): longer ones wait less often.
+constexpr unsigned kMostPieces = 4;
 // Bytes: less than half of what a group of CUDA may have, so that two groups fit, unless the smallest group needs more.
 constexpr std::uint64_t kUsualMemory = 20 << 10;
+// The same where work-items move tiles aside: those of a group overlap, and fewer groups have to.
+constexpr std::uint64_t kMemoryAside = 36 << 10;
 
 std::uint64_t memory_for(const TilePlan& plan, RowTiles tiles) {
   return memory_of(plan, [&](const TiledOperand& operand) { return bytes_of_rows(operand, tiles); });
@@ -33,8 +35,9 @@ std::uint64_t memory_for(const TilePlan& plan, RowTiles tiles) {
 // Where each row has work-items of its own, a group has few rows, and their tiles are long. Elsewhere tiles are
 // short, and their number depends on the memory. No rows: the tiles are too large for every group.
 RowTiles tiles_for(const TilePlan& plan, std::uint32_t items) {
-  RowTiles tiles = items > 1 ? RowTiles{kSmallestGroup, kMostPieces} : RowTiles{kLargestGroup, 1};
-  while (tiles.pieces > 1 && memory_for(plan, tiles) > kUsualMemory) tiles.pieces /= 2;
+  RowTiles tiles = items > 1 ? RowTiles{kSmallestGroup, kMostPieces, /*moved_aside=*/true}
+                             : RowTiles{kLargestGroup, /*pieces=*/1};
+  while (tiles.pieces > 1 && memory_for(plan, tiles) > kMemoryAside) tiles.pieces /= 2;
   while (tiles.rows > kSmallestGroup && memory_for(plan, tiles) > kUsualMemory) tiles.rows /= 2;
   if (memory_for(plan, tiles) > kMostTileMemory) tiles.rows = 0;
   return tiles;

@@ -23,16 +23,22 @@ using llvm::Value;
 
 // Turns that are done without a branch between them: counting is little beside them then. Twice as many gain nothing.
 constexpr unsigned kUnrolledTurns = 4;
+// The same in rows, whose work-items wait for local memory once for all of them.
+constexpr unsigned kUnrolledTurnsOfRow = 8;
 
 // Asks the optimiser to do so with the loop that the branch goes back in.
-void unroll(llvm::BranchInst& back) {
+void unroll(llvm::BranchInst& back, unsigned turns) {
   llvm::LLVMContext& context = back.getContext();
   llvm::Metadata* const count[] = {
       llvm::MDString::get(context, "llvm.loop.unroll.count"),
-      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), kUnrolledTurns))};
+      llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), turns))};
   llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, count)});
   loop->replaceOperandWith(0, loop);
   back.setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
+bool is_any_stored(const std::vector<Tile>& tiles) {
+  return llvm::any_of(tiles, [](const Tile& tile) { return tile.operand->is_stored; });
 }
 
 // The number of an operand in its loop, and its bytes: loops use the same memory one after the other.
@@ -50,8 +56,12 @@ class TileWriter {
   void take_registers_back();
   void write_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
   void write_ahead_loop(const TiledLoop& loop, BasicBlock* header);
+  void write_aside_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
   llvm::BranchInst* count_turns(const TiledLoop& loop, Value* column, Value* columns, BasicBlock* behind);
-  void replace_accesses(const Tile& tile, Value* column);
+  void fill_all(const std::vector<Tile>& tiles, const TilePart& part);
+  void drain_all(const std::vector<Tile>& tiles, const TilePart& part);
+  void replace_accesses(const Tile& tile, Value* column, Value* room);
+  void where(Value* condition, llvm::function_ref<void()> inside);
   void barrier();
   std::vector<Tile> tiles_of(const TiledLoop& loop);
   Value* variable(llvm::Type* type, const char* name);
@@ -125,6 +135,8 @@ void TileWriter::write() {
     b_.SetInsertPoint(leaving);
     if (copier_.fetched_ahead() != 0) {
       write_ahead_loop(plan_.loops[n], headers[n]);
+    } else if (copier_.moves_aside() != nullptr) {
+      write_aside_loop(plan_.loops[n], headers[n], headers[n + 1]);
     } else {
       write_loop(plan_.loops[n], headers[n], headers[n + 1]);
     }
@@ -167,21 +179,17 @@ void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBloc
   b_.CreateStore(b_.getInt32(0), column);
   // Other work-items may still read the tile before this one.
   barrier();
-  for (const Tile& tile : tiles) {
-    if (tile.operand->is_loaded) copier_.fill(tile, part);
-  }
+  fill_all(tiles, part);
   barrier();
   b_.CreateCondBr(copier_.exists(), loop.header, drain);
 
-  for (const Tile& tile : tiles) replace_accesses(tile, column);
+  for (const Tile& tile : tiles) replace_accesses(tile, column, nullptr);
   count_turns(loop, column, columns, drain);
 
   b_.SetInsertPoint(drain);
-  if (llvm::any_of(tiles, [](const Tile& tile) { return tile.operand->is_stored; })) {
+  if (is_any_stored(tiles)) {
     barrier();
-    for (const Tile& tile : tiles) {
-      if (tile.operand->is_stored) copier_.drain(tile, part);
-    }
+    drain_all(tiles, part);
     // Each work-item may access elements of its row that others have written.
     barrier();
   }
@@ -245,8 +253,8 @@ void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
   b_.SetInsertPoint(turns);
   b_.CreateStore(b_.getInt32(0), column);
   b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(i32, columns), b_.getInt32(0)), loop.header, behind);
-  for (const Tile& tile : tiles) replace_accesses(tile, column);
-  unroll(*count_turns(loop, column, columns, behind));
+  for (const Tile& tile : tiles) replace_accesses(tile, column, nullptr);
+  unroll(*count_turns(loop, column, columns, behind), kUnrolledTurns);
 
   b_.SetInsertPoint(behind);
   b_.CreateCondBr(is_there, put, loop.after);
@@ -266,16 +274,116 @@ void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
   b_.CreateBr(header);
 }
 
+// While some work-items do the turns of a tile, others bring what the tile before it has computed to memory, and then
+// what the tile behind it needs from there, in the room of the former. A work-item moves the same places both ways, so
+// that no barrier is needed between them.
+void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next) {
+  const std::vector<Tile> tiles = tiles_of(loop);
+  // Elements of several sizes: the shortest tile decides.
+  unsigned turns = tiles.front().turns;
+  for (const Tile& tile : tiles) turns = std::min(turns, tile.turns);
+  const bool is_stored = is_any_stored(tiles);
+  llvm::Type* const i64 = b_.getInt64Ty();
+  llvm::Type* const i32 = b_.getInt32Ty();
+  Value* const begin = variable(i64, "begin");
+  Value* const room = variable(i32, "room");
+  Value* const columns = variable(i32, "columns");
+  Value* const column = variable(i32, "column");
+  const auto part_from = [&](Value* from, Value* in) {
+    Value* const left =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(loop.turns, from), b_.getInt64(turns));
+    return TilePart{from, b_.CreateTrunc(left, i32), in};
+  };
+  BasicBlock* const first = block("first");
+  BasicBlock* const turn = block("turn");
+  BasicBlock* const aside = block("aside");
+  BasicBlock* const last = block("last");
+  BasicBlock* const done = block("done");
+  loop.before->getTerminator()->replaceSuccessorWith(loop.header, header);
+
+  b_.SetInsertPoint(header);
+  b_.CreateCondBr(b_.CreateICmpNE(loop.turns, b_.getInt64(0)), first, done);
+  b_.SetInsertPoint(first);
+  // Other work-items may still read tiles of the loop before this one.
+  barrier();
+  where(copier_.moves_aside(), [&] { fill_all(tiles, part_from(b_.getInt64(0), b_.getInt32(0))); });
+  barrier();
+  b_.CreateStore(b_.getInt64(0), begin);
+  b_.CreateStore(b_.getInt32(0), room);
+  b_.CreateBr(turn);
+
+  b_.SetInsertPoint(turn);
+  Value* const from = b_.CreateLoad(i64, begin);
+  Value* const here = b_.CreateLoad(i32, room);
+  const TilePart part = part_from(from, here);
+  b_.CreateStore(part.columns, columns);
+  b_.CreateStore(b_.getInt32(0), column);
+  b_.CreateCondBr(copier_.exists(), loop.header, aside);
+  for (const Tile& tile : tiles) replace_accesses(tile, column, room);
+  unroll(*count_turns(loop, column, columns, aside), kUnrolledTurnsOfRow);
+
+  b_.SetInsertPoint(aside);
+  Value* const there = b_.CreateXor(here, b_.getInt32(1));
+  Value* const behind = b_.CreateAdd(from, b_.getInt64(turns));
+  Value* const goes_on = b_.CreateICmpULT(behind, loop.turns);
+  where(copier_.moves_aside(), [&] {
+    if (is_stored) {
+      where(b_.CreateICmpNE(from, b_.getInt64(0)),
+            [&] { drain_all(tiles, {b_.CreateSub(from, b_.getInt64(turns)), b_.getInt32(turns), there}); });
+    }
+    where(goes_on, [&] { fill_all(tiles, part_from(behind, there)); });
+  });
+  barrier();
+  b_.CreateStore(behind, begin);
+  b_.CreateStore(there, room);
+  b_.CreateCondBr(goes_on, turn, last);
+
+  b_.SetInsertPoint(last);
+  if (is_stored) {
+    where(copier_.moves_aside(), [&] { drain_all(tiles, part); });
+    // Each work-item may access elements of its row that others have written.
+    barrier();
+  }
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  b_.CreateCondBr(copier_.exists(), loop.after, next);
+}
+
+void TileWriter::fill_all(const std::vector<Tile>& tiles, const TilePart& part) {
+  for (const Tile& tile : tiles) {
+    if (tile.operand->is_loaded) copier_.fill(tile, part);
+  }
+}
+
+void TileWriter::drain_all(const std::vector<Tile>& tiles, const TilePart& part) {
+  for (const Tile& tile : tiles) {
+    if (tile.operand->is_stored) copier_.drain(tile, part);
+  }
+}
+
+void TileWriter::where(Value* condition, llvm::function_ref<void()> inside) {
+  BasicBlock* const then = block("then");
+  BasicBlock* const after = block("after");
+  b_.CreateCondBr(condition, then, after);
+  b_.SetInsertPoint(then);
+  inside();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+}
+
 // One for all iterations of a work-item that does several.
 void TileWriter::barrier() {
   auto* const call = llvm::cast<llvm::CallInst>(call_builtin(b_, Builtin::kBarrier));
   call->addFnAttr(llvm::Attribute::get(b_.getContext(), spmd::kOnceForAllRows));
 }
 
-void TileWriter::replace_accesses(const Tile& tile, Value* column) {
+// `column` and `room` are variables.
+void TileWriter::replace_accesses(const Tile& tile, Value* column, Value* room) {
+  llvm::Type* const i32 = b_.getInt32Ty();
   for (Instruction* const access : tile.operand->accesses) {
     b_.SetInsertPoint(access);
-    Value* const place = copier_.own_element(tile, b_.CreateLoad(b_.getInt32Ty(), column));
+    Value* const place = copier_.own_element(tile, b_.CreateLoad(i32, column),
+                                             room == nullptr ? nullptr : b_.CreateLoad(i32, room));
     llvm::Type* const bits = b_.getIntNTy(tile.operand->bytes * 8);
     const llvm::Align alignment(tile.operand->bytes);
     if (auto* const store = llvm::dyn_cast<llvm::StoreInst>(access)) {
