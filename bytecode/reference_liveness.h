@@ -9,15 +9,9 @@
 
 #include "bytecode/control_flow.h"
 #include "bytecode/module.h"
+#include "bytecode/register_set.h"
 
 namespace dhpvm::bytecode {
-
-// Bit i % 64 of word i / 64 stands for register i.
-using RegisterSet = std::vector<std::uint64_t>;
-
-inline bool contains(const RegisterSet& set, std::uint32_t reg) {
-  return (set[reg / 64] >> reg % 64 & 1) != 0;
-}
 
 class ReferenceLiveness {
  public:
@@ -44,8 +38,7 @@ class ReferenceLiveness {
   const Module& module_;
   const Function& function_;
   std::vector<Extent> extents_;  // of the blocks
-  std::vector<RegisterSet> live_in_;
-  std::vector<RegisterSet> live_out_;
+  LiveSets live_;
 };
 
 }  // namespace dhpvm::bytecode
