@@ -23,7 +23,7 @@ void ReferenceLiveness::step_back(std::uint32_t block, std::uint32_t pc, Registe
     pc = instructions.back().next();
   }
   for (std::size_t at = instructions.size(); at-- > 0;) {
-    for_each_reference_write(module_, instructions[at], [&](std::uint32_t reg) { erase(live, reg); });
+    for_each_reference_write(module_, instructions[at], [&](std::uint32_t reg) { remove(live, reg); });
     for_each_reference_read(module_, function_, instructions[at],
                             [&](std::uint32_t reg) { insert(live, reg); });
   }
@@ -45,7 +45,7 @@ void ReferenceLiveness::add_if_caught(std::uint32_t block, std::uint32_t pc, Reg
 RegisterSet ReferenceLiveness::across(std::uint32_t block, std::uint32_t pc) const {
   const Instruction instruction = decode(module_, function_, pc);
   RegisterSet live = before(block, instruction.next());
-  for_each_reference_write(module_, instruction, [&](std::uint32_t reg) { erase(live, reg); });
+  for_each_reference_write(module_, instruction, [&](std::uint32_t reg) { remove(live, reg); });
   add_if_caught(block, pc, live);
   return live;
 }

@@ -18,7 +18,7 @@ inline bool contains(const RegisterSet& set, std::uint32_t reg) {
   return (set[reg / 64] >> reg % 64 & 1) != 0;
 }
 inline void insert(RegisterSet& set, std::uint32_t reg) { set[reg / 64] |= std::uint64_t{1} << reg % 64; }
-inline void erase(RegisterSet& set, std::uint32_t reg) { set[reg / 64] &= ~(std::uint64_t{1} << reg % 64); }
+inline void remove(RegisterSet& set, std::uint32_t reg) { set[reg / 64] &= ~(std::uint64_t{1} << reg % 64); }
 // Adds the registers of `other`, a set over as many registers.
 inline void unite(RegisterSet& set, const RegisterSet& other) {
   for (std::size_t word = 0; word < set.size(); ++word) set[word] |= other[word];

@@ -17,12 +17,13 @@ Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, L
   liveness_.emplace(module, function, blocks);
   facts_.emplace(module, function, blocks);
   rare_.emplace(module, function, blocks, *facts_, seen);
+  const UpperHalves upper_halves(module, function, blocks);
   block_of_.assign(function.code_size, kNoIndex);
   for (bytecode::CodeBlock& block : blocks) {
     block_of_[block.begin] = static_cast<std::uint32_t>(blocks_.size());
     blocks_.push_back({std::move(block), {}});
   }
-  find_types();
+  find_types(upper_halves);
   if (loops != LoopSearch::kNone) find_loops(loops);
 }
 
@@ -100,7 +101,7 @@ SlotType meet(SlotType left, SlotType right) {
 
 }  // namespace
 
-void Flow::find_types() {
+void Flow::find_types(const UpperHalves& upper_halves) {
   for (Block& block : blocks_) block.entry_types.assign(function_.primitive_registers, SlotType::kUnset);
   std::uint32_t reg = 0;
   for (const bytecode::ValueType& parameter : function_.signature.parameters) {
@@ -120,8 +121,10 @@ void Flow::find_types() {
       }
       const auto flow_to = [&](std::uint32_t successor, const std::vector<SlotType>& from) {
         std::vector<SlotType>& entry = blocks_[successor].entry_types;
-        for (std::size_t r = 0; r < from.size(); ++r) {
-          const SlotType met = meet(entry[r], from[r]);
+        for (std::uint32_t r = 0; r < from.size(); ++r) {
+          // -1 has 64 bits as an i32, too, but nothing reads the upper half.
+          const bool is_cut = from[r] == SlotType::kWideBits && !upper_halves.are_needed(successor, r);
+          const SlotType met = meet(entry[r], is_cut ? SlotType::kBits : from[r]);
           if (met == entry[r]) continue;
           entry[r] = met;
           dirty[successor] = true;

@@ -14,6 +14,7 @@
 #include "codegen/lower/instruction.h"
 #include "codegen/lower/rare_blocks.h"
 #include "codegen/lower/reference_facts.h"
+#include "codegen/lower/upper_halves.h"
 
 namespace dhpvm::codegen {
 
@@ -123,7 +124,7 @@ class Flow {
   void step_types(const Instruction& instruction, std::vector<SlotType>& types) const;
 
  private:
-  void find_types();
+  void find_types(const UpperHalves& upper_halves);
   void find_loops(LoopSearch search);
   Instruction last_of(const Block& block) const;
   bool find_body(InnerLoop& loop, LoopSearch search) const;

@@ -13,7 +13,8 @@ using bytecode::Instruction;
 using bytecode::Split;
 
 // The content of a primitive register, as far as LLVM's types go. kBits are 64 bits that may be read as anything: the
-// value of a constant. kWideBits, known to Flow only, are those of one that 32 bits do not hold: -1, of i32 as well.
+// value of a constant. kWideBits, known to Flow only, are those of one that 32 bits do not hold, as of -1; kBits again
+// where nothing reads the upper half, as of an i32.
 enum class SlotType : std::uint8_t { kUnset, kBits, kWideBits, kI32, kI64, kF32, kF64 };
 
 // The slot type of a value of this kind.
