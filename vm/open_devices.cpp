@@ -203,15 +203,20 @@ std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wi
   if (presence_.wishes == wishes && now < presence_.until && std::ranges::all_of(presence_.names, is_known))
     return presence_.names;
   std::vector<std::string> found;
+  // Each once: the parts of a loop that is split run on threads of their own, and a device is used by one at a time.
+  const auto add = [&found](std::string name) {
+    const auto is_same = [&](const std::string& other) {
+      return other == name || (is_host(other) && is_host(name));
+    };
+    if (std::ranges::none_of(found, is_same)) found.push_back(std::move(name));
+  };
   for (const std::string& wish : wishes) {
     if (is_host(wish) || (is_remote(wish) && is_open(wish))) {
-      found.push_back(wish);
+      add(wish);
       continue;
     }
     offload::DevicePresence present = options_.devices.registry->present(wish);
-    for (std::string& name : present.names) {
-      if (std::ranges::find(found, name) == found.end()) found.push_back(std::move(name));
-    }
+    for (std::string& name : present.names) add(std::move(name));
     for (const Error& problem : present.absent) absent += (absent.empty() ? "" : "; ") + one_line(problem);
   }
   if (absent.empty()) presence_ = {wishes, found, now + kHolds};

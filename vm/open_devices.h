@@ -47,7 +47,8 @@ class OpenDevices {
     const LoadedKernel* loaded = nullptr;
   };
   OnHost load_on_host(const KernelWish& wish);
-  // The present devices among `wishes`; `absent` gets the reasons for the others.
+  // The present devices among `wishes`, each once, however many wishes are for it; `absent` gets the reasons for the
+  // others.
   std::vector<std::string> present(const std::vector<std::string>& wishes, std::string& absent);
   bool has_any() const { return !opened_.empty(); }
   // How often a device has been opened or dropped: until the next time, references to them stay valid.

@@ -424,6 +424,35 @@ TEST_F(Devices, AtomicUpdatesAreNotShared) {
   }
 }
 
+// Two threads would use it at once if a loop were split between its names.
+TEST_F(Devices, OneThatIsNamedTwiceIsUsedOnce) {
+  const Module module = need(Module::compile(engine_, R"(
+fn f(n: i64) -> i64 {
+    let x = [i64](n);
+    for round in 0..8 {
+        parallel for i in 0..n {
+            var v = x[i] + i;
+            for k in 0..200 { v = (v * 31 + k) % 1000003; }
+            x[i] = v;
+        }
+    }
+    var h = 7;
+    for i in 0..n { h = (h * 31 + x[i]) % 1000000007; }
+    return h;
+})"));
+  constexpr std::int64_t kElements = 20'000;
+  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+  const std::int64_t expected = need(run(interpreter, "f", kElements));
+  for (const std::string_view devices : {"host,host", "cpu,host", "sim,host,sim,cpu"}) {
+    IsolateOptions options = {.jit_wait = true, .device = std::string(devices), .batch = 100};
+    const Isolate isolate = need(Isolate::create(module, options));
+    const auto computed = run(isolate, "f", kElements);
+    ASSERT_TRUE(computed.ok()) << devices << ": " << computed.error().to_string();
+    EXPECT_EQ(*computed, expected) << devices;
+    EXPECT_EQ(isolate.explain_loops().find("host and host"), std::string::npos) << isolate.explain_loops();
+  }
+}
+
 TEST_F(Devices, AnUnknownOneIsRefusedAtOnce) {
   const auto isolate = Isolate::create(module_, {.device = "simm"});
   ASSERT_FALSE(isolate.ok());

@@ -128,6 +128,19 @@ TEST_F(Workers, ShareALoopWithTheHost) {
       << story;
 }
 
+TEST_F(Workers, OneThatIsNamedTwiceIsUsedOnce) {
+  const std::int64_t expected = shared(isolate(engine_, Policy::kFastest, "host"), 4);
+  const Worker worker = start();
+  const std::string address = "remote/" + worker.addresses()[0];
+  for (const std::string& first : {address + "/host", address, std::string("remote")}) {
+    const Engine engine = client(worker.addresses());
+    const Isolate isolate = this->isolate(engine, Policy::kFastest, first + "," + address + "/host");
+    EXPECT_EQ(shared(isolate, 4), expected) << first;
+    const std::string story = isolate.explain_loops();
+    EXPECT_NE(story.find("ran on " + address + "/host: 4 executions"), std::string::npos) << story;
+  }
+}
+
 TEST_F(Workers, WhatALostOneLeavesIsDoneByTheOthers) {
   const std::int64_t expected = shared(isolate(engine_, Policy::kFastest, "host"), 12);
   const Worker one = start();
