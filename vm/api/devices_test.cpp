@@ -184,6 +184,29 @@ TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   }
 }
 
+// Where a loop finds out, too: it says which of its arrays is lost.
+TEST_F(Devices, ALossSaysWhichArrayIsLost) {
+  const Module module = need(Module::compile(engine_, R"(
+fn f(n: i64) -> i64 {
+    let a = [i64](n);
+    let b = [i64](n);
+    for round in 0..2 {
+        parallel for i in 0..n { a[i] = a[i] * 31 + i; }
+        parallel for i in 0..n { b[i] = b[i] + a[i * 37 % 1000]; }
+    }
+    return b[77];
+})"));
+  for (const std::uint64_t operations : {300u, 500u, 700u, 900u}) {
+    const std::string device = "sim?lazy=1&lost=" + std::to_string(operations);
+    IsolateOptions options = {.jit_wait = true, .device = device, .batch = 50};
+    const auto lost = run(need(Isolate::create(module, options)), "f", 20'000);
+    ASSERT_FALSE(lost.ok()) << device;
+    EXPECT_EQ(lost.error().code(), ErrorCode::kDeviceLost);
+    EXPECT_NE(lost.error().to_string().find("an array of 160000 bytes is lost"), std::string::npos)
+        << lost.error().to_string();
+  }
+}
+
 TEST_F(Devices, WhatIsReducedSurvivesTheLoss) {
   const Module module = need(Module::compile(engine_, R"(
 fn sum(n: i64) -> f64 {

@@ -65,10 +65,10 @@ class DeviceRun {
   // The same, if it has not been done. If the loop is synchronous, or `wait`, all of it has happened on return: results
   // are on the host as far as they are sent back.
   Status finish(bool wait);
-  // After a failure: which of the chunks that were submitted have to be done elsewhere, with the
-  // contents that the host's memory has now; nothing if those are neither what they were before nor what they
-  // should be. Copies on the device are gone.
-  std::optional<std::vector<IterationSpace>> give_up();
+  // After a failure of the device: which of the chunks that were submitted have to be done elsewhere, with the contents
+  // that the host's memory has now. Copies on the device are gone. Fails where those contents are neither what they
+  // were before nor what they should be: the error says which array is lost.
+  Result<std::vector<IterationSpace>> give_up();
 
   // Whether the first of them does not read the host's memory any more: then its inputs there may be replaced.
   bool has_first_read_inputs();
@@ -124,7 +124,7 @@ class DeviceRun {
     Positions until;
     std::shared_ptr<ChunkClaim> claim;  // null: no other run computes the chunk
     std::vector<KeptResult> results;
-    bool in_place_sent = false;  // directly, of an array that the loops also read
+    std::optional<std::uint32_t> sent_in_place;  // directly, of this array, which the loops also read
   };
 
   DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan, std::vector<std::shared_ptr<Kernel>> kernels,
@@ -164,6 +164,7 @@ class DeviceRun {
   Status download_partials(const IterationSpace& box);
   Status settle();
   bool sends_all_back() const;
+  Error lost(std::uint32_t n) const;
   std::pair<MemorySpan, MemorySpan> partials_of(const IterationSpace& box) const;
   std::uint64_t blocks_before(const IterationSpace& box) const;
 

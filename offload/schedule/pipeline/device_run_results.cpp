@@ -37,7 +37,7 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
       DHPVM_TRY(add_result(n, bytes, plan.array.host.data + bytes.begin));
       DHPVM_ASSIGN(to, memory_for(current_->results.back()));
     } else {
-      current_->in_place_sent = true;
+      current_->sent_in_place = n;
     }
   }
   const auto first = static_cast<std::uint64_t>(array.first);
@@ -206,14 +206,21 @@ bool DeviceRun::sends_all_back() const {
   return true;
 }
 
-std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
+// The device has failed, and some of the array's elements are nowhere else.
+Error DeviceRun::lost(std::uint32_t n) const {
+  if (arrays_[n].copies == nullptr) return *device_.failure();
+  CopyContents& contents = arrays_[n].copies->contents();
+  contents.settle();
+  return contents.lost();
+}
+
+Result<std::vector<IterationSpace>> DeviceRun::give_up() {
   if (current_) chunks_.push_back(std::move(*current_));
   current_.reset();
-  bool intact = true;
-  bool in_place_sent = false;
   // The chunk without iterations, which sends back at the end, comes after everything else.
   const bool all_done =
       std::ranges::any_of(chunks_done_, [](const IterationSpace& box) { return box.empty(); });
+  std::optional<std::uint32_t> sent_in_place;
   std::vector<IterationSpace> unfinished;
   for (RunChunk& chunk : chunks_) {
     let_go(chunk);
@@ -221,10 +228,14 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
       if (chunk.claim->revoke() && !chunk.box.empty()) unfinished.push_back(chunk.box);
       continue;
     }
-    // Nobody can tell how much of a direct copy has arrived.
-    intact = intact && !chunk.in_place_sent;
+    if (chunk.sent_in_place) sent_in_place = chunk.sent_in_place;
     if (!chunk.box.empty()) unfinished.push_back(chunk.box);
   }
+  // Nobody can tell how much of a direct copy has arrived.
+  if (sent_in_place) return lost(*sent_in_place);
+  // If not all results of chunks that are done have come back, these must be computed again, from the inputs of the
+  // first time.
+  const bool redoes_all = !sends_all_back() && !all_done;
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     RunArray& array = arrays_[n];
     const ArrayPlan& plan = plan_.arrays[n];
@@ -232,22 +243,19 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     // In shared memory what has been computed is there already.
     const bool shared = plan.placement == Placement::kShared;
     const bool in_place = plan_.is_in_place(n) && array.staging == nullptr;
-    if (shared && in_place && !unfinished.empty()) intact = false;
-    in_place_sent = in_place_sent || (in_place && (shared || plan.by_chunk));
+    if (shared && in_place && !unfinished.empty()) return lost(n);
+    if (redoes_all && !chunks_done_.empty() && in_place && (shared || plan.by_chunk)) return lost(n);
     if (array.copies == nullptr) continue;
     // Results of earlier loops that were still on their way are lost too.
-    intact = intact && array.host_was_current && device_.fate_of(array.host_writes_before) == Fate::kDone;
+    if (!array.host_was_current || device_.fate_of(array.host_writes_before) != Fate::kDone) return lost(n);
   }
-  if (!sends_all_back() && !all_done) {
-    // The results exist on the device only: they must be computed again, from the inputs of the first time.
-    intact = intact && (chunks_done_.empty() || !in_place_sent);
+  if (redoes_all) {
     std::ranges::copy_if(chunks_done_, std::back_inserter(unfinished),
                          [](const IterationSpace& box) { return !box.empty(); });
     chunks_done_.clear();
   } else if (report_buffer_ != nullptr && !chunks_done_.empty()) {
     std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
   }
-  if (!intact) return std::nullopt;
   for (RunArray& array : arrays_) {
     if (array.copies == nullptr) continue;
     array.copies->forget(device_);

@@ -191,7 +191,7 @@ Status LoopChain::settle() {
                                    .with_context(
                                        "what parallel loops compute is lost, because the host was stopped "
                                        "while it did what the device had left")
-                             : status.error();
+                             : device_.failure().value_or(status.error());
     for_each_buffer([&](ArrayCopies& copies) {
       if (copies.deferred().writes()) copies.contents().lose(reason);
     });
@@ -282,9 +282,8 @@ Status LoopChain::leave_device(std::vector<IterationSpace>& boxes) {
     if (outcome_.failure->code() != ErrorCode::kDeviceExhausted) return *outcome_.failure;
     if (Status status = run_->finish(true); !device_.failure()) return status;
   }
-  const std::optional<std::vector<IterationSpace>> unfinished = run_->give_up();
-  if (!unfinished) return *outcome_.failure;
-  boxes.insert(boxes.end(), unfinished->begin(), unfinished->end());
+  DHPVM_ASSIGN(const std::vector<IterationSpace> unfinished, run_->give_up());
+  boxes.insert(boxes.end(), unfinished.begin(), unfinished.end());
   return {};
 }
 

@@ -199,10 +199,9 @@ class LoopExecution {
     }
     // Somebody wants the loop to stop, and the device goes on.
     if (!part_run.device->failure()) return part_run.status;
-    std::optional<std::vector<IterationSpace>> unfinished = part_run.run->give_up();
-    if (!unfinished) return part_run.status;
+    DHPVM_ASSIGN(const std::vector<IterationSpace> unfinished, part_run.run->give_up());
     outcome_.shares[part_run.part] += part_run.run->iterations_done();
-    board_.give_back(*unfinished);
+    board_.give_back(unfinished);
     note_trap(part_run);
     note_failure(part_run.status.error());
     return {};
