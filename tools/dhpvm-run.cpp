@@ -127,7 +127,7 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const RunReque
 
 // Waits for compilations, for so much processor time. Where other programs have the processors most of the time that is
 // longer. A compilation that is given up begins anew in the next run, which waits eight times as long for it, and the
-// third 64 times. What takes longer still would delay the end of every run.
+// third 64 times. A longer wait would delay the end of every run.
 void finish_compiling(const Engine& engine, std::chrono::nanoseconds patience) {
   constexpr int kLonger[] = {1, 8, 64};  // by the attempts before
   constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(10);

@@ -121,7 +121,7 @@ std::optional<std::vector<ElementUpdate>> find_updates(llvm::Function& body, con
     if (address == nullptr || instruction.isAtomic() || instruction.isVolatile()) return std::nullopt;
     auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
     if (address->getType()->getPointerAddressSpace() != kGlobalSpace) {
-      // What goes from turn to turn by way of a local array is not looked for.
+      // Local arrays could carry values from turn to turn; nothing looks for that.
       if (store != nullptr || llvm::getUnderlyingObject(address, 0) != &arrays) return std::nullopt;
       continue;
     }

@@ -12,7 +12,7 @@
 
 namespace dhpvm::codegen {
 
-// An element is loaded, combined with a value, and stored. What has been combined is needed for nothing else, but can
+// An element is loaded, combined with a value, and stored. The combined value is needed for nothing else, but can
 // be among the operands of a trap, which do not need it.
 struct ElementUpdate {
   llvm::LoadInst* load = nullptr;

@@ -6,7 +6,7 @@
 namespace dhpvm::codegen {
 
 void LoopEmitter::emit_shared() {
-  // Of a trap: what shared_turns.h leaves there comes behind the index.
+  // The turn numbers that shared_turns.h leaves for a trap come behind the index.
   llvm::AllocaInst* const place = entry_alloca(llvm::ArrayType::get(b_.getInt64Ty(), 2), "place");
   const auto part = [&](unsigned n) { return b_.CreateInBoundsGEP(b_.getInt64Ty(), place, i64(n)); };
   Value* const count = product(Builtin::kGroupCount);

@@ -254,8 +254,8 @@ Value* TurnSharer::turns_of(llvm::IRBuilder<>& b, const CountedLoop& counted) co
   return b.CreateSelect(is_below, b.CreateSub(counted.limit, counted.start), b.getInt64(1));
 }
 
-// Of what turns leave, the way of a trap alone takes something; by way of memory, for now, so that the ends of loops
-// can be reached from elsewhere.
+// Only the way of a trap takes something that turns leave. It goes by way of memory until the ends of loops can no
+// longer be reached from elsewhere.
 void TurnSharer::demote_results() {
   llvm::SmallVector<llvm::Instruction*> results;
   for (BasicBlock* const block : outer_.loop->blocks()) {
@@ -285,7 +285,7 @@ void TurnSharer::note_places(Value* row_turns) {
   note(0, turn_of(outer_));
   note(1, b.getInt64(0));
   if (!row_) return;
-  // What lies between two rows has a number, too.
+  // Instructions between two rows have a number, too.
   Value* begin = b.getInt64(0);
   if (middle_) {
     go_to(middle_->loop->getHeader());

@@ -114,7 +114,7 @@ class RowCopier final : public TileCopier {
   llvm::Value* items_ = nullptr;   // of the group
   llvm::Value* exists_ = nullptr;
   llvm::Value* moves_ = nullptr;  // null: all do
-  // Of the runs of work-items that move tiles.
+  // Among the runs of work-items that move tiles.
   llvm::Value* run_ = nullptr;
   llvm::Value* runs_ = nullptr;
 };

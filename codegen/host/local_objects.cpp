@@ -48,7 +48,7 @@ struct Part {
   Type* type;
 };
 
-// What is known of a pointer to an object: a NewObject's phi, or a phi of such.
+// The facts about a pointer to an object: a NewObject's phi, or a phi of such.
 struct Pointer {
   const NewObject* made = nullptr;  // null: a phi
   std::uint64_t size = 0;
@@ -137,7 +137,7 @@ llvm::ICmpInst* null_check(llvm::User* user) {
              : nullptr;
 }
 
-// The new objects, and the phis of nothing else. What comes to a phi from ways that trap is undefined.
+// The new objects, and the phis of nothing else. Values that come to a phi from ways that trap are undefined.
 llvm::SetVector<Value*> never_null(const std::vector<NewObject>& objects) {
   llvm::SetVector<Value*> found;
   for (const NewObject& object : objects) found.insert(object.object);
@@ -221,7 +221,7 @@ void Search::look_at_uses(Value* pointer) {
   }
 }
 
-// What is known of a pointer to an object that does not leave, as far as has been found.
+// The facts about a pointer to an object that does not leave, as far as they have been found.
 const Pointer* Search::local(Value* value) const {
   const auto found = pointers_.find(value);
   return found == pointers_.end() || found->second.leaves ? nullptr : &found->second;
@@ -253,7 +253,7 @@ void Search::spread() {
   }
 }
 
-// What is read by way of a phi is read of all phis that go into it.
+// A part that is read by way of a phi is read of all phis that go into it.
 void Search::pass_parts_on() {
   for (bool changed = true; changed;) {
     changed = false;

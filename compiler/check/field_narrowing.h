@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests tell about fields: `if node.next != null { node.next.value }`.
+// Facts about fields that tests tell: `if node.next != null { node.next.value }`.
 //
 // A fact about a field holds forever where the field is one of a `let` object or struct that nothing can assign.
 // Otherwise it ends with the first call behind the test, with the beginning of a loop, and with an assignment of such a

@@ -158,7 +158,7 @@ struct FormatPart {
   std::string text;  // escapes and doubled braces resolved
   Expr* value = nullptr;
   FormatSpec spec;
-  // Of {x:>{width}.{digits}f}: the width and the precision, and the texts in front of, between and behind them.
+  // In {x:>{width}.{digits}f}: the width and the precision, and the texts in front of, between and behind them.
   std::vector<Expr*> spec_numbers;
   std::vector<std::string_view> spec_texts;
   SourceRange range;

@@ -152,7 +152,7 @@ def decomposed(a):
     left, right, count = np.zeros((n, m)), np.empty((n, n)), 0
     for i in range(n):
         length = lengths[order[i]]
-        # What is left of a vector that is a sum of others has no direction.
+        # The rest of a vector that is a sum of others has no direction.
         if length > EPSILON * m * lengths[order[0]]:
             count = i + 1
             for k in range(m):
