@@ -241,7 +241,7 @@ class CommandLine(ToolTest):
                 return
         self.fail(f"the program is compiled in every run: {statistics}")
 
-    def test_a_compilation_that_outlasts_programs_is_in_the_cache_after_three_runs(self):
+    def test_a_compilation_that_outlasts_programs_is_in_the_cache_after_some_runs(self):
         if os.environ.get("DHPVM_SANITIZED"):
             self.skipTest("SKIP: an instrumented compiler takes longer than any run waits")
         # A function whose compilation takes several times as long as the first run waits for it.
@@ -254,11 +254,14 @@ class CommandLine(ToolTest):
         self.run_tool(*run)
         if not (self.folder / "cache").exists():
             self.skipTest("SKIP: this build has no native code")
-        for _ in range(2):
-            self.run_tool(*run)
-        statistics = json.loads(self.run_tool(*run).stderr)
+        # On a busy machine three runs may not be enough, and a run may end before it looks.
+        for _ in range(10):
+            statistics = json.loads(self.run_tool(*run).stderr)
+            if statistics["cache_hits"] > 0:
+                break
+        else:
+            self.fail(f"the code is in no run's cache: {statistics}")
         self.assertEqual(statistics["compiles"], 0)
-        self.assertGreater(statistics["cache_hits"], 0)
         self.assertEqual(list((self.folder / "cache").glob("*.attempts")), [])
 
     def test_no_library_comes_from_the_current_folder(self):
