@@ -70,28 +70,47 @@ void BulkLane::receive(MutableBytes memory, Done done) {
 
 // Gives the connection memory for the next pieces, and behind the last of the run, for the next announcement.
 void BulkLane::ask() {
-  while (asked_parts_ < parts_.size() && asked_.size() < kReceives) {
+  const bool sealed = seals_pieces();
+  while (asked_parts_ < parts_.size() && asked_.size() < (sealed ? kSealedReceives : kReceives)) {
     Part& part = parts_[asked_parts_];
-    Piece& piece = asked_.emplace_back(Piece{part.rest.first(std::min(part.rest.size(), kPieceBytes)), {}});
+    Piece& piece =
+        asked_.emplace_back(Piece{part.rest.first(std::min(part.rest.size(), kPieceBytes)), {}, {}});
     part.rest = part.rest.subspan(piece.memory.size());
     if (part.rest.empty()) ++asked_parts_;
-    const MutableBytes into[] = {piece.memory,
-                                 MutableBytes(piece.trailer).first(trailer_bytes(seals_pieces()))};
+    if (sealed) piece.sealed = buffer_of(piece.memory.size());
+    const MutableBytes content =
+        sealed ? MutableBytes(piece.sealed).first(piece.memory.size()) : piece.memory;
+    const MutableBytes into[] = {content, MutableBytes(piece.trailer).first(trailer_bytes(sealed))};
     channel_->connection().receive(into, kPieceTag);
     if (run_rest_ == 0 && asked_parts_ == parts_.size()) receive_header();
   }
 }
 
+std::vector<std::byte> BulkLane::buffer_of(std::size_t bytes) {
+  std::vector<std::byte> buffer;
+  if (!spare_buffers_.empty()) {
+    buffer = std::move(spare_buffers_.back());
+    spare_buffers_.pop_back();
+  }
+  if (buffer.size() < bytes) buffer.resize(bytes);
+  return buffer;
+}
+
 Status BulkLane::take_piece(std::size_t bytes) {
-  const Piece piece = asked_.front();
+  Piece piece = std::move(asked_.front());
   asked_.pop_front();
   const bool sealed = seals_pieces();
   if (bytes != piece.memory.size() + trailer_bytes(sealed))
     return broken("a piece of another size than was announced");
+  const MutableBytes content = sealed ? MutableBytes(piece.sealed).first(piece.memory.size()) : piece.memory;
   if (channel_->seal_mode() == SealMode::kIntegrity) {
-    DHPVM_TRY(open(piece.memory, {}, sealed, piece.trailer));
+    DHPVM_TRY(open(content, {}, sealed, piece.trailer));
   } else {
-    DHPVM_TRY(open({}, piece.memory, sealed, piece.trailer));
+    DHPVM_TRY(open({}, content, sealed, piece.trailer));
+  }
+  if (sealed) {
+    std::ranges::copy(content, piece.memory.begin());
+    spare_buffers_.push_back(std::move(piece.sealed));
   }
   Part& part = parts_.front();
   part.missing -= piece.memory.size();

@@ -69,8 +69,9 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
  private:
   // Messages on their way at once: enough to keep the sockets' buffers full.
   static constexpr unsigned kWindow = 8;
-  // Receives laid out at once.
+  // Receives laid out at once. Those of sealed pieces have buffers.
   static constexpr unsigned kReceives = 32;
+  static constexpr unsigned kSealedReceives = 8;
   static constexpr std::uint64_t kHeaderTag = 0;
   static constexpr std::uint64_t kPieceTag = 1;
   static constexpr std::size_t kLengthBytes = 8;
@@ -86,9 +87,12 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
     std::size_t missing;  // bytes not yet received
     Done done;
   };
+  // A sealed piece arrives in a buffer, and is copied to its memory when it has been found to be genuine. A connection
+  // that ends within it would leave encrypted bytes there, also where a loop that is done again writes nothing.
   struct Piece {
     MutableBytes memory;
     Tag trailer;
+    std::vector<std::byte> sealed;
   };
   // A message on its way, if it is not sent from where it is.
   struct Slot {
@@ -102,6 +106,7 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   void ask();
   Status take_header(std::size_t bytes);
   Status take_piece(std::size_t bytes);
+  std::vector<std::byte> buffer_of(std::size_t bytes);
   Status open(ConstBytes readable, MutableBytes data, bool sealed, const Tag& trailer);
   void pump();
   Status send_message(ConstBytes data, bool is_header);
@@ -115,6 +120,7 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   std::deque<Part> parts_;
   std::size_t asked_parts_ = 0;  // parts_ whose receives are all posted
   std::deque<Piece> asked_;
+  std::vector<std::vector<std::byte>> spare_buffers_;
   std::uint64_t messages_received_;
   std::optional<Error> ended_;
 
