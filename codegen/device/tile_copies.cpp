@@ -31,12 +31,12 @@ unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {
   return turns_of_tile(element_bytes) * tiles.pieces + std::max(1U, kBankBytes / element_bytes);
 }
 
-}  // namespace
-
 // Where tiles are moved aside, there is room for rows that do not exist, which are stored as well.
 unsigned most_rows(RowTiles tiles) {
   return tiles.moved_aside ? std::max(tiles.rows, kRowsAside * kMovingRuns) : tiles.rows;
 }
+
+}  // namespace
 
 std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles) {
   const std::uint64_t plane =
