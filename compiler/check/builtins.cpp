@@ -174,8 +174,15 @@ hir::Expr* BuiltinCalls::hash_of(E value, Range range) {
     // 0.0 and -0.0 are equal and must hash alike: adding 0.0 turns one into the other.
     const Type* f64 = basic(TypeKind::kF64);
     if (type != f64) value = make(ExprKind::kConvert, f64, range, {value});
+    std::vector<hir::Stmt*> before;
+    value = stable(value, before);
     E zero = make(ExprKind::kFloat, f64, range);
-    return make(ExprKind::kBitCast, i64, range, {binary(Binary::kAdd, value, zero, range)});
+    E bits = make(ExprKind::kBitCast, i64, range, {binary(Binary::kAdd, value, zero, range)});
+    // Processors give different NaNs; all have one hash.
+    constexpr std::uint64_t kNan = 0x7ff8'0000'0000'0000;
+    E is_number = binary(Binary::kEq, value, value, range);
+    E hash = make(ExprKind::kConditional, i64, range, {is_number, bits, integer(kNan, i64, range)});
+    return in_block(std::move(before), hash, range);
   }
   if (type->is(TypeKind::kStr)) return call_native("str.hash", {value}, i64, range);
   std::vector<hir::Stmt*> before;
