@@ -149,8 +149,8 @@ bool ProgressThread::stands_back() {
   return false;
 }
 
-// Until the thread is missed: others say so, or nobody has led for a while. Who calls never waits for the leader, which
-// may be waiting for a mutex of the one that calls.
+// Until the thread is missed: others say so, or nobody has led for a while. The caller never waits for the leader,
+// which may be waiting for a mutex that the caller holds.
 void ProgressThread::follow() {
   lead_.unlock();
   for (bool leads = false; !leads;) {
