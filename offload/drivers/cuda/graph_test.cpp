@@ -175,8 +175,8 @@ TEST_F(CudaGraphs, TellTheTimesOfTheirSteps) {
   for (std::size_t n = 0; n < records.size(); ++n) {
     EXPECT_EQ(records[n].iterations, kCount);
     if (n != 0) EXPECT_GE(records[n].begin, records[n - 1].end);
-    const bool is_long = records[n].end - records[n].begin > std::chrono::milliseconds(9);
-    EXPECT_EQ(is_long, n % 3 == 1) << n;
+    // The others may take as long on a busy machine.
+    if (n % 3 == 1) EXPECT_GT(records[n].end - records[n].begin, std::chrono::milliseconds(9)) << n;
   }
 }
 
