@@ -80,8 +80,9 @@ class Assignments(Stores):
 
     def _unpack(self, target, value):
         """x, y = y, x; m, n = a.shape; q, r = f(x)."""
-        if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) and all(
-                isinstance(each, ast.List) for each in value.elts):
+        if isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts) and any(
+                isinstance(each, ast.List) or dicts.is_new(self, each) for each in value.elts) and not any(
+                scopes.loads(value, each.id) for each in ast.walk(target) if isinstance(each, ast.Name)):
             for each, item in zip(target.elts, value.elts):
                 self.store(each, item)
             return
@@ -416,6 +417,8 @@ class Assignments(Stores):
         value = self.expressions.scalar(node.value)
         result = self.expressions.operation(node, node.op, old, value)
         kind = self.scope.assign(node.target, name, result.type)
+        if kind == UNKNOWN:  # it gets its first value further down
+            return
         if operator is None:
             self.emit(f"{self.scope.text(name)} = {result.as_type(kind)};", node)
         elif isinstance(kind, Scalar) and kind.is_complex:

@@ -73,6 +73,10 @@ class Returns:
             self.emit(f"return {self._as_result(there, result, node)};", node)
 
     def _return_several(self, node, parts, values, names=None):
+        if any(map(_has_collection, values)) and any(
+                isinstance(each, ast.Call) for part in parts for each in ast.walk(part)):
+            # Lists are taken when all is evaluated: `return xs, xs.pop()`.
+            values = [self._as_evaluated(value, part) for value, part in zip(values, parts)]
         value = self._results_of(node, parts, values)
         if value is None:
             return
@@ -80,6 +84,12 @@ class Returns:
             value = replace(value, type=Named(value.type.items, names))
         result = self._note_result(node, value.type)
         self.emit(f"return {self._as_result(value, result, node)};", node)
+
+    def _as_evaluated(self, value, node):
+        """The value, with what can be a temporary as one."""
+        if value.items and not isinstance(value.type, Record):
+            return tuple_of(self._as_evaluated(item, node) for item in value.items)
+        return value if isinstance(value.type, (List, Dict)) else self.kept(value, node)
 
     def _results_of(self, node, parts, values):
         """The tuple of these values as they can be returned; None if a type is not known yet."""
@@ -218,6 +228,10 @@ class Returns:
         parts = list_functions.parts(self.expressions, value) if isinstance(kind, List) else dicts.parts(
             self.expressions, value)
         return f"{self.unit.struct(outward(kind))}({', '.join(parts)})"
+
+
+def _has_collection(value):
+    return isinstance(value.type, (List, Dict)) or any(map(_has_collection, value.items))
 
 
 def _items_of(node, count):

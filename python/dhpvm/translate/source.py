@@ -12,7 +12,7 @@ from types import CellType, FunctionType
 
 from ..cache import ABSENT
 from ..errors import TranslationError
-from . import keyed, scopes, yields
+from . import keyed, scopes, unassigned, yields
 from .comprehensions import Spread
 
 
@@ -57,6 +57,8 @@ class Source:
         self.tree.body = yields.Yields(spread, self._generator_called, self._means_of_python, self.fail,
                                        assigned).block(self.tree.body)
         self.renamed = _rename(self.tree.body, self.parameters, spread.made)
+        if not self.is_ours:
+            self.renamed += unassigned.guard(self.tree, self.parameters, self.fail)
 
     def _means_of_python(self, node):
         """The function of Python or the module that a name is, sum for example; None for others."""
@@ -298,26 +300,22 @@ def _rename(body, parameters, made):
             if isinstance(each, ast.Name):
                 each.id = current.get(each.id, each.id)
 
+    def assign(target):
+        if target.id in seen:
+            base = target.id.partition("'")[0]
+            made.append(f"{base}'{len(made) + 1}")
+            current[target.id] = target.id = made[-1]
+        seen.add(target.id)
+
     for statement in body:
-        targets = []
         if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             rename(statement.value)
-            given = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for target in given:
-                parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-                targets += [each for each in parts if isinstance(each, ast.Name)]
-                for each in parts:
-                    if each not in targets:
-                        rename(each)
+            for target in statement.targets if isinstance(statement, ast.Assign) else [statement.target]:
+                # From the left: in `i, a[i] = 1, x` the index is the new value.
+                for each in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                    (assign if isinstance(each, ast.Name) else rename)(each)
         else:
             rename(statement)
-        for target in targets:
-            name = target.id
-            if name in seen:
-                base = name.partition("'")[0]
-                made.append(f"{base}'{len(made) + 1}")
-                current[name] = target.id = made[-1]
-            seen.add(name)
         seen |= {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and
                  isinstance(each.ctx, ast.Store)}
     return made
