@@ -31,13 +31,12 @@ _SELECT = "write np.where(a, x, np.where(b, y, z))"
 _ROWS = "write a loop over the rows, for row in a"
 _FUNCTIONS = {
     "apply_along_axis": _ROWS, "apply_over_axes": _ROWS, "vectorize": "write a loop that calls the function",
-    "einsum": "write loops, or a @ b and np.sum(a * b, axis=1)",
     "ix_": "t = a[rows] and t[:, columns] read such a part, and loops over rows and columns write it",
     "select": _SELECT, "choose": _SELECT, "piecewise": _SELECT, "lexsort": _SEARCHES,
     "product": "write loops in each other",
     "combinations": "write for i in range(n), and in it for j in range(i + 1, n)",
     "permutations": "write loops in each other", "accumulate": "write a loop, or np.cumsum", "reduce": "write a loop",
-    "chain": "write a loop for each, or xs + ys", "Counter": "count in a dictionary: d[x] = d.get(x, 0) + 1",
+    "chain": "write a loop for each, or xs + ys", "Counter": "give it a name, c = Counter(x)",
     "map": "write [f(x) for x in xs]", "filter": "write [x for x in xs if f(x)]", "sorted": _SEARCHES,
     "dict": "write d = {} and a loop that sets its entries, d[k] = x", "reversed": "write xs[::-1]",
 }

@@ -110,8 +110,10 @@ class Assignments(Stores):
         return [views.at(array, (str(position),)) for position in range(count)]
 
     def _store_parts(self, target, parts, nodes):
-        if any(isinstance(each, ast.Starred) for each in target.elts):
-            self.source.fail(target, "each variable takes one value here: write first, rest = t[0], t[1:]")
+        starred = [each for each in target.elts if isinstance(each, ast.Starred)]
+        if starred and len(parts) >= len(target.elts) - 1:
+            self._store_rest(target, starred[0], parts, nodes)
+            return
         if len(parts) != len(target.elts):
             self.source.fail(target, f"{len(target.elts)} variables for {len(parts)} values")
         parts = [self.kept(part, node) for part, node in zip(parts, nodes)]
@@ -128,6 +130,17 @@ class Assignments(Stores):
                     self._store_parts(each, part.items, [node] * len(part.items))
             else:
                 self.source.fail(each, "only variables and elements of arrays can be assigned")
+
+    def _store_rest(self, target, starred, parts, nodes):
+        """first, *rest, last = t: a list of what the others leave."""
+        at = target.elts.index(starred)
+        end = len(parts) - (len(target.elts) - at - 1)
+        rest = {ast.copy_location(ast.Name("rest'", ast.Load()), target): self.kept(part, node)
+                for part, node in zip(parts[at:end], nodes[at:end])}
+        others = ast.copy_location(ast.Tuple(target.elts[:at] + target.elts[at + 1:], ast.Store()), target)
+        self._store_parts(others, parts[:at] + parts[end:], nodes[:at] + nodes[end:])
+        made = ast.copy_location(ast.List(list(rest), ast.Load()), target)
+        self.expressions.while_given(rest, lambda: self.store(starred.value, made))
 
     def _results(self, several, node):
         name = self.temporary()

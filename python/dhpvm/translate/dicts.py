@@ -14,6 +14,8 @@ from .types import (BOOL, FLOAT, INT, KEY_TEXT, NONE, UNKNOWN, Array, Dict, List
                     outward)
 from .values import NOTHING, Value, quoted, tuple_of
 
+COUNTS = 2  # is_default of a Counter, which has 0 for what it does not count, and sets nothing
+
 # Python raises a KeyError where the language has a trap of its own.
 _ITEM = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) -> VALUE {
     let found = entries.get(key);
@@ -43,9 +45,9 @@ _DELETE = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) {
 
 
 def is_new(statements, node):
-    """{}, {1: 2}, dict() and defaultdict(int)."""
+    """{}, {1: 2}, dict(), Counter() and defaultdict(int)."""
     return isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and not node.keywords and (
-        (not node.args and statements.means(node.func, dict)) or _missing(statements, node) is not None))
+        (not node.args and statements.means_any(node.func, (dict, collections.Counter))) or _missing(statements, node) is not None))
 
 
 def _missing(statements, node):
@@ -70,7 +72,10 @@ def make(statements, target, node):
         expressions.fail(node, "** in a dictionary cannot be compiled: set its entries one by one")
     entries = [(key(expressions, at), _value(expressions, value, target)) for at, value in pairs]
     missing = _missing(statements, node)
-    kind = statements.scope.assign(target, target.id, Dict(UNKNOWN, missing or UNKNOWN, missing is not None))
+    kind = Dict(UNKNOWN, missing or UNKNOWN, missing is not None)
+    if isinstance(node, ast.Call) and statements.means(node.func, collections.Counter):
+        kind = Dict(UNKNOWN, INT, COUNTS)
+    kind = statements.scope.assign(target, target.id, kind)
     for at, value in entries:
         kind = statements.scope.assign(target, target.id, Dict(at.type, value.type))
     expressions.unit.module("map")
@@ -155,6 +160,8 @@ def item(expressions, node, dictionary):
     text = _given_key(expressions, node.slice, dictionary)
     if text is None or dictionary.type.value == UNKNOWN:
         return NOTHING
+    if dictionary.type.is_default == COUNTS:
+        return Value(f"{dictionary.text}.get_or({text}, 0)", dictionary.type.value)
     name = _helper(expressions, "dict_item", _ITEM, dictionary.type)
     if dictionary.type.is_default:
         name = _helper(expressions, "dict_set_default", _SET_DEFAULT, dictionary.type)
@@ -251,6 +258,8 @@ def _update(expressions, node, dictionary):
     others, target = expressions.value(node.args[0]), node.func.value
     if others.type == UNKNOWN:
         return NOTHING
+    if dictionary.type.is_default == COUNTS:
+        expressions.fail(node, "a Counter is updated by a loop: for x in xs: c[x] += 1")
     if not isinstance(others.type, Dict) or not isinstance(target, ast.Name):
         expressions.fail(node, "update takes another dictionary that is a variable: set entries one by one")
     unit, kind = expressions.unit, expressions.scope.assign(node, target.id, others.type).known
@@ -301,7 +310,9 @@ def delete_item(statements, target, dictionary):
     """del seen[k]."""
     check(statements.expressions, target, "changes")
     text = _given_key(statements.expressions, target.slice, dictionary)
-    if text is not None and dictionary.type.value != UNKNOWN:
+    if text is not None and dictionary.type.is_default == COUNTS:
+        statements.emit(f"let _ = {dictionary.text}.remove({text});", target)
+    elif text is not None and dictionary.type.value != UNKNOWN:
         name = _helper(statements.expressions, "dict_delete", _DELETE, dictionary.type)
         statements.emit(f"{name}({dictionary.text}, {text});", target)
 

@@ -27,15 +27,17 @@ from .matrix_functions import (cond, eigh, eigvalsh, lstsq, matrix_power, matrix
                                vander)
 from .own_calls import call, checked
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, gradient, hamming,
-                               hanning, histogram, histogram_density, histogram_of_edges, insert, isin, logspace,
-                               nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc)
+                               hanning, histogram, histogram2d, histogram_density, histogram_of_edges, insert, isin,
+                               logspace, nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc)
 from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factorial, fmax, fmin, gcd, heaviside, invert,
                                isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor, math_acosh,
                                math_asinh, math_atanh, math_degrees, math_erfc, math_gamma, math_isclose, math_lgamma,
                                math_radians, negative, observed_acosh, observed_atanh, observed_gamma, observed_lgamma,
                                power, radians, sign)
+from .set_functions import intersect1d, setdiff1d, union1d
+from .sums_over_indices import einsum
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
-                                tile)
+                                sliding_window_view, tile)
 from .window_functions import median_around, percentile_around, quantile_around
 from .types import INT, NONE, UNKNOWN, Array, List, Scalar, Tuple
 from .values import NOTHING, Elementwise, Value, as_numpys, constant, tuple_of
@@ -73,7 +75,9 @@ _FUNCTIONS = {
     np.linalg.lstsq: (lstsq, 2), np.linalg.pinv: (pinv, 2), np.linalg.cond: (cond, 2),
     np.linalg.matrix_rank: (matrix_rank, 2), np.linalg.matrix_power: (matrix_power, 2), np.vander: (vander, 1),
     np.polyfit: (polyfit, 1), getattr(np.linalg, "svdvals", svdvals): (svdvals, 2), np.hanning: (hanning, 0),
-    np.hamming: (hamming, 0),
+    np.hamming: (hamming, 0), np.histogram2d: (histogram2d, 1), np.intersect1d: (intersect1d, 3),
+    np.setdiff1d: (setdiff1d, 3), np.union1d: (union1d, 3),
+    np.lib.stride_tricks.sliding_window_view: (sliding_window_view, 1),
 }
 _HEAPS = {heapq.heappush: heappush, heapq.heappop: heappop, heapq.heapify: heapify, heapq.heapreplace: heapreplace,
           heapq.heappushpop: heappushpop}
@@ -154,6 +158,8 @@ def of_call(expressions, node, function):
         if isinstance(values[1].type, Array):
             return checked(expressions, node, "searchsorted", values[1], 1) or call(
                 expressions, node, searchsorted_all, nodes, values)
+    if function is np.einsum and node.args:
+        return einsum(expressions, node)
     if function is np.linalg.svd:
         return _svd(expressions, node)
     if function is np.lexsort:
@@ -459,7 +465,7 @@ def _stored(expressions, node, own, array, indices, value):
 # ---- Copies of what NumPy has as a view.
 
 _SHARING = {"ascontiguousarray": np.ascontiguousarray, "reshape": np.reshape, "ravel": np.ravel, "diagonal": np.diag,
-            "real": np.real, "imag": np.imag}
+            "real": np.real, "imag": np.imag, "sliding_window_view": np.lib.stride_tricks.sliding_window_view}
 # Those whose copies functions may return: what Python writes to these is written to nothing else.
 _TURNED = (np.flip, np.flipud, np.fliplr, np.rot90)
 

@@ -100,6 +100,8 @@ def combined(expressions, node, values):
 def of_call(expressions, node, function):
     """list(x), sorted(x) and deque(x); None for other functions."""
     if function is collections.deque:
+        if node.keywords or len(node.args) > 1:
+            expressions.fail(node, "a deque has no limit here: behind d.append(x) write if len(d) > n: d.popleft()")
         function = builtins.list
     if function not in (builtins.list, builtins.sorted) or len(node.args) > 1:
         return None

@@ -105,8 +105,10 @@ class Returns:
                 found.append(self._results_of(node, inner, value.items))
                 continue
             if optionals.is_number(value) or (value.type == NONE and self.version.is_entry):
-                self.source.fail(node, "a result that may be None stands alone: return -1 or float('nan') for it among "
-                                       "others")
+                if not self.version.is_entry:
+                    self.source.fail(node, "a function that compiled code calls returns no None: use -1 or float('nan')")
+                found.append(value if value.type != NONE else Value("null", Optional(UNKNOWN)))
+                continue
             value = self._given(part, value) or self._result(part, value)
             self._check_results(node, [value])
             found.append(value)
@@ -191,7 +193,7 @@ class Returns:
         """The text behind `return` where a result of this type is None."""
         if not isinstance(kind, Optional):
             return ""
-        return f" {self.unit.struct(outward(kind))}(false, {self._default(outward(kind.kind))})"
+        return f" {self.unit.struct(outward(kind))}(false, {self._default(outward(kind).items[1])})"
 
     def _default(self, kind):
         if isinstance(kind, Tuple):
@@ -203,7 +205,7 @@ class Returns:
     def _as_result(self, value, kind, node):
         """The text of a result of this type."""
         if isinstance(kind, Optional):
-            return f"{self.unit.struct(outward(kind))}(true, {self._as_result(value, kind.kind, node)})"
+            return self._as_optional(value, kind, node)
         if kind == MIXED:
             parts = ("true", value.as_type(INT), literal(0, "f64")) if value.type.is_integer else (
                 "false", literal(0, "i64"), value.as_type(FLOAT))
@@ -215,6 +217,18 @@ class Returns:
         if isinstance(kind, (List, Dict)):
             return self._as_collection(value, kind, node)
         return value.as_type(kind) if isinstance(kind, Scalar) else value.text
+
+    def _as_optional(self, value, kind, node):
+        """The text of a result that may be None: whether it is there, and the value."""
+        struct = self.unit.struct(outward(kind))
+        if not isinstance(value.type, Optional):
+            return f"{struct}(true, {self._as_result(value, kind.kind, node)})"
+        if value.type.kind == UNKNOWN:
+            return f"{struct}(false, {self._default(outward(kind).items[1])})"
+        there = Value(optionals.number(self.expressions, value).text, value.type.kind)
+        is_none = optionals.is_none(self.expressions, value)
+        return f"(if {is_none} {{ {struct}(false, {self._default(outward(kind).items[1])}) }} else {{ " \
+               f"{struct}(true, {self._as_result(there, kind.kind, node)}) }})"
 
     def _as_collection(self, value, kind, node):
         """The text of a list or dictionary as a result: Python gets arrays of what is in it."""

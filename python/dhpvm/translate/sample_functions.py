@@ -199,6 +199,66 @@ def histogram_of_edges(a, bins, range=None, weights=None):
     return counts, bins.copy()
 
 
+def histogram2d(x, y, bins=10, range=None, weights=None):
+    assert x.ndim == 1 and y.ndim == 1 and len(x) == len(y), "histogram2d takes two arrays of one size"
+    if isinstance(bins, int):
+        return histogram2d_of_sizes(x, y, bins, bins, range, weights)
+    elif isinstance(bins, np.ndarray):
+        return histogram2d_of_edges(x, y, bins.astype(np.float64), bins.astype(np.float64), weights)
+    elif isinstance(bins[0], int):
+        return histogram2d_of_sizes(x, y, bins[0], bins[1], range, weights)
+    else:
+        return histogram2d_of_edges(x, y, bins[0].astype(np.float64), bins[1].astype(np.float64), weights)
+
+
+def histogram2d_of_sizes(x, y, rows, columns, range, weights):
+    if range is None:
+        return histogram2d_of_edges(x, y, edges_of(x, rows), edges_of(y, columns), weights)
+    else:
+        a = edges_between(float(range[0][0]), float(range[0][1]), rows)
+        b = edges_between(float(range[1][0]), float(range[1][1]), columns)
+        return histogram2d_of_edges(x, y, a, b, weights)
+
+
+def edges_of(x, bins):
+    first, last = 0.0, 1.0
+    if len(x) > 0:
+        first, last = float(x.min()), float(x.max())
+    return edges_between(first, last, bins)
+
+
+def edges_between(first, last, bins):
+    assert math.isfinite(first) and math.isfinite(last) and first <= last and bins > 0, \
+        "a histogram has bins, and a range that is finite"
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    return np.linspace(first, last, bins + 1)
+
+
+def histogram2d_of_edges(x, y, rows, columns, weights):
+    counts = np.zeros((len(rows) - 1, len(columns) - 1))
+    for i in builtins.range(len(x)):
+        r, c = bin_of(x[i], rows), bin_of(y[i], columns)
+        if r >= 0 and c >= 0:
+            counts[r, c] += weight(weights, i)
+    return counts, rows.copy(), columns.copy()
+
+
+def bin_of(x, edges):
+    """The number of the bin; -1 outside of them. The last edge belongs to the last bin."""
+    last = len(edges) - 1
+    if not (x >= edges[0] and x <= edges[last]):
+        return -1
+    low, high = 0, last
+    while high - low > 1:
+        middle = (low + high) // 2
+        if x >= edges[middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
 def cov(m, y=None, rowvar=True, bias=False, ddof=None):
     less = 0 if bias else 1
     if ddof is not None:

@@ -21,6 +21,27 @@ def loads(node, name):
                for each in ast.walk(node))
 
 
+def surely_evaluated(node):
+    """The nodes of a statement without blocks, or of an expression, that are evaluated whenever it is."""
+    yield node
+    if isinstance(node, ast.BoolOp):
+        found = node.values[:1]
+    elif isinstance(node, ast.IfExp):
+        found = [node.test]
+    elif isinstance(node, ast.Compare):
+        found = [node.left, node.comparators[0]]
+    elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Delete)):
+        found = []
+    elif isinstance(node, ast.Call):  # not what functions in this one capture: they may not read it
+        found = [node.func, *node.args, *(each.value for each in node.keywords if not (each.arg or "").startswith("'"))]
+    elif isinstance(node, ast.Assert):
+        found = [node.test]
+    else:
+        found = ast.iter_child_nodes(node)
+    for each in found:
+        yield from surely_evaluated(each)
+
+
 def parts(statement):
     """The lists of statements in a statement."""
     found = [getattr(statement, name, []) for name in ("body", "orelse", "finalbody")]
@@ -82,8 +103,6 @@ def reduction(body, name, is_min_or_max):
                 operators.add(found[0])
                 updates += found[1]
     return operators.pop() if len(operators) == 1 and updates == uses else None
-
-
 
 
 class Reductions(ast.NodeTransformer):

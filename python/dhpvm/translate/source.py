@@ -12,8 +12,11 @@ from types import CellType, FunctionType
 
 from ..cache import ABSENT
 from ..errors import TranslationError
-from . import keyed, scopes, unassigned, yields
+from . import counters, iterators, keyed, named_values, scopes, unassigned, yields
 from .comprehensions import Spread
+
+# Names that nobody can write, of functions that are written here, and of NumPy.
+_OWN_NAMES = {**keyed.NAMES, **iterators.NAMES, "'numpy": None}
 
 
 class Source:
@@ -48,17 +51,28 @@ class Source:
                            self.tree.args.kwonlyargs] + [*self.captured]
         self._functions, self._generators = {}, {}
         self._functions = self._take_functions()
-        self.names.update(keyed.NAMES)
+        self.names.update(_OWN_NAMES)
         for each in (self.tree, *self._generators.values()):
+            iterators.replace(each, self._meant)
             keyed.give_lambdas(each)
             self._pass_captured(each)
         spread = Spread(self._means_of_python, self._nested, self._generator_called)
+        self.tree.body = counters.replace(self.tree.body, self._meant, spread.name)
         assigned = scopes.stored(self.tree.body)
         self.tree.body = yields.Yields(spread, self._generator_called, self._means_of_python, self.fail,
                                        assigned).block(self.tree.body)
+        self.tree.body = named_values.take(self.tree.body)
         self.renamed = _rename(self.tree.body, self.parameters, spread.made)
         if not self.is_ours:
             self.renamed += unassigned.guard(self.tree, self.parameters, self.fail)
+
+    def _meant(self, node):
+        """The object of the surroundings that a name is; None for others."""
+        code = self.function.__code__
+        try:
+            return self.meaning(node, {*code.co_varnames, *code.co_cellvars})
+        except LookupError:
+            return None
 
     def _means_of_python(self, node):
         """The function of Python or the module that a name is, sum for example; None for others."""
@@ -205,7 +219,7 @@ class Source:
             path.append((".", node.attr) if is_attribute else ("[]", node.slice.value))
             node = node.value
         if isinstance(node, ast.Name) and node.id not in local_names and node.id not in self._functions and \
-                node.id not in keyed.NAMES and not self.is_ours:
+                node.id not in _OWN_NAMES and not self.is_ours:
             self._reads.note(self._home, (node.id, *reversed(path)), value)
 
     def _meaning(self, node, local_names):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import re
 
-from . import complex_numbers, dicts, lists, records, selections, views, whole
+from . import complex_numbers, dicts, lists, optionals, records, selections, views, whole
 from .types import UNKNOWN, Array, Dict, List, Scalar
 from .values import quoted
 
@@ -15,6 +15,8 @@ class Stores:
     """The part of Statements that stores in arrays."""
 
     def _store_element(self, target, value, node):
+        if optionals.is_number(value):
+            value = optionals.number(self.expressions, value)
         if isinstance(self.expressions.value(target.value).type, List):
             lists.store_item(self, target, value, node)
             return

@@ -155,3 +155,13 @@ def nanargmin(a):
 def nanargmax(a):
     assert not np.isnan(a).all(), "all elements are NaN"
     return np.argmax(np.where(np.isnan(a), -np.inf, a))
+
+
+def sliding_window_view(x, window_shape):
+    n = x.shape[0] - window_shape + 1
+    assert window_shape > 0 and n > 0, "a window has an element at least, and no more than the array"
+    r = np.empty((n, window_shape), x.dtype)
+    for i in prange(n):
+        for k in range(window_shape):
+            r[i, k] = x[i + k]
+    return r

@@ -130,11 +130,11 @@ class Listed(Fields):
 
 class Dict(Fields):
     """A dictionary; its values are numbers, tuples of them or lists. Types are UNKNOWN before the first entry is set.
-    Reading sets an entry that is missing if the dictionary is a defaultdict."""
+    Reading sets an entry that is missing if the dictionary is a defaultdict; see dicts.COUNTS."""
 
     key: object
     value: object
-    is_default: bool = False
+    is_default: int = False
 
     def __str__(self):
         return "dictionary" if self.key == UNKNOWN else f"dictionary of {self.value} by {self.key}"
@@ -213,7 +213,7 @@ def outward(kind):
     """What a program returns for a result of this type: arrays of what is in lists and dictionaries, and for what may
     be None whether it is there. dhpvm.results makes the result of it."""
     if isinstance(kind, Optional):
-        return Tuple((BOOL, outward(kind.kind)))
+        return Tuple((BOOL, FLOAT if kind.kind == UNKNOWN else outward(kind.kind)))
     if kind == MIXED:  # whether it is an integer, and the value as either
         return Tuple((BOOL, INT, FLOAT))
     if isinstance(kind, List):

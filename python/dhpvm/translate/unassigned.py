@@ -61,9 +61,6 @@ class _Reads:
     def _plain(self, statement, known):
         return self._read(statement, [statement], known) | scopes.stored([statement])
 
-    def _assert(self, node, known):
-        return self._read(node, [node.test], known)
-
     def _return(self, node, known):
         self._read(node, [node.value] if node.value else [], known)
 
@@ -129,21 +126,8 @@ def _turns_surely(node):
 
 def _sure_reads(node):
     """The variables that a statement without blocks, or an expression, reads whenever it is evaluated."""
-    if isinstance(node, ast.Name):
-        return {node.id} if isinstance(node.ctx, ast.Load) else set()
-    if isinstance(node, ast.BoolOp):
-        parts = node.values[:1]
-    elif isinstance(node, ast.IfExp):
-        parts = [node.test]
-    elif isinstance(node, ast.Compare):
-        parts = [node.left, node.comparators[0]]
-    elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Delete)):
-        parts = []
-    elif isinstance(node, ast.Call):  # not what functions in this one capture: they may not read it
-        parts = [node.func, *node.args, *(each.value for each in node.keywords if not (each.arg or "").startswith("'"))]
-    else:
-        parts = ast.iter_child_nodes(node)
-    found = {name for each in parts for name in _sure_reads(each)}
+    found = {each.id for each in scopes.surely_evaluated(node) if isinstance(each, ast.Name) and
+             isinstance(each.ctx, ast.Load)}
     is_update = isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name)
     return found | {node.target.id} if is_update else found
 
