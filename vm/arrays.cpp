@@ -226,6 +226,22 @@ Result<gc::Array*> new_lent_array(Isolate& isolate, gc::TypeId type, void* data,
   return array;
 }
 
+gc::Array* lend_row(Isolate& isolate, gc::TypeId type, void* data, std::int64_t size, bool writable) {
+  const gc::TypeInfo& info = isolate.linked().types()[type];
+  const bool is_usual = info.shape == gc::Shape::kArray && info.size == sizeof(gc::Array) &&
+                        static_cast<std::uint64_t>(size) <= kUsualLength && data != nullptr;
+  if (!is_usual) [[unlikely]]
+    return nullptr;
+  gc::Array* const array = isolate.heap().allocate_array_handle(type, info, size);
+  if (array == nullptr) [[unlikely]]
+    return nullptr;
+  array->data = static_cast<std::byte*>(data);
+  array->readable = size;
+  array->writable = writable ? size : 0;
+  array->header.set(gc::kBorrowed);
+  return array;
+}
+
 void end_loan(gc::Array& array) {
   // A handle that the program has closed is not borrowed any more.
   if (!array.header.has(gc::kBorrowed)) return;
@@ -271,7 +287,9 @@ Status Isolate::make_accessible(gc::Array& array, std::int64_t index, bool write
         ErrorCode::kBorrowEnded,
         "the array was lent by the host for the duration of a call, which is over; copy what must stay");
   }
-  return Error(ErrorCode::kBorrowEnded, "the array was lent by the host for reading only");
+  return Error(ErrorCode::kBorrowEnded,
+               "the array was lent by the host for reading only; lend memory that may be written, or copy it "
+               "first");
 }
 
 // The array is neither closed nor borrowed: a device has its elements, or works on them.

@@ -17,6 +17,10 @@ class Isolate;
 Result<gc::Array*> new_lent_array(Isolate& isolate, gc::TypeId type, void* data,
                                   std::span<const std::int64_t> sizes, bool writable);
 
+// The same for the usual case, memory with elements for an array of one dimension, in a third of the instructions. Null
+// where it is another one, or where there is no memory: new_lent_array() then does it, or says why not.
+gc::Array* lend_row(Isolate& isolate, gc::TypeId type, void* data, std::int64_t size, bool writable);
+
 // From now on every access by the program traps with kBorrowEnded. Nothing for an array that the program has closed.
 void end_loan(gc::Array& array);
 

@@ -206,6 +206,11 @@ def raising(k, n, x, a):
 
 def printing(n, x):
     print("%d items" % n, "x = {:10.4f}".format(x), "n = " + str(n))
+    print("a{}", n, x, n > 2, sep=", ", end=";\n")
+    print(f"{n:3d}|", end="")
+    print(x / 3, 1e300 * x, end=" ", flush=True)
+    print(sep="-")
+    print("b", "c", sep="")
     print(f"{x:g} {n:5d}|{n:05d}|{x:>10.2f}|{x:+.2f}|{x:.1%}|{n:,}|{n:.2f}|{n:x}|{x:*^12.3f}")
 
 

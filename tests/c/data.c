@@ -195,6 +195,21 @@ static void test_bad_arrays(const host* state) {
   dhpvm_function_free(sum);
 }
 
+/* As in DLPack's own header. */
+struct DLManagedTensorVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(struct DLManagedTensorVersioned*);
+  uint64_t flags;
+  void* data;
+  int32_t device_type, device_id, dimensions;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t* shape;
+  int64_t* strides;
+  uint64_t byte_offset;
+};
+
 /* Structs of numbers of one kind, here complex numbers: elements of several lanes. */
 static void test_lanes(const host* state) {
   double numbers[2][3][2] = {{{1, 2}, {3, 4}, {5, 6}}, {{7, 8}, {9, 10}, {11, 12}}};
@@ -202,6 +217,7 @@ static void test_lanes(const host* state) {
   dhpvm_value argument;
   dhpvm_value result;
   dhpvm_object* lent = NULL;
+  struct DLManagedTensorVersioned* tensor = NULL;
   memset(&array, 0, sizeof array);
   array.size = sizeof array;
   array.data = numbers;
@@ -219,6 +235,10 @@ static void test_lanes(const host* state) {
   CHECK(array.kind == DHPVM_F64 && array.lanes == 2 && array.rank == 2 && array.sizes[0] == 3);
   CHECK(array.strides[0] == 4 * (int64_t)sizeof(double) && array.strides[1] == 2 * (int64_t)sizeof(double));
   CHECK(((const double*)array.data)[6] == -10 && ((const double*)array.data)[7] == 9);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_to_dlpack(result.of.object, &tensor, NULL));
+  CHECK(tensor->code == 5 && tensor->bits == 128 && tensor->lanes == 1);
+  CHECK(tensor->strides[0] == 2 && tensor->strides[1] == 1 && tensor->data == array.data);
+  tensor->deleter(tensor);
   dhpvm_object_free(result.of.object);
   /* The first column alone, which is gathered, and scattered after the call. */
   array.data = numbers;
@@ -439,21 +459,6 @@ void test_objects(void) {
   dhpvm_engine_free(other.engine);
   host_end(&state);
 }
-
-/* As in DLPack's own header. */
-struct DLManagedTensorVersioned {
-  uint32_t major, minor;
-  void* context;
-  void (*deleter)(struct DLManagedTensorVersioned*);
-  uint64_t flags;
-  void* data;
-  int32_t device_type, device_id, dimensions;
-  uint8_t code, bits;
-  uint16_t lanes;
-  int64_t* shape;
-  int64_t* strides;
-  uint64_t byte_offset;
-};
 
 static void* delete_in_thread(void* tensor) {
   struct DLManagedTensorVersioned* const managed = tensor;

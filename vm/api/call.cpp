@@ -44,6 +44,10 @@ class Machine {
   }
   bool has_lent() const { return few_ != 0; }
 
+  // The program's types do not say which references may be null. Which arguments are is told where null traps.
+  void note_null(unsigned slot) { nulls_ |= slot < 32 ? std::uint32_t{1} << slot : 0; }
+  std::uint32_t nulls() const { return nulls_; }
+
   vm::Invocation invocation;
 
  private:
@@ -51,6 +55,7 @@ class Machine {
   static constexpr unsigned kFewLoans = 6;
 
   unsigned few_ = 0;
+  std::uint32_t nulls_ = 0;  // a bit for each slot
   std::unique_ptr<std::vector<Root>> more_;
   alignas(Root) std::byte storage_[kFewLoans * sizeof(Root)];  // of the first roots
 };
@@ -73,6 +78,26 @@ Status finish_output(stdlib::Console& console, Status status) {
       ErrorCode::kInvalidArgument,
       "another thread is using this isolate: an isolate is used by one thread at a time, so give each "
       "thread its own, or lock a mutex around the calls");
+}
+
+// The trap of a null, with the arguments that were null: the program's own type may be one that never is.
+[[gnu::noinline]] Status with_nulls(Status status, const Target& target, std::uint32_t nulls) {
+  const Error& trap = status.error();
+  if (trap.code() != ErrorCode::kNullReference) return status;
+  const bytecode::Module& module = target.isolate->machine->module();
+  std::string names;
+  unsigned slot = 0;
+  std::size_t number = 0;
+  for (const bytecode::ValueType& type : module.functions[target.function].signature.parameters) {
+    if (number++ == 0 && target.receiver) {
+      number = 0;
+      continue;
+    }
+    if (type.is_ref() && slot < 32 && (nulls >> slot++ & 1) != 0)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", number);
+  }
+  return Error(trap.code(), fmt::format("{}; null was passed as argument {}", trap.message(), names))
+      .with_frames(trap.frames());
 }
 
 }  // namespace
@@ -108,8 +133,11 @@ void Call::end() {
 
 Status Call::lend(unsigned slot, HostType type, void* data, const std::int64_t* sizes) {
   vm::Isolate& machine = machine_of(*this);
-  DHPVM_ASSIGN(gc::Array* const array, vm::new_lent_array(machine, target_.reference_types[slot], data,
-                                                          {sizes, type.rank}, !type.read_only));
+  const gc::TypeId wanted = target_.reference_types[slot];
+  gc::Array* array = type.rank == 1 ? vm::lend_row(machine, wanted, data, sizes[0], !type.read_only) : nullptr;
+  if (array == nullptr) [[unlikely]] {
+    DHPVM_ASSIGN(array, vm::new_lent_array(machine, wanted, data, {sizes, type.rank}, !type.read_only));
+  }
   r[slot] = array;
   machine_in(machine_).keep_lent(machine.heap(), array);
   return {};
@@ -118,6 +146,7 @@ Status Call::lend(unsigned slot, HostType type, void* data, const std::int64_t* 
 Status Call::put_object(unsigned slot, const Object& object) {
   if (!object) {
     r[slot] = nullptr;
+    machine_in(machine_).note_null(slot);
     return {};
   }
   if (object.state_->isolate != target_.isolate) {
@@ -146,6 +175,8 @@ Status Call::run() {
   state.depth.store(depth + 1, std::memory_order_relaxed);
   Machine& machine = machine_in(machine_);
   Status status = machine.invocation.run();
+  if (!status.ok() && machine.nulls() != 0) [[unlikely]]
+    status = with_nulls(std::move(status), target_, machine.nulls());
   state.depth.store(depth, std::memory_order_relaxed);
   // Nothing allocates before the results are taken, so that they need no roots.
   machine.invocation.leave();

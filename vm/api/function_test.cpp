@@ -84,12 +84,29 @@ TEST(Function, NothingCannotBeLent) {
   EXPECT_EQ(need(sum(std::span<const double>(static_cast<const double*>(nullptr), 0))), 0.0);
 }
 
+TEST(Function, NullsThatTrapAreNamed) {
+  const TestHost host;
+  const Isolate isolate = host.isolate();
+  const auto kept_first = need(isolate.function<double(const Object&)>("kept_first"));
+  const auto trap = kept_first(Object());
+  ASSERT_FALSE(trap.ok());
+  EXPECT_EQ(trap.error().code(), ErrorCode::kNullReference);
+  EXPECT_NE(trap.error().message().find("; null was passed as argument 1"), std::string::npos)
+      << trap.error().message();
+  EXPECT_EQ(trap.error().frames().size(), 1U);
+  const auto called = isolate.call<double>("kept_first", {Value()});
+  ASSERT_FALSE(called.ok());
+  EXPECT_EQ(called.error().message(), trap.error().message());
+}
+
 TEST(Function, ConstSpansAreReadOnly) {
   const TestHost host;
   const Isolate isolate = host.isolate();
   const auto store = need(isolate.function<void(std::span<const double>, std::int64_t, double)>("store"));
   const std::vector<double> numbers{1, 2, 3};
-  EXPECT_EQ(store(numbers, 0, 9.0).error().code(), ErrorCode::kBorrowEnded);
+  const Error error = store(numbers, 0, 9.0).error();
+  EXPECT_EQ(error.code(), ErrorCode::kBorrowEnded);
+  EXPECT_NE(error.message().find("for reading only; lend memory that may be written"), std::string::npos);
   EXPECT_EQ(numbers[0], 1);
 }
 

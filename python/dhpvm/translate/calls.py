@@ -45,8 +45,8 @@ def call(expressions, node):
         return _method(expressions, node)
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
-    for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, sets.of_call, creation.create,
-                   sequences.of_call, _of_library, reductions.of_call, products.of_call, generators.of_call,
+    for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, dicts.of_call, sets.of_call,
+                   creation.create, sequences.of_call, _of_library, reductions.of_call, products.of_call, generators.of_call,
                    generators.primitive, _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:

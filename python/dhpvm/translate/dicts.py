@@ -39,6 +39,11 @@ _SET_DEFAULT = """fn NAME(entries: Map<KEY, VALUE>, key: KEY, otherwise: VALUE) 
 _UPDATE = """fn {0}(entries: {1}, others: {2}) {{
     for k, x in others {{ entries.set({3}, {4}); }}
 }}"""
+_COPY = """fn NAME(entries: Map<KEY, VALUE>) -> Map<KEY, VALUE> {
+    let made = Map<KEY, VALUE>();
+    for key, value in entries { made.set(key, value); }
+    return made;
+}"""
 _DELETE = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) {
     if !entries.remove(key) { trap(f"KeyError: {key}"); }
 }"""
@@ -199,6 +204,8 @@ def method(expressions, node, dictionary):
         return Value(f"list.of<{expressions.unit.type_text(element)}>({dictionary.text}.{name}())", List(element))
     if name == "clear" and not node.args:
         return Value(f"{dictionary.text}.clear()", NONE)
+    if name == "copy" and not node.args:
+        return copied(expressions, dictionary)
     if name == "get" and len(node.args) == 1:
         return _found(expressions, node, dictionary)
     if name == "get" and len(node.args) == 2:
@@ -221,7 +228,24 @@ def method(expressions, node, dictionary):
         _helper(expressions, "dict_item", _ITEM, kind)
         return Value(f"{_helper(expressions, 'dict_pop', _POP, kind)}({dictionary.text}, {text})", kind.value)
     expressions.fail(node, f".{name}({', '.join('.' * len(node.args))}) of a dictionary cannot be compiled: get, pop, "
-                           "setdefault, update, keys, values, items and clear can")
+                           "setdefault, update, keys, values, items, copy and clear can")
+
+
+def of_call(expressions, node, function):
+    """dict(seen), a copy; None for others."""
+    if function is not dict or len(node.args) != 1 or node.keywords:
+        return None
+    value = expressions.value(node.args[0])
+    if value.type == UNKNOWN:
+        return NOTHING
+    return copied(expressions, value) if type(value.type) is Dict else None
+
+
+def copied(expressions, dictionary):
+    """seen.copy(), dict(seen)."""
+    if UNKNOWN in (dictionary.type.key, dictionary.type.value):
+        return NOTHING
+    return Value(f"{_helper(expressions, 'dict_copy', _COPY, dictionary.type)}({dictionary.text})", dictionary.type)
 
 
 def _found(expressions, node, dictionary):

@@ -171,9 +171,22 @@ def _is_inside(use, loop):
 
 def _uses(body, name, begin):
     """Uses of the name from a position on, as they are evaluated: what is assigned comes after its value."""
-    found = []
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and node.id == name and (node.lineno, node.col_offset) >= begin:
-                found.append((node.lineno, isinstance(node.ctx, ast.Store), node.col_offset, node))
-    return [each[3] for each in sorted(found, key=lambda each: each[:3])]
+    return [each for statement in body for each in _evaluated(statement) if isinstance(each, ast.Name) and
+            each.id == name and (each.lineno, each.col_offset) >= begin]
+
+
+def _evaluated(node):
+    """The nodes in a statement in the order in which they are evaluated."""
+    yield node
+    parts = list(ast.iter_child_nodes(node))
+    if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        parts.remove(node.value)
+        parts.insert(0, node.value)
+    elif isinstance(node, ast.For):
+        parts = [node.iter, node.target, *node.body, *node.orelse]
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
+        parts = [*node.generators, *(each for each in parts if each not in node.generators)]
+    elif isinstance(node, ast.comprehension):
+        parts = [node.iter, node.target, *node.ifs]
+    for each in parts:
+        yield from _evaluated(each)

@@ -239,9 +239,28 @@ class Statements(Assignments, Handlers, Loops, Returns):
     def _print(self, node):
         if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot print")
-        if node.value.keywords:
-            self.source.fail(node, "print takes what it prints here, and no keywords")
-        self.emit(f"print({', '.join(map(self._printed, node.value.args))});", node)
+        given = {each.arg: getattr(each.value, "value", None) for each in node.value.keywords if each.arg != "flush"}
+        if set(given) - {"sep", "end"} or not all(isinstance(each, str) for each in given.values()):
+            self.source.fail(node, "print takes what it prints here, and sep and end as texts")
+        if not given:
+            self.emit(f"print({', '.join(map(self._printed, node.value.args))});", node)
+            return
+        parts = [self._in_text(each) for each in node.value.args]
+        begin, end = (quoted(given.get(*each))[1:-1].replace("{", "{{").replace("}", "}}")
+                      for each in (("sep", " "), ("end", "\n")))
+        self.unit.module("io")
+        self.emit(f'io.write(f"{begin.join(parts)}{end}");', node)
+
+    def _in_text(self, node):
+        """An argument of print as a part of a formatted text."""
+        text = self._printed(node)
+        if text.startswith('f"'):
+            return text[2:-1]
+        if text.startswith('"'):
+            return text[1:-1].replace("{", "{{").replace("}", "}}")
+        name = self.temporary()
+        self.emit(f"let {name} = {text};", node)
+        return f"{{{name}}}"
 
     def _printed(self, node):
         """The text of an argument of print."""

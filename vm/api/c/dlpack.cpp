@@ -96,6 +96,15 @@ void give_back(DLManagedTensorVersioned* managed) {
   }
 }
 
+// A struct of two floats is a complex number if its name says so; NumPy takes no elements of two lanes.
+DlDataType element_type(const dhpvm::Object& object, const dhpvm_array& array) {
+  const TensorKind kind = kTensorKinds[array.kind - DHPVM_BOOL];
+  const bool is_complex =
+      array.lanes == 2 && kind.code == kDlFloat && object.type_name().starts_with("[Complex");
+  if (is_complex) return {kDlComplex, static_cast<std::uint8_t>(2 * kind.bits), 1};
+  return {kind.code, kind.bits, static_cast<std::uint16_t>(array.lanes)};
+}
+
 Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** result) {
   dhpvm_array array{};
   Status status = view(object.object, DHPVM_READ_WRITE, array);
@@ -104,9 +113,9 @@ Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** resu
   if (!status.ok() && !is_read_only) return status;
   auto tensor = std::make_unique<ExportedTensor>();
   std::copy_n(array.sizes, array.rank, tensor->shape);
-  const TensorKind kind = kTensorKinds[array.kind - DHPVM_BOOL];
+  const DlDataType type = element_type(object.object, array);
   for (unsigned i = 0; i < array.rank; ++i)
-    tensor->strides[i] = array.strides[i] / (kind.bits / 8 * array.lanes);
+    tensor->strides[i] = array.strides[i] / (type.bits / 8 * type.lanes);
   tensor->object = object.object;
   tensor->lent = object.lent;
   const auto& isolate = detail::ObjectState::of(object.object)->isolate;
@@ -123,7 +132,7 @@ Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** resu
   managed.tensor = {array.data,
                     {kDlCpu, 0},
                     static_cast<std::int32_t>(array.rank),
-                    {kind.code, kind.bits, static_cast<std::uint16_t>(array.lanes)},
+                    type,
                     tensor->shape,
                     tensor->strides,
                     0};

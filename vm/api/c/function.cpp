@@ -116,7 +116,7 @@ class DynamicCall {
   Status put_other(const SignatureValue& parameter, const dhpvm_value& value) {
     if (parameter.type.is_reference()) {
       switch (value.kind) {
-        case DHPVM_NULL: return {};  // as windows are at first
+        case DHPVM_NULL: return call_.put_object(parameter.slot, Object());
         case DHPVM_OBJECT: return put_object(parameter, value.of.object);
         case DHPVM_TEXT:
           if (parameter.kind != DHPVM_TEXT) break;
