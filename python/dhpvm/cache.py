@@ -17,7 +17,7 @@ import time
 import zlib
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 
-from . import _core
+from . import _core, structs
 
 _SUFFIX = ".python"
 _VERSION = 1
@@ -205,7 +205,8 @@ def _mark(value, values):
     if isinstance(value, ModuleType):
         return ("module", value.__name__)
     if isinstance(value, (type, BuiltinFunctionType)):
-        return (type(value).__name__, str(value.__module__), value.__qualname__)
+        own = structs.mark(value) if isinstance(value, type) else ""
+        return (type(value).__name__, str(value.__module__), value.__qualname__, own)
     kind = type(value)
     if kind.__module__ == "numpy" and hasattr(value, "dtype") and hasattr(value, "ndim"):
         if value.ndim == 0:

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import re
 
-from . import _core, arrays, cache, errors, options, passed_lists, signature
+from . import _core, arrays, cache, errors, options, passed_lists, signature, structs
 from .drawing import Explanation
 from .engine import Engine, current, on_end
 from .translate import types
@@ -269,6 +269,8 @@ def _layout(argument):
         return [_layout(item) for item in argument]
     if type(argument) is list:
         return passed_lists.layout(argument)
+    if structs.fields(type(argument)):
+        return structs.layout(argument)
     dtype = getattr(argument, "dtype", None)
     if isinstance(argument, complex) or (getattr(dtype, "kind", "") == "c" and argument.ndim == 0):
         return type(argument)
@@ -310,6 +312,8 @@ def type_of(argument, name):
         return types.Tuple(tuple(kind for kind, _ in items)), tuple(is_python for _, is_python in items)
     if type(argument) is list and argument:
         return _type_of_list(argument, name), False
+    if structs.fields(type(argument)):
+        return _type_of_struct(argument, name)
     if isinstance(argument, arrays.Array):
         return types.Array(types.NUMPY_NAMES[argument.dtype.name], argument.ndim), False
     dtype = getattr(argument, "dtype", None)
@@ -347,6 +351,19 @@ def type_of(argument, name):
     if rank == 0:
         return types.Scalar(element), False
     return types.Array(element, rank), False
+
+
+def _type_of_struct(argument, name):
+    """The type of an object of namedtuple or dataclass, and which of its fields are Python's own."""
+    names = structs.fields(type(argument))
+    items = [type_of(value, f"{name}.{field}") for field, value in zip(names, structs.values(argument))]
+    for field, (kind, _) in zip(names, items):
+        if not isinstance(kind, (types.Scalar, types.Array, types.Text)) and kind != types.NONE or (
+                isinstance(kind, types.Scalar) and kind.is_complex):
+            raise errors.TranslationError(f"'{name}.{field}' is a {kind}: fields of a namedtuple or dataclass that is "
+                                          "passed are real numbers and arrays")
+    kind = types.Struct(tuple(kind for kind, _ in items), names, structs.is_fixed(type(argument)))
+    return kind, tuple(is_python for _, is_python in items)
 
 
 def _type_of_list(items, name):

@@ -237,7 +237,8 @@ class Collections(support.Comparisons):
         for function, argument, message in (
                 (too_many_indices, A, "einsum has up to three indices here"), (limited, X, "a deque has no limit here"),
                 (window_that_is_written, X, "this may be the memory of 'x' in NumPy"),
-                (behind_a_call, X, ":= cannot be compiled"), (update_of_a_counter, X, "a Counter is updated by a loop")):
+                (behind_a_call, X, ":= cannot be compiled"),
+                (update_of_a_counter, X, "a Counter is updated by a loop")):
             with self.subTest(function.__name__), self.assertRaisesRegex(dhpvm.TranslationError, message):
                 dhpvm.jit(function)(argument)
 

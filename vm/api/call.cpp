@@ -134,7 +134,8 @@ void Call::end() {
 Status Call::lend(unsigned slot, HostType type, void* data, const std::int64_t* sizes) {
   vm::Isolate& machine = machine_of(*this);
   const gc::TypeId wanted = target_.reference_types[slot];
-  gc::Array* array = type.rank == 1 ? vm::lend_row(machine, wanted, data, sizes[0], !type.read_only) : nullptr;
+  gc::Array* array =
+      type.rank == 1 ? vm::lend_row(machine, wanted, data, sizes[0], !type.read_only) : nullptr;
   if (array == nullptr) [[unlikely]] {
     DHPVM_ASSIGN(array, vm::new_lent_array(machine, wanted, data, {sizes, type.rank}, !type.read_only));
   }

@@ -6,10 +6,10 @@ from __future__ import annotations
 import ast
 
 from ..fields import replace
-from . import complex_numbers, dicts, dtypes, lists, optionals, records, scopes, selections, sets, views, whole
+from . import complex_numbers, dicts, dtypes, lists, optionals, records, scopes, selections, sets, structs, views, whole
 from .stores import Stores
 from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Set, Text, Tuple
-from .values import MARK, Value, items_in, tuple_of
+from .values import MARK, Value, items_in, struct_of, tuple_of
 
 
 class Assignments(Stores):
@@ -73,6 +73,8 @@ class Assignments(Stores):
             if MARK in result.text:  # what is assigned is evaluated before the place
                 result = self.kept(result, value)
             self._store_element(target, result, value)
+        elif isinstance(target, ast.Attribute):
+            structs.store(self, target, self.expressions.value(value))
         else:
             self.source.fail(target, "only variables and elements of arrays can be assigned")
 
@@ -122,6 +124,8 @@ class Assignments(Stores):
                 self.store_value(each, part, node)
             elif isinstance(each, ast.Subscript):
                 self._store_element(each, part, node)
+            elif isinstance(each, ast.Attribute):
+                structs.store(self, each, part)
             elif isinstance(each, (ast.Tuple, ast.List)):
                 if isinstance(part.type, Array):
                     items = self._elements(each, self.expressions.named(node, part), node)
@@ -164,11 +168,12 @@ class Assignments(Stores):
         if value.type == UNKNOWN:
             return
         node = dtypes.same_array(self.expressions, node)
+        structs.check_name(self, value, node)
         if value.items:
             self._store_tuple(target, value, node)
             return
         if isinstance(value.type, Tuple):
-            self._store_tuple(target, tuple_of(self._results(value, node)), node)
+            self._store_tuple(target, struct_of(value.type, self._results(value, node)), node)
             return
         if isinstance(value.type, (List, Dict)):
             self._store_list(target, value, node)
@@ -228,6 +233,7 @@ class Assignments(Stores):
                 self.scope.alias(target.id, base.id)
         is_in_block = self.scope.depth() > 1 and self.parallel is None and not records.is_record(value) and all(
             isinstance(item.type, Scalar) for item in value.items)
+        is_in_block |= structs.is_struct(value) and not value.type.is_fixed and self._changes_fields(target.id)
         if is_in_block or self._is_assigned_again(target):
             self._store_items(target, value, node)
             return
@@ -235,7 +241,12 @@ class Assignments(Stores):
         self.scope.assign(target, target.id, value.type)
         self.scope.declare_view(target.id)
         self.scope.name_view(target.id, value if records.is_record(value) else
-                             tuple_of([self.kept(item, node) for item in value.items]))
+                             struct_of(value.type, [self.kept(item, node) for item in value.items]))
+
+    def _changes_fields(self, name):
+        """Whether b.x = 1 is among the statements."""
+        return any(isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and isinstance(
+            each.value, ast.Name) and each.value.id == name for each in ast.walk(self.source.tree))
 
     def _alias(self, target, value, node):
         """The variable is, or holds, the arrays that this node names."""
@@ -390,6 +401,9 @@ class Assignments(Stores):
             self._augment_elements(node, old)
         elif isinstance(node.target, ast.Name):
             self._augment_variable(node, old)
+        elif isinstance(node.target, ast.Attribute):
+            structs.store(self, node.target, self.expressions.operation(node, node.op, old, self.expressions.scalar(
+                node.value)))
         else:
             self._note_written(node.target)
             value = self.expressions.operation(node, node.op, old, self.expressions.scalar(node.value))

@@ -8,7 +8,7 @@ import builtins
 import math
 
 from . import (advice, complex_numbers, creation, dicts, dtypes, functions, generators, lists, observed, products,
-               records, reductions, selections, sequences, sets, views, whole)
+               records, reductions, selections, sequences, sets, structs, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
                     Text, Unconvertible, promote)
@@ -46,8 +46,9 @@ def call(expressions, node):
     if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
     for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, dicts.of_call, sets.of_call,
-                   creation.create, sequences.of_call, _of_library, reductions.of_call, products.of_call, generators.of_call,
-                   generators.primitive, _of_numpy, _of_math, _of_package, _of_user):
+                   structs.of_call, creation.create, sequences.of_call, _of_library, reductions.of_call,
+                   products.of_call, generators.of_call, generators.primitive, _of_numpy, _of_math, _of_package,
+                   _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -76,6 +77,8 @@ def _method(expressions, node):
     base = expressions.value(node.func.value)
     if base.type == UNKNOWN:
         return NOTHING
+    if structs.is_struct(base) and name == "_replace" and base.type.is_fixed and not node.args:
+        return structs.replaced(expressions, node, base)
     if name == "astype" and isinstance(base.type, Scalar):
         kind = Scalar(dtypes.element(expressions, _asked_type(expressions, node)))
         return Value(base.as_type(kind), kind)

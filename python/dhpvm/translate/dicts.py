@@ -52,7 +52,8 @@ _DELETE = """fn NAME(entries: Map<KEY, VALUE>, key: KEY) {
 def is_new(statements, node):
     """{}, {1: 2}, dict(), Counter() and defaultdict(int)."""
     return isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and not node.keywords and (
-        (not node.args and statements.means_any(node.func, (dict, collections.Counter))) or _missing(statements, node) is not None))
+        (not node.args and statements.means_any(node.func, (dict, collections.Counter))) or
+        _missing(statements, node) is not None))
 
 
 def _missing(statements, node):

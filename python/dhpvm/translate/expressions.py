@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from . import (advice, calls, complex_numbers, creation, dicts, elementwise, generators, lists, optionals, records,
-               sets, views, whole)
+               sets, structs, views, whole)
 from .comparisons import Comparisons
 from .operators import Operators
 from .types import BOOL, GENERATOR, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Set, Tuple, literal
@@ -202,6 +202,8 @@ class Expressions(Comparisons, Operators):
             if node.attr in base.type.names or node.attr not in ("shape", "size", "ndim"):
                 return records.field(self, node, base, node.attr)
             base = base.items[0]
+        if structs.is_struct(base):
+            return structs.field(self, node, base)
         if isinstance(base.type, Scalar) and node.attr in complex_numbers.PARTS:
             return complex_numbers.part(self, node, base)
         if isinstance(base.type, Array):

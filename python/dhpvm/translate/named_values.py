@@ -18,7 +18,7 @@ def take(statements):
             for field in ("body", "orelse", "finalbody"):
                 if getattr(owner, field, None):
                     setattr(owner, field, take(getattr(owner, field)))
-        head = statement if not scopes.parts(statement) else getattr(statement, "test", getattr(statement, "iter", None))
+        head = getattr(statement, "test", getattr(statement, "iter", None)) if scopes.parts(statement) else statement
         given = _movable(head) if head is not None else []
         before = [ast.copy_location(ast.Assign([each.target], each.value), each) for each in given]
         if given:

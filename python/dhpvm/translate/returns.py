@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from ..fields import replace
-from . import dicts, dtypes, list_functions, lists, optionals
+from . import dicts, dtypes, list_functions, lists, optionals, structs
 from .types import (FLOAT, INT, KEY_TEXT, MIXED, NONE, UNKNOWN, Array, Dict, Given, List, Listed, Named, Optional,
                     Record, Scalar, Tuple, join, join_results, literal, outward, text)
 from .values import Value, tuple_of
@@ -42,6 +42,7 @@ class Returns:
             if optionals.is_number(value):
                 self._return_optional(node, value)
                 return True
+            self._check_struct(node, value)
             if isinstance(value.type, Tuple) and not value.items:
                 value = tuple_of(self._results(value, node))
             if value.items:
@@ -98,6 +99,7 @@ class Returns:
             if value.type == UNKNOWN:
                 return None
             part = dtypes.same_array(self.expressions, part)
+            self._check_struct(node, value)
             if isinstance(value.type, Tuple) and not value.items:
                 value = tuple_of(self._results(value, node))
             if value.items and not isinstance(value.type, Record):
@@ -106,13 +108,19 @@ class Returns:
                 continue
             if optionals.is_number(value) or (value.type == NONE and self.version.is_entry):
                 if not self.version.is_entry:
-                    self.source.fail(node, "a function that compiled code calls returns no None: use -1 or float('nan')")
+                    self.source.fail(node, "a function that compiled code calls returns no None: use -1 or "
+                                           "float('nan')")
                 found.append(value if value.type != NONE else Value("null", Optional(UNKNOWN)))
                 continue
             value = self._given(part, value) or self._result(part, value)
             self._check_results(node, [value])
             found.append(value)
         return None if None in found else tuple_of(found)
+
+    def _check_struct(self, node, value):
+        """A namedtuple or dataclass goes to functions, and comes from none."""
+        if structs.is_struct(value):
+            self.source.fail(node, f"a {value.type} cannot be returned: return a tuple of its fields")
 
     def _check_results(self, node, values):
         for value in values:

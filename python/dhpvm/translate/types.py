@@ -87,6 +87,16 @@ class Record(Tuple):
         return "record" if self.rank == 0 else "array of records"
 
 
+class Struct(Tuple):
+    """An object of namedtuple or dataclass with these names of its fields, which may be fixed."""
+
+    names: tuple
+    is_fixed: bool
+
+    def __str__(self):
+        return f"{'namedtuple' if self.is_fixed else 'dataclass'} with {', '.join(self.names)}"
+
+
 class Named(Tuple):
     """Results that Python gets as a dictionary with these texts as its keys."""
 
@@ -309,10 +319,11 @@ def join(a, b):
         kind = join(*kinds) if all(isinstance(each, Scalar) or each == UNKNOWN for each in kinds) else None
         return None if kind is None else Optional(kind)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
-        if Named in (type(a), type(b)) and getattr(a, "names", None) != getattr(b, "names", None):
+        is_named = isinstance(a, (Named, Struct)) or isinstance(b, (Named, Struct))
+        if is_named and (type(a) is not type(b) or a.names != b.names):
             return None
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
-        return None if None in items else replace(a, items=items) if isinstance(a, Named) else Tuple(items)
+        return None if None in items else replace(a, items=items) if is_named else Tuple(items)
     return None
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..fields import Fields, replace
-from .types import (BOOL, COMPLEX, COMPLEXES, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Text, Tuple,
+from .types import (BOOL, COMPLEX, COMPLEXES, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Struct, Text, Tuple,
                     Unconvertible, literal)
 
 ABSENT = object()
@@ -69,11 +69,17 @@ def tuple_of(items):
     return Value("", Tuple(tuple(item.type for item in items)), items=items)
 
 
+def struct_of(kind, items):
+    """The same for an object of namedtuple or dataclass, if `kind` is the type of one."""
+    made = tuple_of(items)
+    return replace(made, type=replace(kind, items=made.type.items)) if isinstance(kind, Struct) else made
+
+
 def items_in(text, kind):
     """The value in a struct for a tuple, or for an item of one."""
     if not isinstance(kind, Tuple):
         return Value(text, kind)
-    return tuple_of(items_in(f"{text}.x{i}", item) for i, item in enumerate(kind.items))
+    return struct_of(kind, (items_in(f"{text}.x{i}", item) for i, item in enumerate(kind.items)))
 
 
 def constant(value):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from .types import NONE, UNKNOWN, Array, Dict, List, Optional, Scalar, Text, Tuple, join
-from .values import Value, constant, tuple_of
+from .values import Value, constant, struct_of
 
 # Words of the language, and names that translated functions use themselves.
 RESERVED = set("as break catch class const continue else extern false fn for if import in init interface intrinsic is "
@@ -146,7 +146,7 @@ class Variables:
         frame = self._frame_of(node.id)
         kind = self._types.get((frame.key, node.id), UNKNOWN)
         if self.is_in_parts(node.id):
-            return tuple_of(Value(self.text(self.part(node.id, i)), item) for i, item in enumerate(kind.items))
+            return struct_of(kind, (Value(self.text(self.part(node.id, i)), item) for i, item in enumerate(kind.items)))
         if isinstance(kind, (Array, List, Dict, Optional, Tuple)):
             self._check_block(node, node.id)
         if self.in_parallel and isinstance(kind, List):
@@ -194,6 +194,10 @@ class Variables:
         joined = self.assign(node, name, kind)
         self._in_parts.add(name)
         return [self.assign(node, self.part(name, i), item) for i, item in enumerate(joined.items)]
+
+    def part_type(self, name, position):
+        """The type of an item of a tuple that is assigned several times."""
+        return self._types.get((self._frame_of(name).key, f"{name}#{position}"), UNKNOWN)
 
     def is_in_parts(self, name):
         return name in self._in_parts

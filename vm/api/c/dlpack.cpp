@@ -129,12 +129,8 @@ Status export_tensor(const ObjectHandle& object, DLManagedTensorVersioned** resu
   managed.context = tensor.get();
   managed.deleter = &give_back;
   managed.flags = is_read_only ? kDlReadOnly : 0;
-  managed.tensor = {array.data,
-                    {kDlCpu, 0},
-                    static_cast<std::int32_t>(array.rank),
-                    type,
-                    tensor->shape,
-                    tensor->strides,
+  managed.tensor = {array.data, {kDlCpu, 0},   static_cast<std::int32_t>(array.rank),
+                    type,       tensor->shape, tensor->strides,
                     0};
   *result = &tensor.release()->managed;
   return {};
