@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/interrupt.h"
 
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,22 @@ void handle(int signal) {
   if (const auto* const isolate = running.load()) (void)dhpvm_isolate_interrupt(isolate);
 }
 
+// Puts our handler in front of Python's, where it stays. Python sets its own again when a program calls
+// signal.signal(), so that each outermost call looks: that is one call of the system, where setting the handler for each
+// call and restoring it behind it were three, half the time of a short call.
+bool is_installed() {
+  struct sigaction now{};
+  if (sigaction(SIGINT, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0) return false;
+  if (now.sa_handler == &handle) return true;
+  if (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return false;
+  struct sigaction ours{};
+  ours.sa_handler = &handle;
+  ours.sa_flags = SA_ONSTACK;
+  sigemptyset(&ours.sa_mask);
+  pythons_handler.store(now.sa_handler);
+  return sigaction(SIGINT, &ours, nullptr) == 0;
+}
+
 bool is_main_thread() {
   thread_local const bool is_main = syscall(SYS_gettid) == getpid();
   return is_main;
@@ -32,30 +49,16 @@ InterruptScope::InterruptScope(const dhpvm_isolate* isolate) {
   if (!is_main_thread()) return;
   outer_ = running.load();
   if (outer_ == nullptr) {
-    struct sigaction ours{};
-    ours.sa_handler = &handle;
-    ours.sa_flags = SA_ONSTACK;
-    sigemptyset(&ours.sa_mask);
-    if (sigaction(SIGINT, nullptr, &previous_) != 0 || (previous_.sa_flags & SA_SIGINFO) != 0 ||
-        previous_.sa_handler == SIG_DFL || previous_.sa_handler == SIG_IGN)
-      return;
+    if (!is_installed()) return;
     arrived.store(false);
-    pythons_handler.store(previous_.sa_handler);
-    running.store(isolate);
-    if (sigaction(SIGINT, &ours, nullptr) != 0) {
-      running.store(nullptr);
-      return;
-    }
-  } else {
-    running.store(isolate);
   }
+  running.store(isolate);
   is_active_ = true;
 }
 
 bool InterruptScope::leave() {
   if (!std::exchange(is_active_, false)) return false;
   running.store(outer_);
-  if (outer_ == nullptr) (void)sigaction(SIGINT, &previous_, nullptr);
   return arrived.load();
 }
 

@@ -2,14 +2,13 @@
 // Ctrl-C while a program runs.
 #pragma once
 
-#include <csignal>
-
 #include "dhpvm/c.h"
 
 namespace dhpvm::python {
 
 // While it exists, SIGINT interrupts the isolate, besides what Python does about it. Only in the main thread, where
-// Python's own handler is installed; elsewhere it does nothing. Calls nest.
+// Python's own handler is installed; elsewhere it does nothing. Calls nest. The handler stays installed, and passes on
+// to Python's what comes between calls.
 class InterruptScope {
  public:
   explicit InterruptScope(const dhpvm_isolate* isolate);
@@ -23,7 +22,6 @@ class InterruptScope {
  private:
   bool is_active_ = false;
   const dhpvm_isolate* outer_ = nullptr;
-  struct sigaction previous_{};
 };
 
 }  // namespace dhpvm::python

@@ -440,8 +440,7 @@ class Lists(support.Comparisons):
         case.compare(self)
 
     def test_errors(self):
-        with self.assertRaisesRegex(dhpvm.TranslationError, "that may be None stands alone"):
-            dhpvm.jit(nothing_among_others)(3)
+        self.assertEqual(dhpvm.jit(nothing_among_others)(3), nothing_among_others(3))
         for message, error, function in (("pop from empty list", IndexError, pops),
                                          ("index 3 is out of range for length 1", IndexError, beyond),
                                          ("not in the list", ValueError, finds),

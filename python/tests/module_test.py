@@ -251,6 +251,26 @@ class Running(unittest.TestCase):
         self.assertEqual(m.twice(1), 2)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
+    def test_control_c_with_a_handler_of_the_program(self):
+        def stop(number, frame):
+            raise KeyError("stopped")
+
+        self.assertEqual(m.twice(1), 2)  # takes over the signal, which the program's handler then does
+        former = signal.signal(signal.SIGINT, stop)
+        try:
+            threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            self.assertRaises(KeyError, m.forever)
+            with self.assertRaises(KeyError):  # between calls
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(1)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            os.kill(os.getpid(), signal.SIGINT)
+            self.assertEqual(m.twice(1), 2)
+        finally:
+            signal.signal(signal.SIGINT, former)
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        self.assertRaises(KeyboardInterrupt, m.forever)
+
     def test_interrupt_from_another_thread(self):
         threading.Timer(0.1, m.interrupt).start()
         self.assertRaises(dhpvm.InterruptTrap, m.forever)
