@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "python/core/objects.h"
@@ -182,17 +183,74 @@ Conversion copy_elements(Buffers& buffers, Py_buffer*& view, PyObject*& copy) {
   return open_buffer(copy, buffers, view);
 }
 
-// A program would take elements for good that are masked out. The last type of arrays without a mask is remembered,
-// which is NumPy's for nearly all calls.
+// The last type of arrays without a mask, which is NumPy's for nearly all calls.
+PyTypeObject* plain_type = nullptr;
+
+// A program would take elements for good that are masked out.
 bool is_masked(PyObject* object) {
-  static PyTypeObject* plain = nullptr;
-  if (Py_TYPE(object) == plain) return false;
+  if (Py_TYPE(object) == plain_type) return false;
   if (PyObject_HasAttrString(object, "_mask") != 0) return true;
-  if (name_of_type(object) == "ndarray" && plain == nullptr) {
-    plain = Py_TYPE(object);
-    Py_INCREF(reinterpret_cast<PyObject*>(plain));  // so that no other type gets its address
+  if (name_of_type(object) == "ndarray" && plain_type == nullptr) {
+    plain_type = Py_TYPE(object);
+    Py_INCREF(reinterpret_cast<PyObject*>(plain_type));  // so that no other type gets its address
   }
   return false;
+}
+
+// The members of NumPy's arrays, whose order its binary interface fixes. A view by the buffer protocol, which NumPy makes
+// anew for each call, takes three times as long as the rest of an argument.
+struct NumpyArray {
+  PyObject head;
+  void* data;
+  int rank;
+  Py_ssize_t* sizes;
+  Py_ssize_t* strides;
+  PyObject* base;
+  PyObject* dtype;
+  int flags;
+};
+constexpr int kWritable = 0x0400;
+constexpr int kWarnsOfWrites = static_cast<int>(0x80000000U);
+
+const NumpyArray& numpy_array(PyObject* object) { return *reinterpret_cast<const NumpyArray*>(object); }
+
+// Remembers the dtype of an array that its buffer has shown to fit, if its members are where they are expected.
+void note_dtype(PyObject* object, const Py_buffer& view, const Parameter& parameter) {
+  if (Py_TYPE(object) != plain_type || view.len == 0) return;
+  const NumpyArray& array = numpy_array(object);
+  const bool is_known = array.data == view.buf && array.rank == view.ndim &&
+                        std::equal(view.shape, view.shape + view.ndim, array.sizes) &&
+                        ((array.flags & kWritable) != 0) == (view.readonly == 0);
+  nb::object dtype = nb::steal(PyObject_GetAttrString(object, "dtype"));
+  if (!dtype.is_valid()) PyErr_Clear();
+  if (is_known && dtype.is_valid() && dtype.ptr() == array.dtype) parameter.dtype = std::move(dtype);
+}
+
+// An array of NumPy whose dtype is known to fit; false for others, which need a closer look. The argument outlives the
+// call.
+bool put_known(PyObject* object, const Parameter& parameter, dhpvm_array& array, dhpvm_value& value) {
+  if (Py_TYPE(object) != plain_type || !parameter.dtype.is_valid()) return false;
+  const NumpyArray& given = numpy_array(object);
+  if (given.dtype != parameter.dtype.ptr() || static_cast<std::uint32_t>(given.rank) != parameter.rank)
+    return false;
+  const bool is_writable = (given.flags & kWritable) != 0;
+  if ((given.flags & kWarnsOfWrites) != 0 || (!is_writable && parameter.use == ArrayUse::kWritten))
+    return false;
+  array.size = sizeof array;
+  array.data = given.data;
+  array.kind = parameter.element;
+  array.access = !is_writable || parameter.use == ArrayUse::kRead ? DHPVM_READ : DHPVM_READ_WRITE;
+  array.rank = parameter.rank;
+  array.lanes = parameter.lanes;
+  bool has_strides = false;
+  for (std::uint32_t i = 0; i < parameter.rank; ++i) {
+    array.sizes[i] = given.sizes[i];
+    array.strides[i] = given.strides[i];
+    has_strides |= given.strides[i] != 0;
+  }
+  value.kind = DHPVM_ARRAY;
+  value.of.array = &array;
+  return has_strides;  // else one element may stand for all
 }
 
 Conversion put_tensor(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
@@ -237,6 +295,8 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
     Py_XDECREF(copy);  // the buffer keeps it
     if (done != Conversion::kDone) return done;
     array.data = view->buf;
+  } else {
+    note_dtype(object, *view, parameter);
   }
   value.kind = DHPVM_ARRAY;
   value.of.array = &array;
@@ -331,6 +391,7 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
       }
       if (fit == Fit::kConvert && (PyList_Check(object) || PyTuple_Check(object)))
         return put_list(object, parameter, buffers, array, value);
+      if (put_known(object, parameter, array, value)) return Conversion::kDone;
       return put_array(object, parameter, buffers, array, value);
     default: return Conversion::kMismatch;
   }

@@ -35,6 +35,8 @@ struct Parameter {
   bool is_python =
       false;         // numbers: with Fit::kExact Python's own int, float or bool, else a scalar of NumPy
   std::string type;  // as the language writes it
+  // Of arrays: the dtype of the last one that was passed, whose arrays are looked into from then on.
+  mutable nanobind::object dtype;
 };
 
 // From the tuple that python/dhpvm/signature.py makes of it.

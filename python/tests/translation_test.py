@@ -338,7 +338,7 @@ class Refused(unittest.TestCase):
         for advice, function in (
                 ("as functions over a list", lambda x: heapq.heappop([x])),
                 ("as functions over a list", lambda x: heapq.nlargest(2, x)),
-                (r"np.sum\(a \* b, axis=1\)", lambda x: np.einsum("i,i->", x, x)),
+                ("each once for an array: write loops", lambda x: np.einsum("i,ii->", x, x)),
                 (r"t = a\[rows\]", lambda x: x[np.ix_([0], [1])]),
                 (r"np.where\(a, x, np.where", lambda x: np.select([x > 1], [x])),
                 ("for row in a", lambda x: np.apply_along_axis(np.sum, 0, x)),
@@ -347,7 +347,8 @@ class Refused(unittest.TestCase):
                 (":= cannot be compiled: write an assignment before", lambda x: (y := x)),
                 (r"d\[k\] = x", lambda x: dict(x)),
                 (r"\[f\(x\) for x in xs\]", lambda x: list(map(abs, x))),
-                ("loops in each other", lambda x: itertools.product(x, x)),
+                ("where a loop goes over it", lambda x: itertools.product(x, x)),
+                ("loops in each other", lambda x: list(itertools.product(x, x, x, x))),
                 ("write a loop", lambda x: functools.reduce(max, x)),
                 (r"np.searchsorted\(values, a\)", lambda x: np.unique(x, return_inverse=True, return_counts=True)),
                 ("a constant from 0 to 0", lambda x: np.sort(x, axis=1)),
@@ -422,9 +423,9 @@ class Refused(unittest.TestCase):
         self.refuse(f, "are numbers already", 1)
 
         def f(x):
-            a, *b = x.shape
+            a, *b, c, d = x.shape
             return a
-        self.refuse(f, "first, rest", np.ones((2, 2)))
+        self.refuse(f, "4 variables for 2 values", np.ones((2, 2)))
 
         def f(x):
             return ()

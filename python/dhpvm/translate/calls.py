@@ -7,8 +7,8 @@ import ast
 import builtins
 import math
 
-from . import (advice, complex_numbers, creation, dicts, dtypes, functions, generators, lists, observed, products,
-               records, reductions, selections, sequences, sets, structs, views, whole)
+from . import (advice, complex_numbers, creation, dicts, dtypes, functions, generators, iterators, lists, observed,
+               products, records, reductions, selections, sequences, sets, structs, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
                     Text, Unconvertible, promote)
@@ -434,6 +434,8 @@ def _of_package(expressions, node, function):
 def _of_user(expressions, node, function):
     """A compiled function, or one of Python's that can be."""
     function = getattr(function, "__wrapped__", function)
+    if function in iterators.NAMES.values():
+        expressions.fail(node, "an iterator is compiled where a loop goes over it, for x in .., or list(..)")
     if not hasattr(function, "__code__") or (function.__module__ or "").partition(".")[0] in (
             "numpy", "heapq", "numba"):
         return None
