@@ -259,7 +259,7 @@ nb::object ObjectReference::get(const std::string& field) const {
   const auto lock = machine_->lock();
   const dhpvm_code code = dhpvm_object_get(object_, field.c_str(), &value, failure.out());
   // Python asks every object for certain attributes, for copying and NumPy for example: that is no program error.
-  if (code == DHPVM_NOT_FOUND || code == DHPVM_BAD_CAST) throw nb::attribute_error(field.c_str());
+  if (code == DHPVM_NOT_FOUND || code == DHPVM_BAD_CAST) throw nb::attribute_error(failure.text());
   failure.check(code);
   return from_program(machine_, value, false);
 }

@@ -114,7 +114,8 @@ class Values(unittest.TestCase):
         node.value, node.name, node.next = 5, "five", m.node(6, "six")
         self.assertEqual((m.value(node), node.name, m.value(node.next)), (5, "five", 6))
         self.assertEqual(node.fields_()[0], ("value", "i64"))
-        self.assertRaises(AttributeError, lambda: node.missing)
+        with self.assertRaisesRegex(AttributeError, "class Node has no field 'missing'"):
+            _ = node.missing
         with self.assertRaises(TypeError):
             node.value = "x"
 
