@@ -7,7 +7,7 @@ import ast
 import re
 
 from ..fields import Fields, replace
-from . import places
+from . import optionals, places
 from .types import UNKNOWN, Array, Scalar
 from .values import Value
 
@@ -159,6 +159,8 @@ def selected(expressions, node, value):
 
 def _index(expressions, node, size):
     value = expressions.value(node)
+    if optionals.is_number(value):
+        value = optionals.number(expressions, value)
     if value.type == UNKNOWN:
         return "0"
     if isinstance(value.type, Array):
