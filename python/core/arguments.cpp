@@ -197,8 +197,8 @@ bool is_masked(PyObject* object) {
   return false;
 }
 
-// The members of NumPy's arrays, whose order its binary interface fixes. A view by the buffer protocol, which NumPy makes
-// anew for each call, takes three times as long as the rest of an argument.
+// The members of NumPy's arrays, whose order its binary interface fixes. A view by the buffer protocol, which NumPy
+// makes anew for each call, takes as long as the rest of an argument.
 struct NumpyArray {
   PyObject head;
   void* data;

@@ -23,8 +23,8 @@ void handle(int signal) {
 }
 
 // Puts our handler in front of Python's, where it stays. Python sets its own again when a program calls
-// signal.signal(), so that each outermost call looks: that is one call of the system, where setting the handler for each
-// call and restoring it behind it were three, half the time of a short call.
+// signal.signal(), so that each outermost call looks: one call of the system, where to set the handler for each call
+// and to restore it were three, half the time of a short call.
 bool is_installed() {
   struct sigaction now{};
   if (sigaction(SIGINT, nullptr, &now) != 0 || (now.sa_flags & SA_SIGINFO) != 0) return false;
