@@ -25,7 +25,8 @@ class Extraction {
     // Where the loop was to run, and how, has been decided.
     record.device_hint.clear();
     record.batch_hint = 0;
-    record.source = {};  // messages are made where the program is
+    // Messages are made where the program is; that iterations are blocks, GPUs have to know.
+    record.source.arrays.clear();
     result_.module.kernels.push_back(std::move(record));
     // A function may call others, which are appended behind it.
     for (std::uint32_t number = 0; number < result_.functions.size(); ++number) copy_function(number);

@@ -42,7 +42,7 @@ TEST(Extract, WhatComesOutIsAModuleOfItsOwn) {
   EXPECT_GT(kernels, 300u);
 }
 
-// Workers of the release before know neither the opcode nor the names, and need neither.
+// Workers of the release before do not know the opcode, and none needs it or the names.
 TEST(Extract, KeepsTextsOfTrapsAndNamesAtHome) {
   const Result<Module> module = assemble(
       "type string str\ntype resource resource\ntype array [f64]: f64\n"
@@ -56,6 +56,23 @@ TEST(Extract, KeepsTextsOfTrapsAndNamesAtHome) {
   EXPECT_EQ(extracted.module.code.back(),
             encode(Op::kTrap, static_cast<std::uint16_t>(ErrorCode::kUserTrap)));
   EXPECT_EQ(write_module(extracted.module)[6], std::byte{0});
+}
+
+// GPUs of workers share blocks as those here do.
+TEST(Extract, KeepsThatIterationsAreBlocks) {
+  const Result<Module> module = assemble(
+      "type string str\ntype resource resource\ntype array [f64]: f64\n"
+      "function k(i64, i64, i64, i64, [f64]) registers 6 1\nmove.p p4, p0\nload.f64 p5, r0, p4\nreturn\nend\n"
+      "kernel k dims 1 array \"x\" counter 4 rows 1");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  const KernelSource& original = module->kernels[0].source;
+  const ExtractedKernel extracted = extract_kernel(*module, 0);
+  EXPECT_TRUE(verify(extracted.module).ok());
+  const KernelSource& source = extracted.module.kernels[0].source;
+  EXPECT_TRUE(source.arrays.empty());
+  EXPECT_EQ(source.iterated, original.iterated);
+  EXPECT_EQ(source.block_rows, original.block_rows);
+  EXPECT_FALSE(source.iterated.empty());
 }
 
 }  // namespace
