@@ -6,6 +6,11 @@
 
 namespace dhpvm::codegen {
 
+// Work-items that a GPU runs together. Groups that move tiles are made of whole runs of them, groups are not made
+// smaller for more processors to have one, and rows are cut at multiples of it, so that the accesses of those that run
+// together begin where memory's sectors do.
+inline constexpr std::uint32_t kWarp = 32;
+
 // Kernels with squares: a group of kSquareGroup by kSquareGroup work-items does a square of iterations in the last two
 // dimensions, each work-item kSquareRows by kSquareColumns of them. Such a kernel takes any other grid as well, and
 // does squares that are not whole iteration by iteration.

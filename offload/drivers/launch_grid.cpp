@@ -25,9 +25,6 @@ std::uint32_t limited(std::uint64_t value, std::uint64_t most) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, std::max<std::uint64_t>(most, 1)));
 }
 
-// Work-items that GPUs run together: groups are not made smaller for more processors to have one, and rows are cut at
-// multiples of it, so that the accesses of those that run together begin where memory's sectors do.
-constexpr std::uint64_t kTogether = 32;
 // Rows are cut at multiples of this at least: four sectors of numbers of 64 bits, or two of 32. Narrower groups would
 // leave most of what a GPU runs together idle. It is a bound, and not tuned.
 constexpr std::uint64_t kLeastCut = 16;
@@ -42,16 +39,16 @@ bool is_filled(std::uint64_t extent, std::uint64_t width) {
 // what lies together.
 std::uint64_t width_for_tiles(std::uint64_t extent, std::uint64_t room) {
   const std::uint64_t width =
-      quotient_up(quotient_up(extent, quotient_up(extent, room)), kTogether) * kTogether;
-  return width <= room ? width : room / kTogether * kTogether;
+      quotient_up(quotient_up(extent, quotient_up(extent, room)), codegen::kWarp) * codegen::kWarp;
+  return width <= room ? width : room / codegen::kWarp * codegen::kWarp;
 }
 
 // Work-items of a group along an axis, `room` at most.
 std::uint64_t width_along(unsigned axis, std::uint64_t extent, std::uint64_t room) {
   if (extent <= room) return extent;
   const std::uint64_t share = quotient_up(extent, quotient_up(extent, room));
-  if (axis != 0 || room < kTogether) return share;
-  std::uint64_t width = quotient_up(share, kTogether) * kTogether;
+  if (axis != 0 || room < codegen::kWarp) return share;
+  std::uint64_t width = quotient_up(share, codegen::kWarp) * codegen::kWarp;
   if (width > room) width = room;
   while (width > kLeastCut && !is_filled(extent, width)) width = width / 2 / kLeastCut * kLeastCut;
   return width;
@@ -60,7 +57,7 @@ std::uint64_t width_along(unsigned axis, std::uint64_t extent, std::uint64_t roo
 // The most work-items of a group with which every processor has a group, if there are `items` for that.
 std::uint64_t room_of(std::uint64_t items, const GridLimits& limits) {
   std::uint64_t room = limits.group;
-  while (room / 2 >= kTogether && quotient_up(items, room) < limits.processors) room /= 2;
+  while (room / 2 >= codegen::kWarp && quotient_up(items, room) < limits.processors) room /= 2;
   return room;
 }
 
