@@ -8,9 +8,9 @@ namespace dhpvm::codegen {
 namespace {
 
 // By Builtin.
-constexpr std::array kNames = {"dhpvm.global.id",   "dhpvm.global.size", "dhpvm.group.id",
-                               "dhpvm.group.count", "dhpvm.local.id",    "dhpvm.local.size",
-                               "dhpvm.mul.high",    "dhpvm.barrier",     "dhpvm.fence"};
+constexpr std::array kNames = {"dhpvm.global.id", "dhpvm.global.size", "dhpvm.group.id", "dhpvm.group.count",
+                               "dhpvm.local.id",  "dhpvm.local.size",  "dhpvm.mul.high", "dhpvm.opaque",
+                               "dhpvm.barrier",   "dhpvm.fence"};
 
 llvm::Function* declare(llvm::IRBuilderBase& b, Builtin which, llvm::FunctionType* type) {
   llvm::Module& module = *b.GetInsertBlock()->getModule();
@@ -18,7 +18,9 @@ llvm::Function* declare(llvm::IRBuilderBase& b, Builtin which, llvm::FunctionTyp
   auto* const function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   function->setWillReturn();
-  if (!type->getReturnType()->isVoidTy()) {
+  if (which == Builtin::kOpaque) {
+    function->setOnlyAccessesInaccessibleMemory();
+  } else if (!type->getReturnType()->isVoidTy()) {
     function->setDoesNotAccessMemory();
     function->setSpeculatable();
   }
@@ -42,6 +44,11 @@ llvm::Value* call_mul_high(llvm::IRBuilderBase& b, llvm::Value* left, llvm::Valu
   llvm::Type* const type = b.getInt64Ty();
   return b.CreateCall(declare(b, Builtin::kMulHigh, llvm::FunctionType::get(type, {type, type}, false)),
                       {left, right});
+}
+
+llvm::CallInst* call_opaque(llvm::IRBuilderBase& b, llvm::Value* number) {
+  llvm::Type* const type = b.getInt32Ty();
+  return b.CreateCall(declare(b, Builtin::kOpaque, llvm::FunctionType::get(type, {type}, false)), {number});
 }
 
 llvm::GlobalVariable* local_array(llvm::Module& module, llvm::Type* element, std::uint64_t count,

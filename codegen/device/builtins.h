@@ -26,6 +26,9 @@ enum class Builtin : std::uint8_t {
   kLocalId,
   kLocalSize,
   kMulHigh,  // i64 (i64, i64): the upper half of the product of two unsigned numbers
+  // i32 (i32): the same number. The optimiser does not know that, and lets each call stand where it is: so nothing that
+  // is computed from it takes registers before.
+  kOpaque,
   // void (): all work-items of the group get here before one goes on, and see each other's local memory; in PTX, their
   // global memory, too
   kBarrier,
@@ -34,6 +37,7 @@ enum class Builtin : std::uint8_t {
 
 llvm::Value* call_builtin(llvm::IRBuilderBase& builder, Builtin which, unsigned dimension = 0);
 llvm::Value* call_mul_high(llvm::IRBuilderBase& builder, llvm::Value* left, llvm::Value* right);
+llvm::CallInst* call_opaque(llvm::IRBuilderBase& builder, llvm::Value* number);
 // Local memory of every group that runs the kernel, unwritten at first.
 llvm::GlobalVariable* local_array(llvm::Module& module, llvm::Type* element, std::uint64_t count,
                                   const char* name);

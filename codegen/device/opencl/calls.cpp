@@ -195,6 +195,7 @@ std::string builtin_text(Builtin which, const std::string& arguments) {
     case Builtin::kGroupCount: return fmt::format("(ulong)get_num_groups({})", arguments);
     case Builtin::kLocalId: return fmt::format("(ulong)get_local_id({})", arguments);
     case Builtin::kLocalSize: return fmt::format("(ulong)get_local_size({})", arguments);
+    case Builtin::kOpaque: return arguments;
     case Builtin::kMulHigh: return fmt::format("mul_hi({})", arguments);
     case Builtin::kBarrier: return "barrier(CLK_LOCAL_MEM_FENCE)";
     case Builtin::kFence: break;

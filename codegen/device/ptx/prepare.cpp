@@ -4,6 +4,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Metadata.h>
@@ -31,6 +32,18 @@ constexpr ID kGroups[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
                           llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
                           llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
 
+// An empty text that has effects, as far as the optimiser can know.
+Value* opaque(llvm::IRBuilder<>& b, Value* number) {
+  llvm::Type* const type = number->getType();
+  auto* const text = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=r,0",
+                                          /*hasSideEffects=*/true);
+  llvm::CallInst* const call = b.CreateCall(text, {number});
+  call->setOnlyAccessesInaccessibleMemory();
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  return call;
+}
+
 Value* replacement(Builtin which, llvm::CallBase& call) {
   llvm::IRBuilder<> b(&call);
   const auto* const axis =
@@ -49,6 +62,7 @@ Value* replacement(Builtin which, llvm::CallBase& call) {
     case Builtin::kMulHigh:
       return b.CreateIntrinsic(llvm::Intrinsic::nvvm_mulhi_ull, {},
                                {call.getArgOperand(0), call.getArgOperand(1)});
+    case Builtin::kOpaque: return opaque(b, call.getArgOperand(0));
     case Builtin::kBarrier: return b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
     case Builtin::kFence: break;
   }
