@@ -3,6 +3,8 @@
 
 #include <llvm/IR/Instructions.h>
 
+#include <algorithm>
+
 #include "codegen/device/builtins.h"
 #include "codegen/group_work.h"
 #include "codegen/spmd/staging.h"
@@ -16,80 +18,185 @@ using llvm::Value;
 // Enough to compute with while the next ones come, few enough to be on the way in registers.
 constexpr unsigned kTurns = 16;
 constexpr unsigned kShare = kTurns * kSquareSide / kSquareItems;  // elements of a tile that a work-item moves
+constexpr unsigned kWidestLoad = 16;                              // bytes
 // Elements of a turn and what keeps the turns in different banks of local memory: a multiple of the elements that a
 // work-item loads at once.
 constexpr unsigned kPitch = kSquareSide + kSquareRows;
 
-// A work-item's share of a tile. Neighbours move what lies together in memory.
-struct Share {
-  Share(llvm::IRBuilder<>& b, const TiledOperand& operand);
+bool is_shared_by_columns(const TiledOperand& operand) { return operand.strides[0] == nullptr; }
 
-  bool is_by_turns = false;  // the turns of a row lie together
-  Value* turn = nullptr;     // of the first element
-  Value* row = nullptr;
-  unsigned more_turns = 0;  // from an element to the next one
+Value* stride_of(const TiledOperand& operand) {
+  return operand.strides[is_shared_by_columns(operand) ? 1 : 0];
+}
+
+// A work-item's columns are kSquareGroup apart, so that neighbouring work-items access neighbouring elements. In local
+// memory as many of them lie together as it can load at once, and the work-items' runs of these one behind the other:
+// where a run were longer, different runs would lie in the same banks.
+unsigned columns_together(unsigned element_bytes) {
+  return std::min(kSquareColumns, kWidestLoad / element_bytes);
+}
+
+// The place of a column in its turn, and the column that is at a place. Both numbers are below kSquareSide.
+Value* place_of_column(llvm::IRBuilder<>& b, Value* column, unsigned element_bytes) {
+  const unsigned together = columns_together(element_bytes);
+  const auto number = [&](unsigned value) { return llvm::ConstantInt::get(column->getType(), value); };
+  Value* const item = b.CreateURem(column, number(kSquareGroup));
+  Value* const nth = b.CreateUDiv(column, number(kSquareGroup));
+  Value* const run =
+      b.CreateAdd(b.CreateMul(b.CreateUDiv(nth, number(together)), number(kSquareGroup)), item);
+  return b.CreateAdd(b.CreateMul(run, number(together)), b.CreateURem(nth, number(together)));
+}
+
+Value* column_at_place(llvm::IRBuilder<>& b, Value* place, unsigned element_bytes) {
+  const unsigned together = columns_together(element_bytes);
+  const auto number = [&](unsigned value) { return llvm::ConstantInt::get(place->getType(), value); };
+  Value* const run = b.CreateUDiv(place, number(together));
+  Value* const nth = b.CreateAdd(b.CreateMul(b.CreateUDiv(run, number(kSquareGroup)), number(together)),
+                                 b.CreateURem(place, number(together)));
+  return b.CreateAdd(b.CreateMul(nth, number(kSquareGroup)), b.CreateURem(run, number(kSquareGroup)));
+}
+
+// How the elements of a tile lie together in memory.
+enum class Order : std::uint8_t { kTurns, kRows, kNone };
+
+Order order_of(const TiledOperand& operand) {
+  const auto is_next = [&](const Value* distance) {
+    const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(distance);
+    return constant != nullptr && constant->getValue() == operand.bytes;
+  };
+  if (is_next(operand.step)) return Order::kTurns;
+  return is_next(stride_of(operand)) ? Order::kRows : Order::kNone;
+}
+
+// Whether a work-item's share of a whole tile is one load, where memory is aligned.
+bool can_be_at_once(const TiledOperand& operand) {
+  return kShare * operand.bytes <= kWidestLoad && order_of(operand) != Order::kNone;
+}
+
+// A work-item's share of a tile. A "row" is a column in tiles that the iterations of a column share. Neighbouring
+// work-items load neighbouring elements, one of each share at a time, or neighbouring shares.
+struct Share {
+  Share(const TiledOperand& shared, Fetching how);
+
+  struct Begin {
+    Value* turn = nullptr;
+    Value* row = nullptr;
+  };
+  // The first element, in 32 bits.
+  Begin begin(llvm::IRBuilder<>& b) const;
+
+  const TiledOperand& operand;
+  bool at_once = false;
+  bool by_turns = false;  // the turns of a row lie together
+  // From an element to the next one. In the number of the row, nothing is carried by that.
+  unsigned more_turns = 0;
   unsigned more_rows = 0;
+
+ private:
+  unsigned elements() const { return at_once ? kShare : 1; }
+  // Work-items that load what lies together.
+  unsigned items() const { return (by_turns ? kTurns : kSquareSide) / elements(); }
 };
 
-Share::Share(llvm::IRBuilder<>& b, const TiledOperand& operand) {
-  const auto narrow = [&](unsigned axis) {
+Share::Share(const TiledOperand& shared, Fetching how)
+    : operand(shared),
+      at_once(how == Fetching::kAtOnce && can_be_at_once(shared)),
+      by_turns(order_of(shared) == Order::kTurns) {
+  if (at_once) {
+    (by_turns ? more_turns : more_rows) = 1;
+  } else {
+    (by_turns ? more_rows : more_turns) = kSquareItems / items();
+  }
+}
+
+Share::Begin Share::begin(llvm::IRBuilder<>& b) const {
+  const auto id = [&](unsigned axis) {
     return b.CreateTrunc(call_builtin(b, Builtin::kLocalId, axis), b.getInt32Ty());
   };
-  Value* const item = b.CreateAdd(b.CreateMul(narrow(1), b.getInt32(kSquareGroup)), narrow(0));
-  const auto* const step = llvm::dyn_cast<llvm::ConstantInt>(operand.step);
-  is_by_turns = step != nullptr && step->getValue() == operand.bytes;
-  const unsigned together = is_by_turns ? kTurns : kSquareSide;
-  Value* const near = b.CreateURem(item, b.getInt32(together));
-  Value* const far = b.CreateUDiv(item, b.getInt32(together));
-  turn = is_by_turns ? near : far;
-  row = is_by_turns ? far : near;
-  (is_by_turns ? more_rows : more_turns) = kSquareItems / together;
+  // Nothing that is computed from it takes registers outside of the code that moves tiles.
+  llvm::CallInst* const number =
+      call_opaque(b, b.CreateAdd(b.CreateMul(id(1), b.getInt32(kSquareGroup)), id(0)));
+  number->addFnAttr(llvm::Attribute::get(b.getContext(), spmd::kOnceForAllRows));
+  Value* const item = b.CreateURem(number, b.getInt32(kSquareItems));  // as the optimiser should know
+  Value* const near = b.CreateMul(b.CreateURem(item, b.getInt32(items())), b.getInt32(elements()));
+  Value* const far = b.CreateUDiv(item, b.getInt32(items()));
+  if (!by_turns) return {far, near};
+  // Rows do not lie together in memory: so neighbours may as well have neighbouring places in the tile.
+  if (at_once && is_shared_by_columns(operand)) return {near, column_at_place(b, far, operand.bytes)};
+  return {near, far};
 }
 
-// Loads this work-item's share of rows `stride` bytes apart and turns `step` bytes apart. Of `turns` turns, some come
-// again in the place of those that a whole tile has behind them.
-//   [kShare x element] fetch(ptr global corner, i64 stride, i64 step, i32 turns)
-void emit_fetch(llvm::Function& function, const TiledOperand& operand) {
-  llvm::IRBuilder<> b(BasicBlock::Create(function.getContext(), "entry", &function));
-  const Share share(b, operand);
+// The bytes from turn 0 of row 0 to a turn of the share's first row.
+Value* distance(llvm::IRBuilder<>& b, const Share::Begin& begin, Value* turn, Value* stride, Value* step) {
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
-  Value* const turns = function.getArg(3);
-  Value* const turn =
-      b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, share.turn, b.CreateSub(turns, b.getInt32(1)));
-  Value* const more = share.is_by_turns ? b.CreateMul(function.getArg(1), b.getInt64(share.more_rows))
-                                        : b.CreateMul(function.getArg(2), b.getInt64(share.more_turns));
-  Value* const left = b.CreateSub(turns, turn);
-  Value* address = b.CreateGEP(b.getInt8Ty(), function.getArg(0),
-                               b.CreateAdd(b.CreateMul(wide(share.row), function.getArg(1)),
-                                           b.CreateMul(wide(turn), function.getArg(2))));
-  Value* result = llvm::PoisonValue::get(function.getReturnType());
+  return b.CreateAdd(b.CreateMul(wide(begin.row), stride), b.CreateMul(wide(turn), step));
+}
+
+llvm::LoadInst* load(llvm::IRBuilder<>& b, const TiledOperand& operand, llvm::Type* type, Value* address,
+                     unsigned alignment) {
+  llvm::LoadInst* const loaded = b.CreateAlignedLoad(type, address, llvm::Align(alignment));
+  loaded->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
+  return loaded;
+}
+
+// Where the share's first element lies in the tile.
+Value* first_place(llvm::IRBuilder<>& b, const Tile& tile, const Share::Begin& begin) {
+  Value* const row =
+      is_shared_by_columns(*tile.operand) ? place_of_column(b, begin.row, tile.operand->bytes) : begin.row;
+  Value* const place = b.CreateAdd(b.CreateMul(begin.turn, b.getInt32(tile.pitch)), row);
+  return b.CreateInBoundsGEP(b.getIntNTy(tile.operand->bytes * 8), tile.memory,
+                             b.CreateZExt(place, b.getInt64Ty()));
+}
+
+void store(llvm::IRBuilder<>& b, const Tile& tile, const Share& share, Value* first,
+           llvm::ArrayRef<Value*> elements) {
+  const unsigned bytes = tile.operand->bytes;
+  for (unsigned n = 0; n < kShare; ++n) {
+    Value* row = b.getInt64(n * share.more_rows);
+    if (is_shared_by_columns(*tile.operand)) row = place_of_column(b, row, bytes);
+    Value* const farther = b.CreateAdd(b.getInt64(std::uint64_t{n} * share.more_turns * tile.pitch), row);
+    b.CreateAlignedStore(elements[n], b.CreateInBoundsGEP(b.getIntNTy(bytes * 8), first, farther),
+                         llvm::Align(bytes));
+  }
+}
+
+// Stores a share of a whole tile in it:
+//   void put(ptr local first, element.. kShare times)
+void emit_put(llvm::Function& function, const Tile& tile, const Share& share) {
+  llvm::IRBuilder<> b(BasicBlock::Create(function.getContext(), "entry", &function));
+  llvm::SmallVector<Value*> elements;
+  for (unsigned n = 0; n < kShare; ++n) elements.push_back(function.getArg(1 + n));
+  store(b, tile, share, function.getArg(0), elements);
+  b.CreateRetVoid();
+}
+
+// Loads and stores a share of a tile that begins at `corner`, with rows `stride` bytes apart and turns `step` bytes
+// apart. Some of its `turns` come again in the place of those that a whole tile has behind them.
+//   void fill(ptr global corner, i64 stride, i64 step, i32 turns)
+void emit_fill(llvm::Function& function, const Tile& tile) {
+  llvm::IRBuilder<> b(BasicBlock::Create(function.getContext(), "entry", &function));
+  const TiledOperand& operand = *tile.operand;
+  const Share share(operand, Fetching::kOneByOne);
+  const Share::Begin begin = share.begin(b);
+  Value* const stride = function.getArg(1);
+  Value* const step = function.getArg(2);
+  Value* const last = b.CreateSub(function.getArg(3), b.getInt32(1));
+  Value* const turn = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, begin.turn, last);
+  Value* const left = b.CreateSub(last, turn);
+  Value* address = b.CreateGEP(b.getInt8Ty(), function.getArg(0), distance(b, begin, turn, stride, step));
+  llvm::SmallVector<Value*> elements;
   for (unsigned n = 0; n < kShare; ++n) {
     if (n != 0) {
-      Value* const is_there =
-          share.is_by_turns ? b.getTrue() : b.CreateICmpUGT(left, b.getInt32(n * share.more_turns));
-      address = b.CreateGEP(b.getInt8Ty(), address, b.CreateSelect(is_there, more, b.getInt64(0)));
+      Value* more = b.CreateMul(stride, b.getInt64(share.more_rows));
+      if (share.more_turns != 0) {
+        Value* const is_there = b.CreateICmpUGE(left, b.getInt32(n * share.more_turns));
+        more = b.CreateSelect(is_there, b.CreateMul(step, b.getInt64(share.more_turns)), b.getInt64(0));
+      }
+      address = b.CreateGEP(b.getInt8Ty(), address, more);
     }
-    llvm::LoadInst* const load =
-        b.CreateAlignedLoad(b.getIntNTy(operand.bytes * 8), address, llvm::Align(operand.bytes));
-    load->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
-    result = b.CreateInsertValue(result, load, n);
+    elements.push_back(load(b, operand, b.getIntNTy(operand.bytes * 8), address, operand.bytes));
   }
-  b.CreateRet(result);
-}
-
-// Stores a share in the tile:
-//   void put(element.. kShare times)
-void emit_put(llvm::Function& function, const Tile& tile) {
-  llvm::IRBuilder<> b(BasicBlock::Create(function.getContext(), "entry", &function));
-  const Share share(b, *tile.operand);
-  llvm::Type* const element = b.getIntNTy(tile.operand->bytes * 8);
-  Value* const place = b.CreateAdd(b.CreateMul(share.turn, b.getInt32(tile.pitch)), share.row);
-  Value* const first = b.CreateInBoundsGEP(element, tile.memory, b.CreateZExt(place, b.getInt64Ty()));
-  for (unsigned n = 0; n < kShare; ++n) {
-    const std::uint64_t farther = std::uint64_t{n} * (share.more_turns * tile.pitch + share.more_rows);
-    b.CreateAlignedStore(function.getArg(n), b.CreateInBoundsGEP(element, first, b.getInt64(farther)),
-                         llvm::Align(tile.operand->bytes));
-  }
+  store(b, tile, share, first_place(b, tile, begin), elements);
   b.CreateRetVoid();
 }
 
@@ -106,49 +213,81 @@ Tile SquareCopier::tile_of(const TiledOperand& operand, llvm::GlobalVariable* me
 
 // In 64 bits, so that the constant distances between a work-item's iterations become parts of its instructions.
 Value* SquareCopier::own_element(const Tile& tile, Value* turn, Value* /*room*/) {
-  Value* const row = places_[tile.operand->strides[0] != nullptr ? 0 : 1];
+  const TiledOperand& operand = *tile.operand;
+  Value* const row =
+      is_shared_by_columns(operand) ? place_of_column(b_, places_[1], operand.bytes) : places_[0];
   Value* const begin = b_.CreateMul(b_.CreateZExt(turn, b_.getInt64Ty()), b_.getInt64(tile.pitch));
-  return b_.CreateInBoundsGEP(b_.getIntNTy(tile.operand->bytes * 8), tile.memory, b_.CreateAdd(begin, row));
+  return b_.CreateInBoundsGEP(b_.getIntNTy(operand.bytes * 8), tile.memory, b_.CreateAdd(begin, row));
 }
 
 unsigned SquareCopier::fetched_ahead() const { return kShare; }
 
-llvm::Function* SquareCopier::declare(const char* name, llvm::Type* result,
-                                      llvm::ArrayRef<Value*> arguments) {
+llvm::Function* SquareCopier::declare(const char* name, llvm::ArrayRef<Value*> arguments) {
   llvm::SmallVector<llvm::Type*> types;
   for (const Value* const argument : arguments) types.push_back(argument->getType());
   llvm::Function* const function =
-      llvm::Function::Create(llvm::FunctionType::get(result, types, false),
+      llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
                              llvm::GlobalValue::InternalLinkage, name, b_.GetInsertBlock()->getModule());
   function->setDoesNotThrow();
   function->addFnAttr(llvm::Attribute::AlwaysInline);
+  b_.CreateCall(function, arguments)->addFnAttr(llvm::Attribute::get(b_.getContext(), spmd::kOnceForAllRows));
   return function;
 }
 
-llvm::CallInst* SquareCopier::call(llvm::Function& function, llvm::ArrayRef<Value*> arguments) {
-  llvm::CallInst* const call = b_.CreateCall(&function, arguments);
-  call->addFnAttr(llvm::Attribute::get(b_.getContext(), spmd::kOnceForAllRows));
-  return call;
+// It can where every row, or every turn, begins at a multiple of a share's bytes.
+Value* SquareCopier::can_fetch_at_once(llvm::ArrayRef<Tile> tiles) {
+  Value* can = nullptr;
+  for (const Tile& tile : tiles) {
+    const TiledOperand& operand = *tile.operand;
+    if (!can_be_at_once(operand)) continue;
+    Value* const apart = order_of(operand) == Order::kTurns ? stride_of(operand) : operand.step;
+    Value* const bits = b_.CreateOr(b_.CreatePtrToInt(operand.origin, b_.getInt64Ty()), apart);
+    Value* const rest = b_.CreateURem(bits, b_.getInt64(std::uint64_t{kShare} * operand.bytes));
+    Value* const is_aligned = b_.CreateICmpEQ(rest, b_.getInt64(0));
+    can = can == nullptr ? is_aligned : b_.CreateAnd(can, is_aligned);
+  }
+  return can;
 }
 
-llvm::SmallVector<Value*> SquareCopier::fetch(const Tile& tile, const TilePart& part) {
+ShareBegin SquareCopier::begin_of_share(const Tile& tile, Fetching how) {
   const TiledOperand& operand = *tile.operand;
-  Value* const stride = operand.strides[0] != nullptr ? operand.strides[0] : operand.strides[1];
-  Value* const corner = b_.CreateGEP(b_.getInt8Ty(), operand.origin, b_.CreateMul(part.begin, operand.step));
-  Value* const arguments[] = {corner, stride, operand.step, part.columns};
-  llvm::Function* const loads =
-      declare("fetch", llvm::ArrayType::get(b_.getIntNTy(operand.bytes * 8), kShare), arguments);
-  emit_fetch(*loads, operand);
-  Value* const loaded = call(*loads, arguments);
+  const Share share(operand, how);
+  const Share::Begin begin = share.begin(b_);
+  return {b_.CreateGEP(b_.getInt8Ty(), operand.origin,
+                       distance(b_, begin, begin.turn, stride_of(operand), operand.step)),
+          first_place(b_, tile, begin)};
+}
+
+llvm::SmallVector<Value*> SquareCopier::fetch(const Tile& tile, Fetching how, Value* begin) {
+  const TiledOperand& operand = *tile.operand;
+  llvm::Type* const type = b_.getIntNTy(operand.bytes * 8);
+  const Share share(operand, how);
   llvm::SmallVector<Value*> elements;
-  for (unsigned n = 0; n < kShare; ++n) elements.push_back(b_.CreateExtractValue(loaded, n));
+  if (share.at_once) {
+    Value* const all =
+        load(b_, operand, llvm::FixedVectorType::get(type, kShare), begin, kShare * operand.bytes);
+    for (unsigned n = 0; n < kShare; ++n) elements.push_back(b_.CreateExtractElement(all, n));
+    return elements;
+  }
+  Value* const more = share.more_rows != 0 ? b_.CreateMul(stride_of(operand), b_.getInt64(share.more_rows))
+                                           : b_.CreateMul(operand.step, b_.getInt64(share.more_turns));
+  for (unsigned n = 0; n < kShare; ++n) {
+    elements.push_back(load(b_, operand, type, begin, operand.bytes));
+    begin = b_.CreateGEP(b_.getInt8Ty(), begin, more);
+  }
   return elements;
 }
 
-void SquareCopier::put(const Tile& tile, llvm::ArrayRef<Value*> elements) {
-  llvm::Function* const stores = declare("put", b_.getVoidTy(), elements);
-  emit_put(*stores, tile);
-  call(*stores, elements);
+void SquareCopier::put(const Tile& tile, Fetching how, Value* to, llvm::ArrayRef<Value*> elements) {
+  llvm::SmallVector<Value*> arguments = {to};
+  arguments.append(elements.begin(), elements.end());
+  emit_put(*declare("put", arguments), tile, Share(*tile.operand, how));
+}
+
+void SquareCopier::fill(const Tile& tile, const TilePart& part) {
+  const TiledOperand& operand = *tile.operand;
+  Value* const corner = b_.CreateGEP(b_.getInt8Ty(), operand.origin, b_.CreateMul(part.begin, operand.step));
+  emit_fill(*declare("fill", {corner, stride_of(operand), operand.step, part.columns}), tile);
 }
 
 }  // namespace dhpvm::codegen

@@ -19,16 +19,18 @@ class SquareCopier final : public TileCopier {
   llvm::Value* exists() const override { return b_.getTrue(); }
   llvm::Value* own_element(const Tile& tile, llvm::Value* turn, llvm::Value* room) override;
   unsigned fetched_ahead() const override;
-  // Both by functions of their own, which are called once for all iterations of a work-item, in the place of fill().
-  llvm::SmallVector<llvm::Value*> fetch(const Tile& tile, const TilePart& part) override;
-  void put(const Tile& tile, llvm::ArrayRef<llvm::Value*> elements) override;
-  // Squares share what they load, and store nothing that they share.
-  void fill(const Tile& /*tile*/, const TilePart& /*part*/) override {}
+  llvm::Value* can_fetch_at_once(llvm::ArrayRef<Tile> tiles) override;
+  ShareBegin begin_of_share(const Tile& tile, Fetching how) override;
+  llvm::SmallVector<llvm::Value*> fetch(const Tile& tile, Fetching how, llvm::Value* begin) override;
+  // By a function of its own, which is called once for all iterations of a work-item.
+  void put(const Tile& tile, Fetching how, llvm::Value* to, llvm::ArrayRef<llvm::Value*> elements) override;
+  void fill(const Tile& tile, const TilePart& part) override;
+  // Squares store nothing that they share.
   void drain(const Tile& /*tile*/, const TilePart& /*part*/) override {}
 
  private:
-  llvm::CallInst* call(llvm::Function& function, llvm::ArrayRef<llvm::Value*> arguments);
-  llvm::Function* declare(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+  // A function without results, and its call.
+  llvm::Function* declare(const char* name, llvm::ArrayRef<llvm::Value*> arguments);
 
   llvm::IRBuilder<>& b_;
   llvm::ArrayRef<llvm::Argument*> places_;

@@ -32,8 +32,15 @@ void LoopEmitter::emit_square_dimension(unsigned d) {
 }
 
 void LoopEmitter::emit_square() {
-  Value* const row = call_builtin(b_, Builtin::kLocalId, 1);
-  Value* const column = call_builtin(b_, Builtin::kLocalId, 0);
+  // Each square computes what it needs from them anew: registers are for the work-item's results and operands.
+  const auto id = [&](unsigned axis) {
+    Value* const number = b_.CreateTrunc(call_builtin(b_, Builtin::kLocalId, axis), b_.getInt32Ty());
+    // The optimiser does not know that it is smaller, either.
+    Value* const small = b_.CreateURem(call_opaque(b_, number), b_.getInt32(kSquareGroup));
+    return b_.CreateZExt(small, b_.getInt64Ty());
+  };
+  Value* const row = id(1);
+  Value* const column = id(0);
   BasicBlock* const whole = block("whole");
   BasicBlock* const part = block("part");
   BasicBlock* const after = block("after");

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "codegen/device/builtins.h"
+#include "codegen/group_work.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -16,9 +17,6 @@ using llvm::Value;
 // A bank of local memory gives a word at a time. Rows are a word longer than what they hold, so that elements of one
 // column lie in different banks.
 constexpr unsigned kBankBytes = 4;
-
-// Work-items that a GPU runs together: groups for tiles are made of whole runs of them.
-constexpr unsigned kTogether = 32;
 
 // Rows of which a work-item loads its elements before it stores the first of them, where each has a row of its own:
 // other groups hide the rest of the time.
@@ -63,7 +61,7 @@ RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iteratio
     items_ = b_.CreateMul(items_, sizes_[axis]);
     across_ = narrow(id);
   }
-  Value* const together = b_.getInt32(kTogether);
+  Value* const together = b_.getInt32(kWarp);
   run_ = b_.CreateUDiv(item_, together);
   runs_ = b_.CreateUDiv(items_, together);
   if (!tiles.moved_aside) return;
@@ -94,16 +92,13 @@ Value* RowCopier::element_at(const Tile& tile, Value* place, Value* room) {
                               b_.CreateZExt(place, b_.getInt64Ty()));
 }
 
-// Runs of kTogether work-items have a row each at a time, and in it as many neighbouring elements.
+// Runs of kWarp work-items have a row each at a time, and in it as many neighbouring elements.
 void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
-  Value* const together = b_.getInt32(kTogether);
+  Value* const together = b_.getInt32(kWarp);
   Value* const lane = b_.CreateURem(item_, together);
   const unsigned last = iterations_.dimensions - 1;
   Value* const rows =
       has_row_for_column(*tile.operand) ? b_.CreateTrunc(iterations_.count[last], b_.getInt32Ty()) : items_;
-  std::vector<Value*> columns;
-  for (unsigned first = 0; first < tile.turns; first += kTogether)
-    columns.push_back(b_.CreateAdd(lane, b_.getInt32(first)));
   const unsigned rows_at_once = !fills ? 1 : tiles_.moved_aside ? kRowsAside : kRowsAtOnce;
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const header = block("rows");
@@ -119,10 +114,13 @@ void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   for (unsigned n = 0; n < rows_at_once; ++n) {
     Value* const mine = n == 0 ? row : step(n);
     Value* const is_row = n == 0 ? b_.getTrue() : b_.CreateICmpULT(mine, rows);
-    for (Value* const column : columns)
-      elements.push_back({mine, column, b_.CreateAnd(is_row, b_.CreateICmpULT(column, part.columns))});
+    for (unsigned ahead = 0; ahead < tile.turns; ahead += kWarp) {
+      Value* const column = b_.CreateAdd(lane, b_.getInt32(ahead), "", /*HasNUW=*/true, /*HasNSW=*/true);
+      Value* const exists = b_.CreateAnd(is_row, b_.CreateICmpULT(column, part.columns));
+      elements.push_back({mine, ahead, column, exists, is_row});
+    }
   }
-  fills ? load(tile, part, elements) : store(tile, part, elements);
+  fills ? load(tile, part, rows, elements) : store(tile, part, elements);
   Value* const next = step(rows_at_once);
   row->addIncoming(next, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpULT(next, rows), header, after);
@@ -162,30 +160,61 @@ Value* RowCopier::place_of(const Tile& tile, const TilePart& part, Value* row, V
   return element_at(tile, b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), column), part.room);
 }
 
+// Addresses of the elements, or of others that exist in the place of those that do not. Where tiles are moved aside,
+// whose rows differ in one index alone, these are in the last row, and at its begin in the place of rows that do not
+// exist: many elements are on their way then, and a choice of the whole address for each would take as many registers.
+llvm::SmallVector<Value*> RowCopier::sure_addresses(const Tile& tile, const TilePart& part, Value* rows,
+                                                    llvm::ArrayRef<Element> elements) {
+  llvm::SmallVector<Value*> addresses;
+  Value* exists = b_.getTrue();
+  if (!tiles_.moved_aside) {
+    Value* const sure = address_of(tile, part, b_.getInt32(0), b_.getInt32(0), exists);
+    for (const Element& element : elements) {
+      exists = element.exists;
+      Value* const address = address_of(tile, part, element.row, element.column, exists);
+      addresses.push_back(b_.CreateSelect(exists, address, sure));
+    }
+    return addresses;
+  }
+  Value* const last_row = b_.CreateSub(rows, b_.getInt32(1));
+  Value* const last_column = b_.CreateSub(part.columns, b_.getInt32(1));
+  Value* begin = nullptr;
+  for (const Element& element : elements) {
+    if (element.ahead == 0) {
+      Value* const row = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, element.row, last_row);
+      begin = address_of(tile, part, row, b_.getInt32(0), exists);
+    }
+    Value* const column = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, element.column, last_column);
+    Value* const sure = b_.CreateSelect(element.row_exists, column, b_.getInt32(0));
+    Value* const farther =
+        b_.CreateMul(b_.CreateZExt(sure, b_.getInt64Ty()), b_.getInt64(tile.operand->bytes));
+    addresses.push_back(b_.CreateGEP(b_.getInt8Ty(), begin, farther));
+  }
+  return addresses;
+}
+
 // All loads come before the first store, which would wait for its element: memory is as far away for one as for many.
-// In place of elements that do not exist one is loaded that does, so that no branch stands between the loads.
-void RowCopier::load(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements) {
+void RowCopier::load(const Tile& tile, const TilePart& part, Value* rows, llvm::ArrayRef<Element> elements) {
   const TiledOperand& operand = *tile.operand;
   llvm::Type* const type = b_.getIntNTy(operand.bytes * 8);
   const llvm::Align alignment(operand.bytes);
-  Value* exists = b_.getTrue();
-  Value* const sure = address_of(tile, part, b_.getInt32(0), b_.getInt32(0), exists);
   llvm::SmallVector<Value*> loaded;
-  for (const Element& element : elements) {
-    exists = element.exists;
-    Value* const address = address_of(tile, part, element.row, element.column, exists);
-    llvm::LoadInst* const value =
-        b_.CreateAlignedLoad(type, b_.CreateSelect(exists, address, sure), alignment);
+  for (Value* const address : sure_addresses(tile, part, rows, elements)) {
+    llvm::LoadInst* const value = b_.CreateAlignedLoad(type, address, alignment);
     value->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
     loaded.push_back(value);
   }
   // Nobody reads the places of iterations that do not exist.
+  Value* place = nullptr;
   for (std::size_t n = 0; n < elements.size(); ++n) {
+    const Element& element = elements[n];
+    if (element.ahead == 0) place = place_of(tile, part, element.row, element.column);
     const auto put = [&] {
-      b_.CreateAlignedStore(loaded[n], place_of(tile, part, elements[n].row, elements[n].column), alignment);
+      b_.CreateAlignedStore(loaded[n], b_.CreateInBoundsGEP(type, place, b_.getInt64(element.ahead)),
+                            alignment);
     };
     // Under a condition, an assembler moves a load to its store, so that each waits for memory alone.
-    tiles_.moved_aside ? put() : where(elements[n].exists, put);
+    tiles_.moved_aside ? put() : where(element.exists, put);
   }
 }
 

@@ -38,6 +38,15 @@ struct TilePart {
   llvm::Value* room = nullptr;  // which of a tile's two places it lies in, 0 or 1; null: the only one
 };
 
+// How a work-item loads what it fetches of a tile, where that is possible.
+enum class Fetching : std::uint8_t { kOneByOne, kAtOnce };
+
+// Addresses of the first element that a work-item fetches.
+struct ShareBegin {
+  llvm::Value* from = nullptr;
+  llvm::Value* to = nullptr;  // in local memory, for all tiles
+};
+
 class TileCopier {
  public:
   virtual ~TileCopier() = default;
@@ -52,14 +61,25 @@ class TileCopier {
   // Code that goes on in a new block. No barriers: they are the caller's.
   virtual void fill(const Tile& tile, const TilePart& part) = 0;
   virtual void drain(const Tile& tile, const TilePart& part) = 0;
-  // Elements of a tile that each work-item loads before the turns of the tile before it, and puts into local memory
-  // after them, in the place of fill(). 0: none; otherwise all work-items have iterations, and nothing is drained.
+  // Elements of a whole tile that each work-item loads before the turns of the tile before it, and puts into local
+  // memory after them, in the place of fill(). 0: none; otherwise all work-items have iterations, and nothing is
+  // drained.
   virtual unsigned fetched_ahead() const { return 0; }
+  // Whether each work-item can fetch at once what it fetches of each tile, as far as that is ever possible; the same
+  // for all of the group. Null: it never is.
+  virtual llvm::Value* can_fetch_at_once(llvm::ArrayRef<Tile> /*tiles*/) { return nullptr; }
+  // Of the tile that begins at turn 0.
+  virtual ShareBegin begin_of_share(const Tile& /*tile*/, Fetching /*how*/) { return {}; }
+  virtual llvm::SmallVector<llvm::Value*> fetch(const Tile& /*tile*/, Fetching /*how*/,
+                                                llvm::Value* /*begin*/) {
+    return {};
+  }
+  // `to`: as in ShareBegin.
+  virtual void put(const Tile& /*tile*/, Fetching /*how*/, llvm::Value* /*to*/,
+                   llvm::ArrayRef<llvm::Value*> /*elements*/) {}
   // Whether this work-item is one of those that call fill() and drain() while others do the turns of the tile in
   // between. Null: all of them call both, and nobody does turns then.
   virtual llvm::Value* moves_aside() const { return nullptr; }
-  virtual llvm::SmallVector<llvm::Value*> fetch(const Tile& /*tile*/, const TilePart& /*part*/) { return {}; }
-  virtual void put(const Tile& /*tile*/, llvm::ArrayRef<llvm::Value*> /*elements*/) {}
 };
 
 // The tiles of a group's rows.
@@ -87,8 +107,10 @@ class RowCopier final : public TileCopier {
  private:
   struct Element {
     llvm::Value* row;
+    unsigned ahead;  // of the column that this work-item begins with
     llvm::Value* column;
     llvm::Value* exists;
+    llvm::Value* row_exists;
   };
 
   // Whether the tile's rows differ in the last index alone, so that a group has as many as work-items along axis 0.
@@ -99,7 +121,9 @@ class RowCopier final : public TileCopier {
                           llvm::Value*& exists);
   llvm::Value* place_of(const Tile& tile, const TilePart& part, llvm::Value* row, llvm::Value* column);
   llvm::Value* element_at(const Tile& tile, llvm::Value* place, llvm::Value* room);
-  void load(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements);
+  void load(const Tile& tile, const TilePart& part, llvm::Value* rows, llvm::ArrayRef<Element> elements);
+  llvm::SmallVector<llvm::Value*> sure_addresses(const Tile& tile, const TilePart& part, llvm::Value* rows,
+                                                 llvm::ArrayRef<Element> elements);
   void store(const Tile& tile, const TilePart& part, llvm::ArrayRef<Element> elements);
   void where(llvm::Value* condition, llvm::function_ref<void()> inside);
   llvm::BasicBlock* block(const char* name);

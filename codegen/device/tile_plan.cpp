@@ -256,6 +256,8 @@ void Planner::add_loop(const llvm::Loop& loop, TilePlan& plan) {
   if (turns == nullptr) return;
   for (Operand& operand : operands_of(loop)) tiled.operands.push_back(std::move(operand.result));
   if (!is_worth_it(tiled)) return;
+  tiled.blocks = loop.getBlocks();
+  for (const BasicBlock* const block : tiled.blocks) tiled.instructions += block->size();
   tiled.turns = expand(turns, plan.begin);
   if (guard != nullptr) {
     llvm::IRBuilder<> b(plan.begin);

@@ -42,7 +42,9 @@ struct TiledLoop {
   llvm::BasicBlock* header = nullptr;
   llvm::BasicBlock* latch = nullptr;  // its last block, and the only way out
   llvm::BasicBlock* after = nullptr;
-  llvm::Value* turns = nullptr;  // known at the function's begin; 0 if iterations go past the loop
+  std::vector<llvm::BasicBlock*> blocks;  // all of the loop
+  std::size_t instructions = 0;           // in them
+  llvm::Value* turns = nullptr;           // known at the function's begin; 0 if iterations go past the loop
   std::vector<TiledOperand> operands;
 };
 

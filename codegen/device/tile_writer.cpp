@@ -4,6 +4,7 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "codegen/device/builtins.h"
+#include "codegen/group_work.h"
 #include "codegen/spmd/staging.h"
 
 namespace dhpvm::codegen {
@@ -21,8 +23,12 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-// Turns that are done without a branch between them: counting is little beside them then. Twice as many gain nothing.
+// Turns of a square that are done without a branch between them: counting is little beside them then. Where elements
+// are fetched at once it is all of a tile, unless the machine code of so many copies of the body, one for each
+// iteration of a work-item and each turn, were larger than a GPU's caches for it. Elsewhere the addresses of what is
+// fetched take registers, and without a branch an assembler would load it behind the turns, for want of them.
 constexpr unsigned kUnrolledTurns = 4;
+constexpr std::size_t kMostUnrolled = 4096;  // instructions
 // The same in rows, whose work-items wait for local memory once for all of them.
 constexpr unsigned kUnrolledTurnsOfRow = 8;
 
@@ -37,9 +43,30 @@ void unroll(llvm::BranchInst& back, unsigned turns) {
   back.setMetadata(llvm::LLVMContext::MD_loop, loop);
 }
 
+unsigned unrolled_turns(const TiledLoop& loop, Fetching how, unsigned turns_of_tile) {
+  if (how == Fetching::kOneByOne) return kUnrolledTurns;
+  const std::size_t of_turn = loop.instructions * kSquareRows * kSquareColumns;
+  unsigned turns = turns_of_tile;
+  while (turns > kUnrolledTurns && turns * of_turn > kMostUnrolled) turns /= 2;
+  return turns;
+}
+
 bool is_any_stored(const std::vector<Tile>& tiles) {
   return llvm::any_of(tiles, [](const Tile& tile) { return tile.operand->is_stored; });
 }
+
+// A loop's turns, without the code around them.
+struct Turns {
+  BasicBlock* header = nullptr;
+  BasicBlock* latch = nullptr;
+};
+
+// Variables of a loop whose tiles are fetched ahead.
+struct Progress {
+  Value* left = nullptr;  // whole tiles that are not in local memory yet
+  Value* column = nullptr;
+  Value* columns = nullptr;
+};
 
 // The number of an operand in its loop, and its bytes: loops use the same memory one after the other.
 using Place = std::pair<std::size_t, unsigned>;
@@ -57,7 +84,10 @@ class TileWriter {
   void write_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
   void write_ahead_loop(const TiledLoop& loop, BasicBlock* header);
   void write_aside_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
-  llvm::BranchInst* count_turns(const TiledLoop& loop, Value* column, Value* columns, BasicBlock* behind);
+  BasicBlock* write_whole_tiles(const std::vector<Tile>& tiles, Fetching how, const Turns& loop,
+                                const Progress& progress, unsigned unrolled, BasicBlock* rest);
+  llvm::BranchInst* count_turns(const Turns& loop, Value* column, Value* columns, BasicBlock* behind);
+  Turns copy_of(const TiledLoop& loop);
   void fill_all(const std::vector<Tile>& tiles, const TilePart& part);
   void drain_all(const std::vector<Tile>& tiles, const TilePart& part);
   void replace_accesses(const Tile& tile, Value* column, Value* room);
@@ -184,7 +214,7 @@ void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBloc
   b_.CreateCondBr(copier_.exists(), loop.header, drain);
 
   for (const Tile& tile : tiles) replace_accesses(tile, column, nullptr);
-  count_turns(loop, column, columns, drain);
+  count_turns({loop.header, loop.latch}, column, columns, drain);
 
   b_.SetInsertPoint(drain);
   if (is_any_stored(tiles)) {
@@ -200,7 +230,7 @@ void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBloc
 }
 
 // The end of each turn of a tile.
-llvm::BranchInst* TileWriter::count_turns(const TiledLoop& loop, Value* column, Value* columns,
+llvm::BranchInst* TileWriter::count_turns(const Turns& loop, Value* column, Value* columns,
                                           BasicBlock* behind) {
   Instruction* const back = loop.latch->getTerminator();
   b_.SetInsertPoint(back);
@@ -213,51 +243,46 @@ llvm::BranchInst* TileWriter::count_turns(const TiledLoop& loop, Value* column, 
   return branch;
 }
 
-// The elements of a tile are on their way from memory during the turns of the tile before it. There is none before the
-// first tile.
-void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
-  const std::vector<Tile> tiles = tiles_of(loop);
+// Values go through memory already, and so nothing but branches leads from block to block.
+Turns TileWriter::copy_of(const TiledLoop& loop) {
+  llvm::ValueToValueMapTy copies;
+  llvm::SmallVector<BasicBlock*, 4> made;
+  for (BasicBlock* const original : loop.blocks) {
+    made.push_back(llvm::CloneBasicBlock(original, copies, ".copy", &function_));
+    copies[original] = made.back();
+  }
+  llvm::remapInstructionsInBlocks(made, copies);
+  return {llvm::cast<BasicBlock>(copies[loop.header]), llvm::cast<BasicBlock>(copies[loop.latch])};
+}
+
+// The elements of a whole tile are on their way from memory during the turns of the tile before it. There are some at
+// the block that is returned, and none left at `rest`. The last tile is fetched twice: loads under a condition an
+// assembler moves to the stores behind the turns, which have the same one.
+BasicBlock* TileWriter::write_whole_tiles(const std::vector<Tile>& tiles, Fetching how, const Turns& loop,
+                                          const Progress& progress, unsigned unrolled, BasicBlock* rest) {
   llvm::Type* const i64 = b_.getInt64Ty();
-  llvm::Type* const i32 = b_.getInt32Ty();
-  Value* const begin = variable(i64, "begin");  // of the tile that is fetched
-  Value* const columns = variable(i32, "columns");
-  Value* const column = variable(i32, "column");
-  std::vector<std::vector<Value*>> fetched(tiles.size());
+  BasicBlock* const first = block("first");
+  BasicBlock* const put = block("put");
+  BasicBlock* const behind = block("behind");
+  std::vector<Value*> addresses;
+  std::vector<Value*> places;
+  std::vector<llvm::SmallVector<Value*, 4>> fetched(tiles.size());
+  const auto fetch = [&](std::size_t n, Value* begin) {
+    const llvm::SmallVector<Value*> elements = copier_.fetch(tiles[n], how, begin);
+    for (std::size_t k = 0; k < elements.size(); ++k) b_.CreateStore(elements[k], fetched[n][k]);
+    b_.CreateStore(begin, addresses[n]);
+  };
+
+  b_.SetInsertPoint(first);
   for (std::size_t n = 0; n < tiles.size(); ++n) {
+    addresses.push_back(variable(b_.getPtrTy(kGlobalSpace), "address"));
     for (unsigned k = 0; k < copier_.fetched_ahead(); ++k)
       fetched[n].push_back(variable(b_.getIntNTy(tiles[n].operand->bytes * 8), "fetched"));
+    const ShareBegin begin = copier_.begin_of_share(tiles[n], how);
+    places.push_back(begin.to);
+    fetch(n, begin.from);
   }
-  b_.CreateStore(b_.getInt64(0), begin);
-  b_.CreateStore(b_.getInt32(0), columns);
-  BasicBlock* const fetch = block("fetch");
-  BasicBlock* const turns = block("turns");
-  BasicBlock* const behind = block("behind");
-  BasicBlock* const put = block("put");
-  loop.before->getTerminator()->replaceSuccessorWith(loop.header, header);
-
-  b_.SetInsertPoint(header);
-  Value* const from = b_.CreateLoad(i64, begin);
-  Value* const left = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateSub(loop.turns, from),
-                                               b_.getInt64(tiles.front().turns));
-  const TilePart part = {from, b_.CreateTrunc(left, i32)};
-  Value* const is_there = b_.CreateICmpNE(part.columns, b_.getInt32(0));
-  b_.CreateCondBr(is_there, fetch, turns);
-
-  b_.SetInsertPoint(fetch);
-  for (std::size_t n = 0; n < tiles.size(); ++n) {
-    const llvm::SmallVector<Value*> elements = copier_.fetch(tiles[n], part);
-    for (std::size_t k = 0; k < elements.size(); ++k) b_.CreateStore(elements[k], fetched[n][k]);
-  }
-  b_.CreateBr(turns);
-
-  b_.SetInsertPoint(turns);
-  b_.CreateStore(b_.getInt32(0), column);
-  b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(i32, columns), b_.getInt32(0)), loop.header, behind);
-  for (const Tile& tile : tiles) replace_accesses(tile, column, nullptr);
-  unroll(*count_turns(loop, column, columns, behind), kUnrolledTurns);
-
-  b_.SetInsertPoint(behind);
-  b_.CreateCondBr(is_there, put, loop.after);
+  b_.CreateBr(put);
 
   b_.SetInsertPoint(put);
   // Other work-items may still read the tile before this one.
@@ -266,12 +291,68 @@ void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
     llvm::SmallVector<Value*> elements;
     for (Value* const element : fetched[n])
       elements.push_back(b_.CreateLoad(b_.getIntNTy(tiles[n].operand->bytes * 8), element));
-    copier_.put(tiles[n], elements);
+    copier_.put(tiles[n], how, places[n], elements);
   }
   barrier();
-  b_.CreateStore(part.columns, columns);
-  b_.CreateStore(b_.CreateAdd(from, left), begin);
-  b_.CreateBr(header);
+  Value* const left = b_.CreateSub(b_.CreateLoad(i64, progress.left), b_.getInt64(1));
+  b_.CreateStore(left, progress.left);
+  Value* const is_last = b_.CreateICmpEQ(left, b_.getInt64(0));
+  for (std::size_t n = 0; n < tiles.size(); ++n) {
+    Value* const farther = b_.CreateMul(tiles[n].operand->step, b_.getInt64(tiles[n].turns));
+    fetch(n, b_.CreateGEP(b_.getInt8Ty(), b_.CreateLoad(b_.getPtrTy(kGlobalSpace), addresses[n]),
+                          b_.CreateSelect(is_last, b_.getInt64(0), farther)));
+  }
+  b_.CreateStore(b_.getInt32(0), progress.column);
+  b_.CreateStore(b_.getInt32(tiles.front().turns), progress.columns);
+  b_.CreateBr(loop.header);
+  unroll(*count_turns(loop, progress.column, progress.columns, behind), unrolled);
+  b_.SetInsertPoint(behind);
+  b_.CreateCondBr(b_.CreateICmpNE(b_.CreateLoad(i64, progress.left), b_.getInt64(0)), put, rest);
+  return first;
+}
+
+// Whole tiles are fetched ahead, by loops of their own for each way to do that. A copy of the loop does the turns that
+// are left behind them.
+void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
+  const std::vector<Tile> tiles = tiles_of(loop);
+  llvm::Type* const i32 = b_.getInt32Ty();
+  const Progress progress = {variable(b_.getInt64Ty(), "left"), variable(i32, "column"),
+                             variable(i32, "columns")};
+  BasicBlock* const whole = block("whole");
+  BasicBlock* const rest = block("rest");
+  BasicBlock* const fill = block("fill");
+  loop.before->getTerminator()->replaceSuccessorWith(loop.header, header);
+  for (const Tile& tile : tiles) replace_accesses(tile, progress.column, nullptr);
+  const Turns turns_of_rest = copy_of(loop);
+  const auto write_whole = [&](Fetching how, const Turns& turns) {
+    return write_whole_tiles(tiles, how, turns, progress, unrolled_turns(loop, how, tiles.front().turns),
+                             rest);
+  };
+
+  b_.SetInsertPoint(header);
+  Value* const of_tile = b_.getInt64(tiles.front().turns);
+  Value* const count = b_.CreateUDiv(loop.turns, of_tile);
+  b_.CreateStore(count, progress.left);
+  b_.CreateCondBr(b_.CreateICmpNE(count, b_.getInt64(0)), whole, rest);
+  b_.SetInsertPoint(whole);
+  Value* const at_once = copier_.can_fetch_at_once(tiles);
+  BasicBlock* const wide = at_once != nullptr ? write_whole(Fetching::kAtOnce, copy_of(loop)) : nullptr;
+  BasicBlock* const narrow = write_whole(Fetching::kOneByOne, {loop.header, loop.latch});
+  b_.SetInsertPoint(whole);
+  wide != nullptr ? b_.CreateCondBr(at_once, wide, narrow) : b_.CreateBr(narrow);
+
+  b_.SetInsertPoint(rest);
+  Value* const left = b_.CreateURem(loop.turns, of_tile);
+  b_.CreateCondBr(b_.CreateICmpNE(left, b_.getInt64(0)), fill, loop.after);
+  b_.SetInsertPoint(fill);
+  const TilePart part = {b_.CreateSub(loop.turns, left), b_.CreateTrunc(left, i32)};
+  barrier();
+  fill_all(tiles, part);
+  barrier();
+  b_.CreateStore(b_.getInt32(0), progress.column);
+  b_.CreateStore(part.columns, progress.columns);
+  b_.CreateBr(turns_of_rest.header);
+  unroll(*count_turns(turns_of_rest, progress.column, progress.columns, loop.after), 1);
 }
 
 // While some work-items do the turns of a tile, others bring what the tile before it has computed to memory, and then
@@ -320,7 +401,7 @@ void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, Bas
   b_.CreateStore(b_.getInt32(0), column);
   b_.CreateCondBr(copier_.exists(), loop.header, aside);
   for (const Tile& tile : tiles) replace_accesses(tile, column, room);
-  unroll(*count_turns(loop, column, columns, aside), kUnrolledTurnsOfRow);
+  unroll(*count_turns({loop.header, loop.latch}, column, columns, aside), kUnrolledTurnsOfRow);
 
   b_.SetInsertPoint(aside);
   Value* const there = b_.CreateXor(here, b_.getInt32(1));
