@@ -118,6 +118,14 @@ class Lab(unittest.TestCase):
         failed = {line.split()[1].rstrip(":") for line in printed.splitlines() if line.startswith("FAILED")}
         self.assertEqual(failed, set(wrong), printed)
 
+    def test_clients_without_descriptors_for_their_libraries(self):
+        client = Process(Actor("c", [], is_worker=False), "c", self.folder, None)
+        message = "dhpvm-run: error while loading shared libraries: libc.so.6: cannot open shared object file: Error 24"
+        Path(client.errors_path).write_text(message, encoding="utf-8")
+        for client.was_exhausted, expected in ((True, "error"), (False, "wrong")):
+            found = outcomes.outcome_of(parse("name", "client c\n"), client, 127, lambda: Run(0, "7\n", ""))
+            self.assertEqual(found[0], expected)
+
     def see(self, found, records, printed):
         for name, text in found.items():
             self.assertIn(text, "\n".join(records[name]["problems"]), printed)
@@ -230,8 +238,10 @@ if __name__ == "__main__":
     # The modules of a folder, or of the packed program.
     sys.path.insert(0, LAB)
     import leftovers
+    import outcomes
     from processes import Process
     from random_scenario import Generator
+    from reference import Run
     from scenario import Actor, BadScenario, parse
     from system import namespaces_are_allowed
 

@@ -12,6 +12,7 @@ import re
 import signal
 
 EXIT_USER, EXIT_TRAP = 2, 3
+EXIT_NOT_LOADED = 127  # of the dynamic loader
 WORDS = ("right", "error", "ended", "wrong", "hang")
 # The fates of programs that lose their workers or their time, in the words of their messages.
 EXPLAINED = re.compile(
@@ -19,7 +20,15 @@ EXPLAINED = re.compile(
     r"Connection refused|"
     r"which is its limit|out of memory|too many open files|Too many open files|No space left|no sign of life|is gone"
 )
+NOT_LOADED = "error while loading shared libraries"
 ENDINGS = ("kill", "interrupt", "terminate")
+
+
+def explains(client, code):
+    """Whether the error output tells why a client has ended with this code."""
+    if code == EXIT_NOT_LOADED:  # Descriptors can be gone before its first instruction.
+        return client.was_exhausted and NOT_LOADED in client.errors()
+    return code in (EXIT_USER, EXIT_TRAP) and EXPLAINED.search(client.errors()) is not None
 
 
 def outcome_of(scenario, client, code, reference):
@@ -32,7 +41,7 @@ def outcome_of(scenario, client, code, reference):
     out = client.out()
     asked = {event.name for event in scenario.events if event.target == client.actor.name and event.name in ENDINGS}
     was_ended = client.was_harmed and ("kill" in asked or code in (-signal.SIGINT, -signal.SIGTERM, EXIT_TRAP))
-    says_why = code in (EXIT_USER, EXIT_TRAP) and EXPLAINED.search(client.errors()) is not None
+    says_why = explains(client, code)
     if out == "" and (was_ended or says_why):
         return ("ended" if was_ended else "error"), None
     expected = reference()
