@@ -69,9 +69,10 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
  private:
   // Messages on their way at once: enough to keep the sockets' buffers full.
   static constexpr unsigned kWindow = 8;
-  // Receives laid out at once. Those of sealed pieces have buffers.
+  // Receives laid out at once. Those of sealed pieces have buffers: one receives while the other is opened. More would
+  // not stay in the second-level cache, where a piece is opened and copied from.
   static constexpr unsigned kReceives = 32;
-  static constexpr unsigned kSealedReceives = 8;
+  static constexpr unsigned kSealedReceives = 2;
   static constexpr std::uint64_t kHeaderTag = 0;
   static constexpr std::uint64_t kPieceTag = 1;
   static constexpr std::size_t kLengthBytes = 8;
