@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that the laboratory sees what it looks for, with a stand-in for dhpvm-run that misbehaves as it is told.
 
-usage: lab_test.py --lab PROGRAM [unittest arguments]
+usage: lab_test.py --lab PROGRAM --faults LIBRARY [unittest arguments]
 """
 
+import argparse
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -15,7 +17,7 @@ import time
 import unittest
 from pathlib import Path
 
-LAB = None
+LAB = FAULTS = None
 EXIT_FOUND, EXIT_USER = 1, 2
 PATIENCE = 120
 
@@ -216,6 +218,17 @@ class Lab(unittest.TestCase):
         process.release()
         self.assertEqual(os.sched_getaffinity(process.process.pid), os.sched_getaffinity(0))
 
+    def test_clocks_are_wrong(self):
+        (self.folder / "hour").write_bytes(struct.pack("q", 3_600_000_000_000))
+        words = [sys.executable, "-c", "import time; print(time.time(), time.monotonic())"]
+        times = []
+        for more in ({}, {"LD_PRELOAD": FAULTS, "DHPVM_LAB_CLOCK": str(self.folder / "hour")}):
+            done = subprocess.run(words, env=os.environ | more, capture_output=True, text=True, check=True)
+            times.append([float(word) for word in done.stdout.split()])
+        day, passed = (wrong - right for right, wrong in zip(*times))
+        self.assertAlmostEqual(day - passed, 3600, delta=30)
+        self.assertLess(passed, PATIENCE)
+
     def test_random_scenarios_share_programs(self):
         words = [sys.executable, LAB, "--bin", self.folder, "--print", "--random=5", "--seed=7", "--programs=3"]
         printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -232,9 +245,12 @@ class Lab(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    at = sys.argv.index("--lab")
-    LAB = os.path.abspath(sys.argv[at + 1])
-    del sys.argv[at : at + 2]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lab", required=True, type=os.path.abspath)
+    parser.add_argument("--faults", required=True, type=os.path.abspath)
+    options, rest = parser.parse_known_args()
+    LAB, FAULTS = options.lab, options.faults
+    sys.argv[1:] = rest
     # The modules of a folder, or of the packed program.
     sys.path.insert(0, LAB)
     import leftovers
