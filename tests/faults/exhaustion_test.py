@@ -4,21 +4,26 @@
 
 usage: exhaustion_test.py --bin FOLDER --deny-threads LIBRARY
 
-Threads and descriptors run out after each number of them that a run takes, on every device. A signal that ends the
-process, an internal error, a wrong result and a run that does not end are what this looks for.
+Threads and descriptors run out after each number of them that a run takes, on every device, with a worker, and in a
+worker. A signal that ends the process, an internal error, a wrong result and a run that does not end are what this
+looks for.
 """
 
 import argparse
 import os
+import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 PATIENCE = 120
 # Threads and descriptors that a run takes at most, and a few more; beyond, nothing is refused.
 MOST_THREADS = 7
+MOST_THREADS_OF_SESSIONS = 9
 DESCRIPTORS = [4, 6, 8, 12]
 
 PROGRAM = """
@@ -75,6 +80,65 @@ def judge(outcome, expected):
     return None
 
 
+def denied(library, threads):
+    """The environment of a program that gets so many threads, and no more."""
+    return {"LD_PRELOAD": str(library), "DENY_THREADS_AFTER": str(threads)}
+
+
+def denies(library):
+    """Whether it does what the test is about."""
+    return run([sys.executable, "-c", "import threading; threading.Thread(target=print).start()"],
+               denied(library, 0)).returncode != 0
+
+
+class Worker:
+    """A worker for the host's cores; `address` is None if it has ended instead of listening."""
+
+    def __init__(self, tool, folder, environment=None):
+        self.log = Path(folder) / "worker.log"
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen([tool, "--worker", "--listen=127.0.0.1:0", "--device=host"], stderr=log,
+                                            stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+        self.address = None
+        deadline = time.monotonic() + PATIENCE
+        while self.address is None and self.process.poll() is None and time.monotonic() < deadline:
+            found = re.search(r"listening at (\S+)", self.log.read_text(errors="replace"))
+            self.address = found and found.group(1)
+            time.sleep(0.01)
+
+    def end(self):
+        """What was wrong with it."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            code = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return "it did not end"
+        log = self.log.read_text(errors="replace")
+        if code != 0 and (self.address is not None or code not in (1, 2, 3) or not log):
+            return f"it ended with code {code}: {log}"
+        return log if re.search(r"\((crashed|killed)\)|terminate called", log) else None
+
+
+def runs_with_workers(tool, folder, program, library, expected):
+    """Yields the name, the problem if there is one, and whether there was a result, of programs and their workers."""
+
+    def compute(name, worker, environment=None):
+        outcome = run([tool, f"--device=remote/{worker.address}", "--jit-wait", str(program)], environment)
+        return name, judge(outcome, expected), outcome is not None and outcome.returncode == 0
+
+    worker = Worker(tool, folder)
+    for threads in range(MOST_THREADS):
+        yield compute(f"a worker's device with {threads} threads", worker, denied(library, threads))
+    yield "the worker of programs without threads", worker.end(), False
+    for threads in range(MOST_THREADS_OF_SESSIONS):
+        worker = Worker(tool, folder, denied(library, threads))
+        if worker.address is not None:
+            yield compute(f"the device of a worker with {threads} threads", worker)
+        yield f"a worker with {threads} threads", worker.end(), False
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True, type=Path)
@@ -92,6 +156,9 @@ def main():
         if reference is None or reference.returncode != 0 or not reference.stdout:
             print(f"FAILED without any fault: {reference}")
             return 1
+        if not denies(options.deny_threads):
+            print(f"FAILED {options.deny_threads} denies nothing")
+            return 1
         expected = reference.stdout
         for device in DEVICES:
             if device == "opencl" and "opencl:" not in listed:
@@ -100,8 +167,7 @@ def main():
             for more in ([], ["--deadline=100s"]):
                 words = [tool, f"--device={device}", *more, str(program)]
                 faults = [
-                    (f"{n} threads", {"LD_PRELOAD": str(options.deny_threads), "DENY_THREADS_AFTER": str(n)}, None)
-                    for n in range(MOST_THREADS)
+                    (f"{n} threads", denied(options.deny_threads, n), None) for n in range(MOST_THREADS)
                 ]
                 if not more:
                     faults += [(f"{n} descriptors", None, n) for n in DESCRIPTORS]
@@ -113,6 +179,12 @@ def main():
                     if problem is not None:
                         problems.append(f"FAILED {' '.join(words[1:-1])} with {name}: {problem}")
                         print(problems[-1], flush=True)
+        for name, problem, has_computed in runs_with_workers(tool, folder, program, options.deny_threads, expected):
+            runs += 1
+            computed += has_computed
+            if problem is not None:
+                problems.append(f"FAILED {name}: {problem}")
+                print(problems[-1], flush=True)
     print(f"{runs} runs, of which {computed} computed the result; {len(problems)} were not as they should be")
     return 1 if problems else 0
 

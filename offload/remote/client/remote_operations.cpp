@@ -176,11 +176,15 @@ void RemoteOperations::start_upload(const Transfer& upload) {
 
 void RemoteOperations::start_call(const Transfer& call) {
   call.operation->data_moves = true;
-  host_->post([this, call] {
+  Status posted = host_->post([this, call] {
     call.operation->host_function();
     link_.send_now(wire::HostCallDone{call.stream->id});
     link_.on_progress_thread([this, call] { moved(call); });
   });
+  if (posted.ok()) return;
+  // The worker waits for a call that cannot come.
+  call.operation->called = call.operation->data_moves = false;
+  link_.drop(std::move(posted).error());
 }
 
 // On the progress thread.

@@ -174,7 +174,12 @@ RemoteWorkers::Dialled& RemoteWorkers::keep_dialled(const Address& address) {
   if (is_new) {
     worker.address = address;
     worker.since = std::chrono::steady_clock::now();
-    worker.thread = std::thread([this, &worker] { run(worker); });
+  }
+  Status started = worker.thread.start_once("dhpvm-worker", [this, &worker] { run(worker); });
+  if (!started.ok()) {
+    worker.tried = true;
+    worker.problem = std::move(started).error().with_context(
+        fmt::format("the worker {} cannot be used", address.to_string()));
   }
   return worker;
 }

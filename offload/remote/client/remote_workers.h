@@ -11,9 +11,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "base/thread.h"
 #include "offload/devices/device_registry.h"
 #include "offload/remote/client/remote_link.h"
 #include "offload/remote/fabric/fabric.h"
@@ -83,7 +83,7 @@ class RemoteWorkers {
   struct Dialled {
     Address address;
     std::chrono::steady_clock::time_point since;
-    std::thread thread;
+    Thread thread;
     bool tried = false;
     std::shared_ptr<RemoteLink> attempt;  // the last attempt, to be cancelled
     std::shared_ptr<RemoteLink> link;     // the last link that was ready

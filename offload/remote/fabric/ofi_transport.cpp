@@ -69,8 +69,7 @@ Status OfiTransport::start() {
   }
   DHPVM_TRY(watch(wake_));
   DHPVM_TRY(look_up({"127.0.0.1", 0}, FI_SOURCE));  // tells at once whether the provider is there
-  progress_.start();
-  return {};
+  return progress_.start();
 }
 
 OfiTransport::~OfiTransport() {

@@ -23,12 +23,12 @@ constexpr std::chrono::milliseconds kStreamLasts{50};
 
 }  // namespace
 
-void ProgressThread::start() {
-  thread_ = std::thread([this] { run(); });
+Status ProgressThread::start() {
+  return thread_.start_once("dhpvm-network", [this] { run(); });
 }
 
 void ProgressThread::stop(std::function<void()> last) {
-  if (!thread_.joinable()) return;
+  if (!thread_.is_running()) return;
   last_ = std::move(last);
   stopping_.store(true);
   source_.wake();

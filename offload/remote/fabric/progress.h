@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/adaptive_spin.h"
+#include "base/thread.h"
 
 namespace dhpvm::offload {
 
@@ -40,7 +41,8 @@ class ProgressThread {
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
-  void start();
+  // The reason if the system starts no thread.
+  Status start();
   // Runs `last` on the thread, drops what has been posted and not run, and waits for the thread. Twice is once.
   void stop(std::function<void()> last = {});
 
@@ -74,7 +76,7 @@ class ProgressThread {
   void call();
 
   EventSource& source_;
-  std::thread thread_;
+  Thread thread_;
   std::atomic<bool> stopping_ = false;
   std::function<void()> last_;
   // Set before the last look for work before sleeping, so that a thread that adds work sees it.

@@ -67,7 +67,7 @@ class Events final : public EventSource, public Noted {
 
 class Progress : public testing::Test {
  protected:
-  Progress() { progress_.start(); }
+  Progress() { EXPECT_TRUE(progress_.start().ok()); }
   ~Progress() override { progress_.stop(); }
 
   // Waits for an event as the users of transports do; whether this thread has handled it.
@@ -159,7 +159,7 @@ TEST(ProgressLead, IsKnownToHandlers) {
     progress.run_and_wait([&] { ++runs; });
     progress.attend([] { return false; }, Clock::time_point::max());
   });
-  progress.start();
+  ASSERT_TRUE(progress.start().ok());
   for (unsigned n = 1; n <= 20; ++n) {
     events.bring();
     progress.attend([&] { return runs == n; }, Clock::now() + 1s);

@@ -67,8 +67,7 @@ Status SocketTransport::start() {
   reserve_ = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!epoll_.is_open() || !wake_.is_open()) return no_descriptor("a descriptor to wait with");
   DHPVM_TRY(watch(wake_.get(), EPOLLIN, nullptr));
-  progress_.start();
-  return {};
+  return progress_.start();
 }
 
 SocketTransport::~SocketTransport() {

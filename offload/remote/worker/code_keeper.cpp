@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <span>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -88,11 +87,8 @@ void CodeKeeper::take(ArrivingCode& arriving, const std::string& folder, std::sp
     const auto all = std::span(whole.bytes);
     cache->store(whole.entry.key, all.first(whole.entry.object_size), all.subspan(whole.entry.object_size));
   };
-  try {
-    writer_.post(std::move(write));
-  } catch (const std::system_error& refused) {  // the system has no thread for it now
-    warn_(fmt::format("compiled code is not kept: {}", refused.what()));
-  }
+  if (const Status status = writer_.post(std::move(write)); !status.ok())
+    warn_(fmt::format("compiled code is not kept: {}", status.error().message()));
 }
 
 }  // namespace dhpvm::offload

@@ -63,10 +63,11 @@ class CodeKeeperTest : public ::testing::Test {
       return true;
     };
     TaskThread sender;
-    sender.post([&] {
+    const Status posted = sender.post([&] {
       codegen::send_code(there.get(), key, some_bytes(object), some_bytes(metadata));
       static_cast<void>(there.close());
     });
+    EXPECT_TRUE(posted.ok());
     while (receive()) {
     }
     return received;

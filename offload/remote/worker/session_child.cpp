@@ -26,7 +26,8 @@ Result<std::shared_ptr<SessionChild>> spawn_session_child(const std::vector<std:
   const Descriptor writer(fcntl(code_ends.second.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
   Descriptor arriving(fcntl(code_ends.first.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
   if (!socket.is_open() || !memory.is_open() || !writer.is_open() || !arriving.is_open())
-    return error(ErrorCode::kIo, "no descriptor for the process of a session: {}", std::strerror(errno));
+    return error(ErrorCode::kIo, "no descriptor for the process of a session: {}; `ulimit -n` is the limit",
+                 std::strerror(errno));
   std::string name = "dhpvm-session";  // for lists of processes
   std::vector<char*> words{name.data()};
   for (std::size_t i = 1; i < command.size(); ++i) words.push_back(const_cast<char*>(command[i].c_str()));

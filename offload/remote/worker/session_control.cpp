@@ -280,7 +280,8 @@ Result<std::size_t> receive_message(int socket, std::span<std::byte> memory, Des
 Result<std::pair<Socket, Socket>> Socket::create_pair() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return error(ErrorCode::kIo, "no sockets for the process of a session: {}", std::strerror(errno));
+    return error(ErrorCode::kIo, "no sockets for the process of a session: {}; `ulimit -n` is the limit",
+                 std::strerror(errno));
   }
   return std::pair(Socket(Descriptor(ends[0])), Socket(Descriptor(ends[1])));
 }

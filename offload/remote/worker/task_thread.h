@@ -6,8 +6,10 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <utility>
+
+#include "base/error.h"
+#include "base/thread.h"
 
 namespace dhpvm::offload {
 
@@ -21,18 +23,20 @@ class TaskThread {
       stopping_ = true;
     }
     changed_.notify_one();
-    if (thread_.joinable()) thread_.join();
+    thread_.join();
   }
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
 
-  void post(std::function<void()> task) {
+  // An error if the system starts no thread: the task is not done then.
+  Status post(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);
+      DHPVM_TRY(thread_.start_once("dhpvm-tasks", [this] { work(); }));
       tasks_.push_back(std::move(task));
-      if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
     }
     changed_.notify_one();
+    return {};
   }
 
  private:
@@ -53,7 +57,7 @@ class TaskThread {
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool stopping_ = false;
-  std::thread thread_;  // started by the first task
+  Thread thread_;  // started by the first task
 };
 
 }  // namespace dhpvm::offload

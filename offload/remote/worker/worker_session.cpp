@@ -232,6 +232,11 @@ void WorkerSession::reply(const wire::Reply& answer) {
 
 void WorkerSession::log(LogLevel level, std::string_view text) { host_.log(level, text); }
 
+void WorkerSession::post_task(std::function<void()> task) {
+  const Status posted = tasks_.post(std::move(task));
+  if (!posted.ok() && !ended_) begin_end(cause_of(posted.error()), posted.error());
+}
+
 void WorkerSession::post_to_progress(std::function<void()> function) {
   host_.transport().post([session = shared_from_this(), function = std::move(function)] { function(); });
 }
@@ -274,11 +279,11 @@ void WorkerSession::end() {
       {cause_, *ended_, SessionEnd::Work{figures().jobs, figures().bytes_in, figures().bytes_out}});
   queues_.abandon(*ended_);
   transfers_.forget_all();
-  tasks_.post([this] {
+  run_aside([this] {
     post_to_progress([this] {
       queues_.clear();
       // Kernels and memory after the queues that used them, all on the thread that may block.
-      tasks_.post([this] {
+      run_aside([this] {
         code_.clear();
         objects_.clear();
         transfers_.clear_staging();
@@ -286,6 +291,12 @@ void WorkerSession::end() {
       });
     });
   });
+}
+
+// On the thread that may block; on this one if the system starts none.
+void WorkerSession::run_aside(std::function<void()> task) {
+  const auto held = std::make_shared<std::function<void()>>(std::move(task));
+  if (!tasks_.post([held] { (*held)(); }).ok()) (*held)();
 }
 
 }  // namespace dhpvm::offload

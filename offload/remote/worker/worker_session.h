@@ -66,7 +66,7 @@ class WorkerSession final : public FrameHandler,
   Status begin_request() override;
   void reply(const wire::Reply& answer) override;
   void log(LogLevel level, std::string_view text) override;
-  void post_task(std::function<void()> task) override { tasks_.post(std::move(task)); }
+  void post_task(std::function<void()> task) override;
   void post_to_progress(std::function<void()> function) override;
   std::weak_ptr<void> alive() override { return weak_from_this(); }
   Device* opened(std::uint64_t number) const override { return devices_[number].device.get(); }
@@ -88,6 +88,7 @@ class WorkerSession final : public FrameHandler,
   EndCause cause_of(const Error& reason) const;
   void begin_end(EndCause cause, const Error& reason);
   void end();
+  void run_aside(std::function<void()> task);
 
   // Bytes of unread replies that may wait. A client that reads them never has more than a few per operation.
   static constexpr std::size_t kMostWaiting = 4 << 20;
