@@ -163,6 +163,7 @@ class Lab(unittest.TestCase):
             ("worker c\nclient c\n", "there are two 'c'"),
             ("client c speed=1\n", "'speed=1' is not understood"),
             ("worker a\nclient c\nat 1s cut a", "needs a link"),
+            ("worker a\nlink a\nclient c\nat 1s stall a", "needs a proxy"),
             ("client c\nat 1s explode c", "'explode' is no event"),
             ("hello\n", "begins no statement"),
             ("worker a\nlink a rate=10\nclient c", "'10' is no rate"),

@@ -185,8 +185,8 @@ class Experiment:
             getattr(self.links[event.target], event.name)()
         elif event.name == "break":
             self.links[event.target].break_all()
-        elif event.name == "corrupt":
-            self.links[event.target].corrupt()
+        elif event.name in ("corrupt", "stall"):
+            getattr(self.links[event.target], event.name)()
         elif event.name == "slow" and "share" not in event.settings:
             self.links[event.target].slow(event.settings.get("rate"), event.settings.get("delay"))
         else:

@@ -153,6 +153,7 @@ class Proxy:
         self.is_cut = False
         self.chance = random.Random(0)
         self.corruptions = 0  # pieces that are still to be changed
+        self.stalls = 0  # connections that are still to be held up
         self.worker = None
         self.door = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port = self.door.getsockname()[1]
@@ -204,6 +205,7 @@ class Proxy:
                     end.close()
 
     def pass_on(self, flows):
+        is_held = False
         while not all(flow.ended for flow in flows):
             if self.is_cut:
                 time.sleep(0.005)
@@ -212,6 +214,8 @@ class Proxy:
             blocked = [flow.sink for flow in flows if flow.deliver(now)]
             room = max(PIECE, (self.rate or 1e9) * QUEUE)
             open_flows = [flow for flow in flows if not flow.ended and not (flow.waiting and not flow.waiting[-1][1])]
+            if is_held:
+                open_flows = []
             readable = {flow.source: flow for flow in open_flows if flow.size < room}
             due = [flow.waiting[0][0] - now for flow in flows if flow.waiting and flow.sink not in blocked]
             wait = min([0.05, *(max(0.0, each) for each in due)])
@@ -219,6 +223,9 @@ class Proxy:
             for source in ready:
                 flow = readable[source]
                 data = self.changed(source.recv(PIECE))
+                if self.holds(data):
+                    is_held = True
+                    data = data[: len(data) // 2]
                 flow.take(data, self.due(flows.index(flow), len(data)))
 
     def changed(self, data):
@@ -231,6 +238,14 @@ class Proxy:
         flipped = bytearray(data)
         flipped[bit // 8] ^= 1 << bit % 8
         return bytes(flipped)
+
+    def holds(self, data):
+        """Whether the connection that carries this is held up from now on. Only data comes in long pieces."""
+        with self.lock:
+            if self.stalls == 0 or len(data) < PIECE // 4:
+                return False
+            self.stalls -= 1
+            return True
 
     def due(self, direction, size):
         with self.lock:
@@ -255,6 +270,11 @@ class Proxy:
         """The next piece, whichever way it goes, is not what was sent."""
         with self.lock:
             self.corruptions += 1
+
+    def stall(self):
+        """The next connection that carries data carries nothing from the middle of it on."""
+        with self.lock:
+            self.stalls += 1
 
     def break_all(self):
         """Ends all connections; new ones are taken."""

@@ -5,7 +5,7 @@ import random
 
 SHAKE = (
     *("kill", "kill", "terminate", "crash", "stop", "slow", "start"),
-    *("cut", "break", "corrupt", "exhaust", "fill", "skew"),
+    *("cut", "break", "corrupt", "stall", "exhaust", "fill", "skew"),
 )
 
 
@@ -110,6 +110,9 @@ class Generator:
             # Without a seal nobody sees it.
             if self.has_key and self.links.get(worker):
                 self.events.append(f"at {self.moment()} corrupt {worker}")
+        elif name == "stall":
+            if self.links.get(worker):
+                self.events.append(f"at {self.moment()} stall {worker}")
         elif name in ("cut", "break"):
             self.disturb_link(name, worker)
         elif name == "stop":

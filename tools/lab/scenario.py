@@ -21,6 +21,7 @@ EVENTS = (
     "heal",
     "break",
     "corrupt",
+    "stall",
     "slow",
     "fill",
     "free",
@@ -28,7 +29,7 @@ EVENTS = (
     "restore",
     "skew",
 )
-OF_LINKS = ("cut", "heal", "break", "corrupt")
+OF_LINKS = ("cut", "heal", "break", "corrupt", "stall")
 OF_WORKERS = ("crash", "fill", "free")
 OUTCOMES = ("right", "error")
 UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -204,7 +205,7 @@ class Scenario:
             raise BadScenario(f"there is no worker or client '{target}' above")
         if name in OF_LINKS and target not in self.links:
             raise BadScenario(f"'{name}' needs a link: link {target}")
-        if name in ("break", "corrupt") and not self.links[target].by_proxy:
+        if name in ("break", "corrupt", "stall") and not self.links[target].by_proxy:
             raise BadScenario(f"'{name}' needs a proxy: link {target} proxy")
         if name in OF_WORKERS and not actor.is_worker:
             raise BadScenario(f"'{name}' is for workers")

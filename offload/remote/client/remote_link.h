@@ -139,6 +139,9 @@ class RemoteLink final : public FrameHandler,
   void on_open() override;
   void on_frame(ConstBytes frame) override;
   void on_closed(const Error& reason) override;
+  void on_look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) override {
+    if (bulk_open_) bulk_->look(listened, patience);
+  }
   void on_bulk_open() override;
   void on_run(ConstBytes header, std::uint64_t bytes) override;
   void on_bulk_closed(const Error& reason) override;

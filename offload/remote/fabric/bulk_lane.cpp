@@ -131,6 +131,25 @@ Status BulkLane::open(ConstBytes readable, MutableBytes data, bool sealed, const
   return {};
 }
 
+void BulkLane::look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) {
+  const Connection& connection = channel_->connection();
+  const std::optional<std::uint64_t> bytes = connection.bytes_received();
+  // The sender of a run has all of it.
+  const bool waits = !asked_.empty() && bytes && bytes == seen_bytes_;
+  without_bytes_ = waits ? without_bytes_ + listened : std::chrono::milliseconds(0);
+  seen_bytes_ = bytes;
+  const bool is_owed = connection.owes_acknowledgement(listened);
+  without_acknowledgement_ = is_owed ? without_acknowledgement_ + listened : std::chrono::milliseconds(0);
+  if (std::max(without_bytes_, without_acknowledgement_) <= patience) return;
+  const char* const what =
+      without_bytes_ > patience ? "has sent no more of some data" : "has received no data";
+  channel_->drop(
+      error(ErrorCode::kDeviceLost,
+            "{} {} for {} ms, although it gives signs of life: something between here and there holds "
+            "up one connection of two",
+            peer(), what, std::max(without_bytes_, without_acknowledgement_).count()));
+}
+
 // ---- Sending --------------------------------------------------------------------------------------------------------
 
 void BulkLane::send(ConstBytes header, ConstBytes memory, Done done) {

@@ -7,6 +7,7 @@
 // then the data stays with the sender and in the network's buffers (back-pressure).
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -54,6 +55,9 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   // last are multiples of kPieceBytes. One after the other or at once, but together no more than the run. On
   // the progress thread.
   void receive(MutableBytes memory, Done done);
+  // As FrameHandler::on_look(): the lane is dropped if data stops for longer than `patience` in the middle of a run, or
+  // on its way to the other side. Its connection can be cut while that of the frames lives.
+  void look(std::chrono::milliseconds listened, std::chrono::milliseconds patience);
   // As in Channel.
   void close(Error reason) { channel_->close(std::move(reason)); }
   void drop(Error reason) { channel_->drop(std::move(reason)); }
@@ -124,6 +128,9 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   std::vector<std::vector<std::byte>> spare_buffers_;
   std::uint64_t messages_received_;
   std::optional<Error> ended_;
+  std::optional<std::uint64_t> seen_bytes_;  // at the last look
+  std::chrono::milliseconds without_bytes_{0};
+  std::chrono::milliseconds without_acknowledgement_{0};
 
   // Sending.
   std::mutex mutex_;

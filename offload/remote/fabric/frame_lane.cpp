@@ -255,6 +255,11 @@ void FrameLane::tick() {
     if (closed_) return;
     if (now - last_sent_ >= 2 * step) send_now(Kind::kSign, {});
   }
+  const Clock::duration listened = std::min<Clock::duration>(now - std::exchange(last_look_, now), 2 * step);
+  if (handler_ != nullptr) {
+    handler_->on_look(std::chrono::duration_cast<std::chrono::milliseconds>(listened),
+                      kPatience * deadline());
+  }
   // One that has been called in between replaces the one that was to follow.
   channel_->transport().post_at(now + step, [weak = weak_from_this(), turn = ++turn_] {
     if (const auto lane = weak.lock(); lane != nullptr && lane->turn_ == turn) lane->tick();

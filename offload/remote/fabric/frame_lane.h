@@ -29,6 +29,12 @@ class FrameHandler {
   virtual void on_open() = 0;
   // The bytes are there during the call only.
   virtual void on_frame(ConstBytes frame) = 0;
+  // Several times within the deadline of this side, with the time for which it has listened since the last call, and
+  // the time after which a side that gives signs of life, but does nothing else that it has to do, is given up.
+  virtual void on_look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) {
+    static_cast<void>(listened);
+    static_cast<void>(patience);
+  }
   virtual void on_closed(const Error& reason) = 0;
 };
 
@@ -109,6 +115,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   std::size_t slot_bytes_ = 0;
   std::uint32_t messages_received_ = 0;
   Clock::time_point last_received_;
+  Clock::time_point last_look_ = Clock::now();
   Clock::duration silence_{0};                         // how long this side has listened since then
   std::chrono::milliseconds needed_there_ = kNotTold;  // the other side's deadline
   std::uint64_t turn_ = 0;                             // of tick()

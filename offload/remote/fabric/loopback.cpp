@@ -44,6 +44,7 @@ struct End {
   std::deque<Message> incoming;
   std::optional<Message> overtaken;  // by the next one
   std::deque<Receive> receives;
+  std::uint64_t bytes_received = 0;
   std::optional<Error> closed;
   bool finished = false;     // on_closed is being called, or has been
   bool closed_here = false;  // and not by the other side, in which case what has arrived is still delivered
@@ -65,6 +66,10 @@ class LoopbackConnection final : public Connection {
   void close(Error reason) override { close(link_, end_, std::move(reason)); }
   std::string peer() const override { return peer_; }
   bool is_local() const override { return true; }
+  std::optional<std::uint64_t> bytes_received() const override {
+    const std::lock_guard lock(link_->mutex);
+    return link_->ends[end_].bytes_received;
+  }
 
   static void close(const std::shared_ptr<Link>& link, unsigned end, Error reason);
   static void deliver(const std::shared_ptr<Link>& link, unsigned end);
@@ -319,6 +324,7 @@ void LoopbackConnection::deliver(const std::shared_ptr<Link>& link, unsigned end
     }
     const Message message = std::move(first);
     here.incoming.pop_front();
+    here.bytes_received += message.bytes.size();
     const Receive receive = std::move(here.receives.front());
     here.receives.pop_front();
     const std::shared_ptr<ConnectionHandler> handler = here.handler;

@@ -44,6 +44,13 @@ std::size_t length_in(ConstBytes header) {
   return length;
 }
 
+std::optional<tcp_info> facts_of(int socket) {
+  tcp_info facts{};
+  socklen_t size = sizeof(facts);
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) return std::nullopt;
+  return facts;
+}
+
 bool would_block(int code) { return code == EAGAIN || code == EWOULDBLOCK; }
 
 ssize_t send_parts(int socket, std::span<iovec> parts) {
@@ -232,6 +239,7 @@ SocketConnection::Step SocketConnection::read_socket() {
   const auto bytes = static_cast<std::size_t>(result);
   // Data that comes from now on has an event of its own; an end that has been told before has none.
   if (bytes < missing + room) is_readable_ = is_ending_;
+  bytes_received_ += bytes;
   const std::size_t into_message = std::min(bytes, missing);
   if (message_) {
     message_->missing -= into_message;
@@ -343,10 +351,14 @@ void SocketConnection::set_unread(ConstBytes bytes) {
 }
 
 bool SocketConnection::is_acknowledged(std::chrono::milliseconds within) const {
-  tcp_info facts{};
-  socklen_t size = sizeof(facts);
-  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) return false;
-  return facts.tcpi_last_ack_recv <= within.count();
+  const std::optional<tcp_info> facts = facts_of(socket_.get());
+  return facts && facts->tcpi_last_ack_recv <= within.count();
+}
+
+// Where the other side has no room, nothing is under way: its process may take its time.
+bool SocketConnection::owes_acknowledgement(std::chrono::milliseconds since) const {
+  const std::optional<tcp_info> facts = facts_of(socket_.get());
+  return facts && facts->tcpi_unacked != 0 && facts->tcpi_last_ack_recv > since.count();
 }
 
 std::optional<DetachedConnection> SocketConnection::detach() {

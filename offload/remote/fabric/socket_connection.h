@@ -59,6 +59,8 @@ class SocketConnection final : public Connection {
   std::string peer() const override { return peer_; }
   bool is_local() const override { return is_local_; }
   bool is_acknowledged(std::chrono::milliseconds within) const override;
+  std::optional<std::uint64_t> bytes_received() const override { return bytes_received_; }
+  bool owes_acknowledgement(std::chrono::milliseconds since) const override;
   std::optional<DetachedConnection> detach() override;
 
   // All that follows on the progress thread.
@@ -107,6 +109,7 @@ class SocketConnection final : public Connection {
   std::shared_ptr<ConnectionHandler> handler_;
   bool is_readable_ = false;  // the socket may have bytes
   bool is_ending_ = false;    // the other side sends no more
+  std::uint64_t bytes_received_ = 0;
   // Bytes that were received with a message and belong to later ones.
   std::array<std::byte, kStagingBytes> staging_;
   std::size_t staged_begin_ = 0;

@@ -78,6 +78,15 @@ class Connection {
     static_cast<void>(within);
     return false;
   }
+  // The bytes received so far, those of a message that is not whole yet included. Nothing where that is unknown. On the
+  // progress thread.
+  virtual std::optional<std::uint64_t> bytes_received() const { return std::nullopt; }
+  // Whether the other machine has yet to acknowledge what it was sent, and has acknowledged nothing for longer than
+  // that. False where that is unknown. On the progress thread.
+  virtual bool owes_acknowledgement(std::chrono::milliseconds since) const {
+    static_cast<void>(since);
+    return false;
+  }
   // Takes the connection out of its transport; the handler hears nothing more, and receives that were not filled are
   // dropped. Nothing when connections of this transport cannot leave it, or in the middle of a message. On the progress
   // thread.

@@ -151,6 +151,27 @@ TEST(Hostile, CreditsOutOfNothing) {
   EXPECT_TRUE(site.wait_sessions(0));
 }
 
+// The client gives signs of life all the while, as one whose second connection was cut by something on the way.
+TEST(Hostile, DataThatStopsInTheMiddle) {
+  constexpr std::size_t kPieces = 4;
+  std::atomic<std::size_t> pieces = 0;
+  Site site(
+      {}, 5000ms, false,
+      [&](unsigned, std::uint64_t, ConstBytes message) {
+        const bool is_last = message.size() > BulkLane::kPieceBytes && ++pieces == kPieces;
+        return is_last ? Fault{Fault::Kind::kDrop} : Fault{};
+      },
+      nullptr, 200ms);
+  const auto neighbour = Client::open(site);
+  const auto client = Client::open(site);
+  client->say({wire::Allocate{5, kHost, 4, kPieces * BulkLane::kPieceBytes}});
+  EXPECT_EQ(client->answer(5), "");
+  client->say({wire::Upload{on_queue(1), {4, 0, kPieces * BulkLane::kPieceBytes}}});
+  client->send_run(wire::write_run_header({0, 0}), kPieces * BulkLane::kPieceBytes);
+  EXPECT_THAT(client->end(), HasSubstr("has sent no more of some data"));
+  EXPECT_TRUE(neighbour->is_served());
+}
+
 // Faults in a sealed connection are noticed there, and nowhere else.
 TEST(Hostile, InterferenceWithOneSession) {
   using Kind = Fault::Kind;

@@ -61,7 +61,8 @@ class Gate : public Noted {
 class Site : public Noted {
  public:
   explicit Site(WorkerLimits limits = {}, std::chrono::milliseconds deadline = 5000ms, bool with_key = false,
-                FaultPlan from_clients = {}, const std::shared_ptr<Gate>& gate = nullptr) {
+                FaultPlan from_clients = {}, const std::shared_ptr<Gate>& gate = nullptr,
+                std::chrono::milliseconds silence = 3000ms) {
     fabric_ = *load_fabric(DHPVM_FABRIC_FOLDER);
     if (with_key) identity_ = *fabric_->load_identity({SecretBytes(kKeyBytes, std::byte{7}), {}, {}, {}});
     here_ = network_.create_transport(std::move(from_clients));
@@ -71,6 +72,7 @@ class Site : public Noted {
     options.identity = identity_;
     options.limits = limits;
     options.handshake_deadline = deadline;
+    options.silence_deadline = silence;
     options.generator = [this] { return kernels_.generator(); };
     options.log = [this](const WorkerLogEntry& entry) { note([&] { log_ += entry.to_line() + "\n"; }); };
     const auto pool = std::make_shared<ThreadPool>(2);

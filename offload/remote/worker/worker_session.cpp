@@ -243,6 +243,10 @@ void WorkerSession::post_to_progress(std::function<void()> function) {
 
 // ---- The end --------------------------------------------------------------------------------------------------------
 
+void WorkerSession::on_look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) {
+  if (transfers_.lane() != nullptr && !bulk_closed_) transfers_.lane()->look(listened, patience);
+}
+
 void WorkerSession::on_closed(const Error& reason) {
   frames_closed_ = true;
   begin_end(cause_of(reason), reason);

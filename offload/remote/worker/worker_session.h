@@ -51,6 +51,7 @@ class WorkerSession final : public FrameHandler,
 
   void on_open() override {}
   void on_frame(ConstBytes frame) override;
+  void on_look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) override;
   void on_closed(const Error& reason) override;
   // Both lanes are there.
   void on_bulk_open() override;
