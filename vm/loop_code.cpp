@@ -70,24 +70,36 @@ void LoopCode::specialise(const offload::LoopChunk& execution) {
 }
 
 LoopVariant LoopCode::choose(const offload::LoopChunk& execution) {
-  const offload::Footprint& footprint = this->footprint();
+  footprint();
   if (!proven_) specialise(execution);
   if (proven_->empty()) return LoopVariant::kChecked;
-  const Choice* choice = choices_.find(footprint, execution);
-  if (choice == nullptr) choice = &choices_.keep(choose_by_ranges(execution));
-  unproven_ = choice->unproven;
-  return choice->variant;
-}
-
-LoopCode::Choice LoopCode::choose_by_ranges(const offload::LoopChunk& execution) const {
-  offload::Ranges ranges(*footprint_, execution);
-  const auto fails = std::ranges::find_if(
-      *proven_, [&](std::uint32_t index) { return !ranges.cannot_fail(footprint_->accesses[index]); });
-  if (fails != proven_->end()) return {LoopVariant::kChecked, *fails};
+  unproven_ = find_unproven(execution);
+  if (unproven_ != offload::kNothing) return LoopVariant::kChecked;
   const bool fits = std::ranges::all_of(dimensions_, [&](const codegen::KnownDimension& known) {
     return execution.arrays[known.array].shape.dims[known.dimension] == known.value;
   });
-  return {fits && !dimensions_.empty() ? LoopVariant::kSized : LoopVariant::kProven, offload::kNothing};
+  return fits && !dimensions_.empty() ? LoopVariant::kSized : LoopVariant::kProven;
+}
+
+std::uint32_t LoopCode::find_unproven(const offload::LoopChunk& execution) {
+  numbers_of(*footprint_, execution, numbers_);
+  if (families_.contain(numbers_)) return offload::kNothing;
+  if (const std::uint32_t* const known = unproven_accesses_.find(numbers_)) return *known;
+  offload::Ranges ranges(*footprint_, execution);
+  const std::uint32_t unproven = first_failing(ranges);
+  if (unproven == offload::kNothing) {
+    families_.add(numbers_, [&](const offload::ExecutionFamily& family) {
+      offload::Ranges of_all(*footprint_, family);
+      return first_failing(of_all) == offload::kNothing;
+    });
+  }
+  return unproven_accesses_.keep(numbers_, unproven);
+}
+
+std::uint32_t LoopCode::first_failing(offload::Ranges& ranges) const {
+  const auto fails = std::ranges::find_if(
+      *proven_, [&](std::uint32_t index) { return !ranges.cannot_fail(footprint_->accesses[index]); });
+  return fails == proven_->end() ? offload::kNothing : *fails;
 }
 
 std::span<const std::uint32_t> LoopCode::proven_accesses(LoopVariant variant) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "offload/loops/execution_family.h"
 #include "offload/loops/execution_memo.h"
 #include "offload/loops/footprint.h"
 #include "offload/loops/range.h"
@@ -78,11 +79,9 @@ class LoopCode {
 
   const Slots& slots(LoopVariant variant) const { return slots_[static_cast<std::size_t>(variant)]; }
   const bytecode::KernelRecord& record() const { return linked_->module().kernels[kernel_]; }
-  struct Choice {
-    LoopVariant variant = LoopVariant::kChecked;
-    std::uint32_t unproven = offload::kNothing;
-  };
-  Choice choose_by_ranges(const offload::LoopChunk& execution) const;
+  // The first of the proven accesses that `ranges` do not prove; kNothing if there is none.
+  std::uint32_t first_failing(offload::Ranges& ranges) const;
+  std::uint32_t find_unproven(const offload::LoopChunk& execution);
   void specialise(const offload::LoopChunk& execution);
 
   std::shared_ptr<const LinkedModule> linked_;
@@ -91,7 +90,10 @@ class LoopCode {
   std::optional<std::vector<std::uint32_t>> proven_;
   std::vector<codegen::KnownDimension> dimensions_;
   std::uint32_t unproven_ = offload::kNothing;
-  offload::ExecutionMemo<Choice> choices_;
+  offload::ProvenFamilies families_;  // of executions without an unproven access
+  offload::NumberMemo<std::uint32_t, 32>
+      unproven_accesses_;              // by the numbers of an execution in none of them
+  std::vector<std::int64_t> numbers_;  // of the last execution
   std::optional<bool> has_exact_bits_;
   Slots slots_[kVariants];
 };

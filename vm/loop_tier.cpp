@@ -188,7 +188,7 @@ const codegen::CompiledKernel* LoopTier::find_short(const Context& context, cons
   const std::uint32_t number = number_of(kernel);
   KnownLoop& known = loops_[number];
   const codegen::CompiledKernel* const found =
-      known.short_loop.find(context, kernel, known.code, known.timing, p, r);
+      known.short_loop.find(context, kernel, known.code, known.timing, pool_->size(), p, r);
   if (found == nullptr || devices_ == nullptr || !known.short_loop.is_new()) return found;
   const double host_seconds = known.timing.measured() * static_cast<double>(known.short_loop.iterations());
   if (devices_->stays_on_host(*kernel.record, number, host_seconds / pool_->size())) return found;
@@ -205,6 +205,7 @@ bool LoopTier::run_short(Context& context, const LinkedKernel& kernel,
   ++context.parallel_loops;
   codegen::KernelTrap trap;
   const KernelStatus status = known.short_loop.run(context, kernel, p, trap);
+  if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCores);
   if (status == KernelStatus::kDone) {
     context.parallel_iterations += iterations;
     context.fuel_batched += iterations;

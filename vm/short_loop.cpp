@@ -18,6 +18,8 @@ using codegen::KernelStatus;
 // One of so many executions is measured: what an iteration takes may change. The long way takes half a microsecond,
 // 8 ns for each of them.
 constexpr std::uint64_t kMeasured = 64;
+// Seconds. The long way takes a thousandth of this.
+constexpr double kShortAlone = 1e-3;
 
 // Whether `described` still says what it would say of the array, but for where the elements are. Compared member by
 // member: most executions have nothing else to do, and to write a description only to compare it takes twice as long.
@@ -88,7 +90,8 @@ const codegen::CompiledKernel* ShortLoop::choose(const LinkedKernel& kernel, Loo
 
 const codegen::CompiledKernel* ShortLoop::find(const Context& context, const LinkedKernel& kernel,
                                                LoopCode& code, const LoopTiming& timing,
-                                               const std::uint64_t* p, const gc::Ref* r) {
+                                               std::uint32_t threads, const std::uint64_t* p,
+                                               const gc::Ref* r) {
   is_new_ = false;
   if (!timing.is_measured()) return nullptr;
   if (++executions_ % kMeasured == 0) {
@@ -98,8 +101,8 @@ const codegen::CompiledKernel* ShortLoop::find(const Context& context, const Lin
   bool changed = false;
   if (!take_window(kernel, p)) forget();
   if (iterations_ == 0) return nullptr;
-  if (static_cast<double>(iterations_) * timing.measured() > offload::LoopProfile::kNeverShared)
-    return nullptr;
+  const double shortest_shared = threads == 1 ? kShortAlone : offload::LoopProfile::kNeverShared;
+  if (static_cast<double>(iterations_) * timing.measured() > shortest_shared) return nullptr;
   if (!take_arrays(context, kernel, r, changed)) {
     forget();
     return nullptr;

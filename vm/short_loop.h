@@ -2,6 +2,7 @@
 // Executions of a parallel loop so short that threads would never share them, once its kernel is there and measured:
 // one call of the kernel, without the description that plans, devices and deferred loops need. Most of them repeat an
 // earlier one with the same bounds, scalars and shapes, so that nothing but the arrays' places has to be looked at.
+// Where there is one thread alone, longer executions are short ones, too.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +22,10 @@ namespace dhpvm::vm {
 class ShortLoop {
  public:
   // The compiled kernel for the execution whose window is at `p` and `r`; null if that is not short, or needs more than
-  // a call of its kernel. Not for programs whose fuel is limited.
+  // a call of its kernel. Not for programs whose fuel is limited. `threads`: that could share it.
   const codegen::CompiledKernel* find(const Context& context, const LinkedKernel& kernel, LoopCode& code,
-                                      const LoopTiming& timing, const std::uint64_t* p, const gc::Ref* r);
+                                      const LoopTiming& timing, std::uint32_t threads, const std::uint64_t* p,
+                                      const gc::Ref* r);
   // Runs the execution that has just been found. If all is done, the results stand at `p`; kTrapped: `trap` is the
   // first trap in iteration order.
   codegen::KernelStatus run(const Context& context, const LinkedKernel& kernel, std::uint64_t* p,

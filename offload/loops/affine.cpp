@@ -55,7 +55,7 @@ void Affine::add_constant(Wide value) {
 
 void Affine::add_term(AtomId atom, Wide coefficient) {
   std::uint32_t at = count;
-  while (at > 0 && terms[at - 1].atom >= atom) --at;
+  while (at > 0 && !comes_before(terms[at - 1].atom, atom)) --at;
   if (at < count && terms[at].atom == atom) {
     terms[at].coefficient = saturating_add(terms[at].coefficient, coefficient);
     if (!is_finite(terms[at].coefficient)) is_unbounded = true;

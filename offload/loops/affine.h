@@ -40,6 +40,14 @@ Range operator+(const Range& a, const Range& b);
 Range operator*(const Range& a, const Range& b);
 Range hull(const Range& a, const Range& b);
 
+// Numbers that differ between the executions of a family are variables of forms, too. They have no atoms in Symbols,
+// and come before all that do: whatever depends on them is expressed by them. -1 would be kNothing.
+constexpr AtomId family_variable(std::uint32_t which) { return kNothing - 1 - which; }
+constexpr bool is_family_variable(AtomId atom) { return atom >= AtomId{1} << 31; }
+constexpr bool comes_before(AtomId a, AtomId b) {
+  return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
+}
+
 // constant + sum of coefficient * atom + something in `rest`. A form with too many terms, or too large a number,
 // is unbounded, and stays so.
 struct Affine {
@@ -63,7 +71,7 @@ struct Affine {
     return *this;
   }
 
-  std::array<Term, kMostTerms> terms;  // ascending by atom, the first `count`
+  std::array<Term, kMostTerms> terms;  // in the order of comes_before(), the first `count`
   std::uint32_t count = 0;
   bool is_unbounded = false;
   Wide constant = 0;
@@ -74,7 +82,7 @@ struct Affine {
   // *this += factor * other
   void add(const Affine& other, Wide factor);
   Wide coefficient_of(AtomId atom) const;
-  // The one with the highest number; only when there is one.
+  // The one that comes last; only when there is one.
   const Term& last() const { return terms[count - 1]; }
 };
 Affine negated(const Affine& affine);

@@ -7,22 +7,26 @@
 namespace dhpvm::offload {
 
 void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<std::int64_t>& numbers) {
-  numbers.clear();
+  // As many as there may be, so that none is appended: this is done for each of the shortest loops.
+  numbers.resize(2 * chunk.space.dimensions + chunk.scalars.size() + kArrayNumbers * chunk.arrays.size());
+  std::int64_t* next = numbers.data();
   for (unsigned d = 0; d < chunk.space.dimensions; ++d) {
-    numbers.push_back(chunk.space.low[d]);
-    numbers.push_back(chunk.space.high[d]);
+    *next++ = chunk.space.low[d];
+    *next++ = chunk.space.high[d];
   }
   for (const AtomId id : footprint.relevant_atoms) {
     const Atom& atom = footprint.symbols.atom(id);
-    if (atom.kind == AtomKind::kScalar)
-      numbers.push_back(static_cast<std::int64_t>(chunk.scalars[atom.number]));
+    if (atom.kind == AtomKind::kScalar) *next++ = static_cast<std::int64_t>(chunk.scalars[atom.number]);
   }
   for (const codegen::KernelArray& array : chunk.arrays) {
     const codegen::ArrayShape& shape = array.shape;
-    numbers.insert(numbers.end(), {shape.readable, shape.writable, shape.length});
-    numbers.insert(numbers.end(), shape.dims.begin(), shape.dims.end());
-    numbers.push_back(array.data != nullptr ? 1 : 0);
+    *next++ = shape.readable;
+    *next++ = shape.writable;
+    *next++ = shape.length;
+    for (const std::int64_t size : shape.dims) *next++ = size;
+    *next++ = array.data != nullptr ? 1 : 0;
   }
+  numbers.resize(static_cast<std::size_t>(next - numbers.data()));
 }
 
 std::uint64_t hash_of(std::span<const std::int64_t> numbers) {

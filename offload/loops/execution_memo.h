@@ -17,8 +17,27 @@
 namespace dhpvm::offload {
 
 // Everything that Ranges depend on, where no elements are looked at: bounds, the scalars that count for accesses, and
-// the shapes of arrays. Replaces what `numbers` had.
+// the shapes of arrays, in this order. Replaces what `numbers` had.
 void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<std::int64_t>& numbers);
+
+// The numbers of an array, in their order.
+enum class ArrayNumber : std::uint8_t {
+  kReadable,
+  kWritable,
+  kLength,
+  kDimension0,
+  kDimension1,
+  kDimension2,
+  kIsThere
+};
+constexpr std::size_t kArrayNumbers = 7;
+constexpr ArrayNumber dimension_number(std::uint32_t dimension) {
+  return static_cast<ArrayNumber>(static_cast<std::uint32_t>(ArrayNumber::kDimension0) + dimension);
+}
+// The first number of array `array`, of `arrays`, among `count` numbers.
+constexpr std::size_t place_of_array(std::size_t count, std::size_t array, std::size_t arrays) {
+  return count - kArrayNumbers * (arrays - array);
+}
 
 std::uint64_t hash_of(std::span<const std::int64_t> numbers);
 

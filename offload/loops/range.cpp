@@ -19,8 +19,8 @@ Ranges::Ranges(const Footprint& footprint, const LoopChunk& chunk, bool only_pro
       symbols_(footprint.symbols),
       chunk_(chunk),
       only_promises_(only_promises),
-      ranges_(symbols_.atom_count(), kRegister),
-      bounds_(symbols_.atom_count()) {
+      ranges_(symbols_.atom_count(), 0, kRegister),
+      bounds_(symbols_.atom_count(), 0, {}) {
   // Definitions use atoms with lower numbers, except those of loops, which order themselves.
   for (const AtomId id : footprint.relevant_atoms) evaluate(id);
 }
@@ -127,7 +127,7 @@ const Ranges::Context& Ranges::context_of(FactId facts) {
 }
 
 Ranges::Context Ranges::make_context(FactId facts) const {
-  Context context;
+  Context context = known_;
   context.facts = facts;
   std::vector<FactId> path;
   for (FactId fact = facts; fact != kNothing && path.size() < kMostFacts; fact = symbols_.fact(fact).parent)
@@ -196,6 +196,7 @@ void Ranges::learn_nonnegative(Context& context, const Affine& form) const {
 // So a guard on a row number bounds the position that it was computed from.
 void Ranges::learn_quotients(Context& context, const Affine& form) const {
   for (std::uint32_t i = 0; i < form.count; ++i) {
+    if (is_family_variable(form.terms[i].atom)) continue;
     const AtomKind kind = symbols_.atom(form.terms[i].atom).kind;
     if (kind != AtomKind::kDivide && kind != AtomKind::kShift) continue;
     for (const std::int32_t index : bounds_[form.terms[i].atom].nonnegative) {
@@ -244,37 +245,45 @@ Range Ranges::index(const Access& access, std::uint32_t which) {
   return exact.fits_register() ? exact : kRegister;
 }
 
+// That index `which` of the access is from 0 on and below `size`, wherever the access is reached.
+bool Ranges::is_inside(const Access& access, std::uint32_t which, const Affine& size) {
+  // Mostly the ranges of the atoms are enough, and neither the facts nor the atoms' bounds by each other have to be
+  // looked at, which takes ten times as long.
+  const Affine form = affine(access.index[which]);
+  if (!form.is_unbounded && size.count == 0 && greatest_by_atoms(form, known_) < size.constant &&
+      greatest_by_atoms(negated(form), known_) <= 0)
+    return true;
+  const Range range = index(access, which);
+  if (range.empty()) return true;
+  if (size.count == 0) return range.within(0, size.constant - 1);
+  return range.within(0, kMost) && this->range(difference(size, form), context_of(access.facts)).low > 0;
+}
+
 bool Ranges::cannot_fail(const Access& access) {
   if (!footprint_.complete) return false;
   const auto is_reached = [&] { return context_of(access.facts).is_reachable; };
-  const auto inside = [&](std::uint32_t which, std::int64_t size) {
-    // Mostly the ranges of the atoms are enough, and neither the facts nor the atoms' bounds by each other have to be
-    // looked at, which takes ten times as long.
-    const Affine form = affine(access.index[which]);
-    const Wide last = Wide{size} - 1;
-    if (!form.is_unbounded && greatest_by_atoms(form, nothing_known_) <= last &&
-        greatest_by_atoms(negated(form), nothing_known_) <= 0)
-      return true;
-    const Range range = index(access, which);
-    return range.empty() || range.within(0, last);
-  };
   if (access.kind == AccessKind::kLocalRead || access.kind == AccessKind::kLocalWrite)
-    return inside(0, access.local_size);
+    return is_inside(access, 0, constant_form(access.local_size));
   if (access.array == kNothing) return !is_reached();
-  const codegen::KernelArray& array = chunk_.arrays[access.array];
-  const auto is_accessible = [&](std::int64_t elements) {
-    return (access.checked_by != kNothing && elements >= array.shape.length) || inside(0, elements);
+  const auto is_accessible = [&](ArrayNumber which) {
+    const Affine elements = size(access.array, which);
+    const auto is_whole = [&] {
+      return range(difference(elements, size(access.array, ArrayNumber::kLength)), known_).low >= 0;
+    };
+    return (access.checked_by != kNothing && is_whole()) || is_inside(access, 0, elements);
   };
   switch (access.kind) {
-    case AccessKind::kRead: return is_accessible(array.shape.readable);
-    case AccessKind::kWrite: return is_accessible(array.shape.writable);
-    case AccessKind::kAtomic: return is_accessible(std::min(array.shape.readable, array.shape.writable));
+    case AccessKind::kRead: return is_accessible(ArrayNumber::kReadable);
+    case AccessKind::kWrite: return is_accessible(ArrayNumber::kWritable);
+    case AccessKind::kAtomic:
+      return is_accessible(ArrayNumber::kReadable) && is_accessible(ArrayNumber::kWritable);
     // A worker has no data: an empty array is as little null there as here.
-    case AccessKind::kLength: return array.shape.length >= 0 || !is_reached();
+    case AccessKind::kLength:
+      return range(size(access.array, ArrayNumber::kLength), known_).low >= 0 || !is_reached();
     default: break;
   }
   for (std::uint32_t d = 0; d < access.indices; ++d) {
-    if (!inside(d, array.shape.dims[d])) return false;
+    if (!is_inside(access, d, size(access.array, dimension_number(d)))) return false;
   }
   return true;
 }
@@ -359,7 +368,7 @@ bool Ranges::overwrites(std::uint32_t array) {
 bool Ranges::fills(const Access& access, const Elements& elements) const {
   const Affine position = affine(access.index[0]);
   if (position.is_unbounded || position.rest != Range{0, 0}) return false;
-  if (!range(position, nothing_known_).within(elements.begin, Wide{elements.end} - 1)) return false;
+  if (!range(position, known_).within(elements.begin, Wide{elements.end} - 1)) return false;
   // The steps along each dimension, the smallest first: each must be as large as all that the smaller ones cover.
   std::vector<std::pair<Wide, Wide>> steps;
   for (std::uint32_t i = 0; i < position.count; ++i) {

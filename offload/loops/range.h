@@ -15,6 +15,8 @@
 
 #include "codegen/kernel_abi.h"
 #include "offload/loops/affine.h"
+#include "offload/loops/execution_family.h"
+#include "offload/loops/execution_memo.h"
 #include "offload/loops/footprint.h"
 #include "offload/loops/iteration_space.h"
 #include "offload/loops/loop.h"
@@ -41,12 +43,29 @@ struct RowSpan {
   bool is_disjoint() const;
 };
 
+// What is known by variable: by the atoms of `symbols`, and by those of a family.
+template <typename Known>
+class ByAtom {
+ public:
+  ByAtom(std::uint32_t atoms, std::uint32_t family_variables, Known known)
+      : first_(family_variables == 0 ? 0 : family_variables + 1), known_(first_ + atoms, known) {}
+  // Family variables are numbers below 0, modulo 2^32.
+  Known& operator[](AtomId atom) { return known_[atom + first_]; }
+  const Known& operator[](AtomId atom) const { return known_[atom + first_]; }
+
+ private:
+  std::uint32_t first_;
+  std::vector<Known> known_;
+};
+
 // Cheap enough to be made once per execution of a loop: some microseconds for an ordinary kernel.
 class Ranges {
  public:
   // Keeps references to all of them. With `only_promises`, values of 32 bits and more that depend on data
   // count as unbounded, which shows what could be proven at all.
   Ranges(const Footprint& footprint, const LoopChunk& chunk, bool only_promises = false);
+  // For all executions of the family: only index() and cannot_fail() may be asked. Keeps references to both.
+  Ranges(const Footprint& footprint, const ExecutionFamily& family);
 
   // Index `which` of an access; empty when the access is never reached.
   Range index(const Access& access, std::uint32_t which = 0);
@@ -80,6 +99,14 @@ class Ranges {
     std::int32_t nonnegative[2] = {-1, -1};  // bounds of the atom in terms of earlier ones
   };
 
+  // range_family.cpp: numbers of the chunk, or of the family
+  Affine family_number(std::size_t place) const;
+  Affine scalar(AtomId id) const;
+  Affine size(std::uint32_t array, ArrayNumber which) const;
+  void learn_spaces();
+  void follow_index(AtomId id, const Atom& atom);
+  void follow_number(AtomId id, const Affine& number);
+
   // range_atoms.cpp: the atoms, in order
   void evaluate(AtomId id);
   Range range_of_element(const Atom& atom);
@@ -99,7 +126,9 @@ class Ranges {
 
   // range.cpp: forms and what is known of them
   Affine affine(PolynomialId polynomial) const;
-  bool uses_from(const Affine& form, AtomId id) const { return form.count > 0 && form.last().atom >= id; }
+  bool uses_from(const Affine& form, AtomId id) const {
+    return form.count > 0 && !comes_before(form.last().atom, id);
+  }
   Range atom_range(AtomId atom, const Context& context) const;
   // Empty where the facts contradict each other, in code that is not reached.
   Range range(const Affine& form, const Context& context) const;
@@ -118,19 +147,22 @@ class Ranges {
   void propagate(Context& context) const;
   void narrow(Context& context, AtomId atom, const Range& range) const;
 
+  bool is_inside(const Access& access, std::uint32_t which, const Affine& size);
   bool touches(const Access& access, std::uint32_t array, bool written) const;
   Elements elements(std::uint32_t array, bool written);
   bool fills(const Access& access, const Elements& elements) const;
 
   const Footprint& footprint_;
   const Symbols& symbols_;
-  const LoopChunk chunk_;
-  const bool only_promises_;
-  std::vector<Range> ranges_;   // by atom; all registers until an atom has been evaluated
-  std::vector<Bounds> bounds_;  // by atom
+  const LoopChunk chunk_;  // nothing for a family
+  const ExecutionFamily* const family_ = nullptr;
+  const bool only_promises_ = false;
+  std::vector<AtomId> variables_;  // of the family, by the place of the number
+  ByAtom<Range> ranges_;           // all registers until an atom has been evaluated
+  ByAtom<Bounds> bounds_;
   std::vector<Affine> forms_;
-  const Context nothing_known_;
-  Context last_;  // of the place that was asked for last
+  Context known_;  // everywhere: nothing for a chunk
+  Context last_;   // of the place that was asked for last
   bool has_last_ = false;
 };
 

@@ -37,14 +37,11 @@ std::int32_t Ranges::keep(const Affine& form) {
 void Ranges::evaluate(AtomId id) {
   const Atom& atom = symbols_.atom(id);
   Range& range = ranges_[id];
-  const auto single = [](std::int64_t value) { return Range{value, value}; };
   switch (atom.kind) {
-    case AtomKind::kIndex:
-      range = {chunk_.space.low[atom.number], Wide{chunk_.space.high[atom.number]} - 1};
-      break;
-    case AtomKind::kScalar: range = single(static_cast<std::int64_t>(chunk_.scalars[atom.number])); break;
-    case AtomKind::kDimension: range = single(chunk_.arrays[atom.number].shape.dims[atom.dimension]); break;
-    case AtomKind::kLength: range = single(chunk_.arrays[atom.number].shape.length); break;
+    case AtomKind::kIndex: follow_index(id, atom); break;
+    case AtomKind::kScalar: follow_number(id, scalar(id)); break;
+    case AtomKind::kDimension: follow_number(id, size(atom.number, dimension_number(atom.dimension))); break;
+    case AtomKind::kLength: follow_number(id, size(atom.number, ArrayNumber::kLength)); break;
     case AtomKind::kOpaque: range = by_width({atom.low, atom.high}, only_promises_); break;
     case AtomKind::kElement: range = range_of_element(atom); break;
     case AtomKind::kWrap: range = range_of_wrap(id, atom); break;
@@ -53,7 +50,7 @@ void Ranges::evaluate(AtomId id) {
     case AtomKind::kDivide: range = range_of_quotient(id, atom); break;
     case AtomKind::kRemainder: range = range_of_remainder(id, atom); break;
     case AtomKind::kMask: {
-      const Range operand = register_range(atom.first, nothing_known_);
+      const Range operand = register_range(atom.first, known_);
       range = {0, operand.low >= 0 ? std::min(operand.high, Wide{atom.high}) : Wide{atom.high}};
       break;
     }
@@ -70,8 +67,7 @@ Range Ranges::range_of_element(const Atom& atom) {
   if (atom.number >= 64 || (chunk_.inspectable >> atom.number & 1) == 0) return anything;
   const codegen::KernelArray& array = chunk_.arrays[atom.number];
   // A read beyond the array traps and gives no value.
-  const Range inside =
-      intersection(register_range(atom.first, nothing_known_), {0, Wide{array.shape.readable} - 1});
+  const Range inside = intersection(register_range(atom.first, known_), {0, Wide{array.shape.readable} - 1});
   if (inside.empty() || inside.high - inside.low >= kMostElements) return anything;
   const auto first = static_cast<std::size_t>(inside.low);
   const auto count = static_cast<std::size_t>(inside.high - inside.low) + 1;
@@ -90,7 +86,7 @@ Range Ranges::range_of_element(const Atom& atom) {
 
 Range Ranges::range_of_wrap(AtomId id, const Atom& atom) {
   const Affine form = affine(atom.first);
-  const Range inside = range(form, nothing_known_);
+  const Range inside = range(form, known_);
   const Range allowed{atom.low, atom.high};
   if (inside.within(allowed.low, allowed.high)) {
     bounds_[id].equal = keep(form);
@@ -107,7 +103,7 @@ Range Ranges::range_of_wrap(AtomId id, const Atom& atom) {
 Range Ranges::range_of_choice(AtomId id, const Atom& atom) {
   const bool is_min = atom.kind == AtomKind::kMin;
   const PolynomialId operands[2] = {atom.first, atom.second};
-  const Context context = atom.is_unsigned ? make_context(atom.facts) : nothing_known_;
+  const Context context = atom.is_unsigned ? make_context(atom.facts) : known_;
   Range ranges[2];
   for (int i = 0; i < 2; ++i) {
     ranges[i] = register_range(operands[i], context);
@@ -116,7 +112,7 @@ Range Ranges::range_of_choice(AtomId id, const Atom& atom) {
   }
   for (int i = 0; i < 2; ++i) {
     const Affine form = affine(operands[i]);
-    if (!range(form, nothing_known_).fits_register()) continue;
+    if (!range(form, known_).fits_register()) continue;
     // A minimum is at most each operand, a maximum at least.
     const Affine self = atom_form(id);
     bounds_[id].nonnegative[i] = keep(is_min ? difference(form, self) : difference(self, form));
@@ -171,7 +167,7 @@ Range Ranges::range_of_remainder(AtomId id, const Atom& atom) {
   if (atom.is_unsigned && (dividend.low < 0 || divisor.low < 0)) return kRegister;
   if (divisor.low > 0 && dividend.within(0, divisor.low - 1)) {
     const Affine form = affine(atom.first);
-    if (range(form, nothing_known_).fits_register()) bounds_[id].equal = keep(form);
+    if (range(form, known_).fits_register()) bounds_[id].equal = keep(form);
     return dividend;
   }
   if (divisor.magnitude() == 0) return kRegister;  // traps
@@ -203,7 +199,7 @@ Range Ranges::range_of_join(AtomId id, const Atom& atom) {
     // Within the path's facts the value fits; as a form it may only stand for the atom where it does without
     // them too.
     const Affine form = affine(only);
-    if (range(form, nothing_known_).within(allowed.low, allowed.high)) bounds_[id].equal = keep(form);
+    if (range(form, known_).within(allowed.low, allowed.high)) bounds_[id].equal = keep(form);
   }
   return all.empty() ? by_width(allowed, only_promises_) : all;
 }
@@ -216,7 +212,7 @@ bool Ranges::steps(AtomId id, const Atom& atom, Range& step) const {
     Affine change = affine(alternative.value);
     change.add_term(id, -1);
     if (change.is_unbounded || uses_from(change, id)) return false;
-    step = hull(step, range(change, nothing_known_));
+    step = hull(step, range(change, known_));
   }
   return !step.empty();
 }
@@ -253,7 +249,7 @@ bool Ranges::follow_counter(AtomId id, const Atom& atom, const Range& step) {
   Affine form = affine(atom.first);
   form.add_term(atom.counter, step.low);
   form.add(affine(counter.first), -step.low);
-  const Range result = range(form, nothing_known_);
+  const Range result = range(form, known_);
   if (uses_from(affine(counter.first), std::min(id, atom.counter)) || !result.within(atom.low, atom.high))
     return false;
   bounds_[id].equal = keep(form);
@@ -292,11 +288,11 @@ Range Ranges::induction(AtomId id, const Atom& atom, const Range& first, const R
 void Ranges::bound_induction(AtomId id, const Atom& atom, const Context& entry, bool ascends) {
   const Affine self = atom_form(id);
   const Affine first = affine(atom.first);
-  if (!range(first, nothing_known_).within(atom.low, atom.high)) return;
+  if (!range(first, known_).within(atom.low, atom.high)) return;
   bounds_[id].nonnegative[0] = keep(ascends ? difference(self, first) : difference(first, self));
   if (!ascends || atom.alternatives.size() != 1 || atom.alternatives[0].limit == kNothing) return;
   Affine last = affine(atom.alternatives[0].limit);
-  if (uses_from(last, id) || !range(last, nothing_known_).fits_register()) return;
+  if (uses_from(last, id) || !range(last, known_).fits_register()) return;
   last.add_constant(-1);
   if (range(difference(last, first), entry).low >= 0)
     bounds_[id].nonnegative[1] = keep(difference(last, self));

@@ -307,12 +307,60 @@ std::int64_t number(std::mt19937_64& random, bool edges) {
   }
 }
 
+// Numbers of one execution, and the chunk that refers to them.
+struct Execution {
+  std::vector<std::uint64_t> scalars;
+  std::vector<codegen::KernelArray> arrays;
+  IterationSpace space;
+
+  LoopChunk chunk() const { return {space, scalars, arrays}; }
+};
+
+Execution random_execution(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
+                           const Footprint& footprint, bool edges, std::mt19937_64& random) {
+  Execution execution;
+  for (std::uint32_t i = 0; i < footprint.scalars; ++i)
+    execution.scalars.push_back(static_cast<std::uint64_t>(number(random, edges)));
+  execution.arrays.resize(footprint.arrays.size());
+  std::size_t reference = 0;
+  for (const bytecode::ValueType& parameter : module.functions[kernel.function].signature.parameters) {
+    if (!parameter.is_ref()) continue;
+    codegen::KernelArray& array = execution.arrays[reference++];
+    array.shape.length = 1;
+    for (unsigned d = 0; d < module.types[parameter.type].rank; ++d)
+      array.shape.length *= array.shape.dims[d] = static_cast<std::int64_t>(1 + random() % 12);
+    array.shape.readable = array.shape.writable = array.shape.length;
+  }
+  execution.space.dimensions = kernel.dimensions;
+  for (unsigned d = 0; d < kernel.dimensions; ++d) {
+    execution.space.low[d] =
+        random() % 10 == 0 ? number(random, edges) / 2 : static_cast<std::int64_t>(random() % 5) - 1;
+    execution.space.high[d] = execution.space.low[d] + 1 + static_cast<std::int64_t>(random() % 4);
+  }
+  return execution;
+}
+
+template <typename Each>
+void for_each_iteration(const IterationSpace& space, const Each& each) {
+  const std::uint64_t count = *space.count();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::array<std::int64_t, 3> index{};
+    std::uint64_t rest = i;
+    for (unsigned d = space.dimensions; d-- > 0; rest /= space.extent(d))
+      index[d] = space.low[d] + static_cast<std::int64_t>(rest % space.extent(d));
+    each(index);
+  }
+}
+
 struct Statistics {
   std::size_t accesses = 0;
   std::size_t bounded = 0;
   std::size_t events = 0;
   std::size_t disjoint = 0;
   std::size_t overwritten = 0;
+  std::size_t members = 0;         // of families, with other numbers than those that these were made from
+  std::size_t cannot_fail = 0;     // accesses of families
+  std::size_t cannot_fail_in = 0;  // events of these
 };
 
 // Puts random numbers into a kernel, runs all iterations of a small space, and compares.
@@ -323,27 +371,9 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
   std::mt19937_64 random(seed);
   for (int round = 0; round < 4; ++round) {
     const bool edges = round == 3;
-    std::vector<std::uint64_t> scalars;
-    for (std::uint32_t i = 0; i < footprint.scalars; ++i)
-      scalars.push_back(static_cast<std::uint64_t>(number(random, edges)));
-    std::vector<codegen::KernelArray> arrays(footprint.arrays.size());
-    std::size_t reference = 0;
-    for (const bytecode::ValueType& parameter : module.functions[kernel.function].signature.parameters) {
-      if (!parameter.is_ref()) continue;
-      codegen::KernelArray& array = arrays[reference++];
-      array.shape.length = 1;
-      for (unsigned d = 0; d < module.types[parameter.type].rank; ++d)
-        array.shape.length *= array.shape.dims[d] = static_cast<std::int64_t>(1 + random() % 12);
-      array.shape.readable = array.shape.writable = array.shape.length;
-    }
-    LoopChunk chunk{{kernel.dimensions}, scalars, arrays};
-    std::uint64_t iterations = 1;
-    for (unsigned d = 0; d < kernel.dimensions; ++d) {
-      chunk.space.low[d] =
-          random() % 10 == 0 ? number(random, edges) / 2 : static_cast<std::int64_t>(random() % 5) - 1;
-      chunk.space.high[d] = chunk.space.low[d] + 1 + static_cast<std::int64_t>(random() % 4);
-      iterations *= chunk.space.extent(d);
-    }
+    const Execution execution = random_execution(module, kernel, footprint, edges, random);
+    const std::vector<codegen::KernelArray>& arrays = execution.arrays;
+    const LoopChunk chunk = execution.chunk();
     Ranges ranges(footprint, chunk);
     std::vector<Elements> reads;
     std::vector<Elements> writes;
@@ -391,14 +421,12 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
       const auto [writer, is_new] = writers.emplace(std::pair(access.array, event.index[0]), index[0]);
       if (writer->second != index[0]) problem = "two iterations write one element";
     });
-    for (std::uint64_t i = 0; i < iterations; ++i) {
-      std::uint64_t rest = i;
-      for (unsigned d = kernel.dimensions; d-- > 0; rest /= chunk.space.extent(d))
-        index[d] = chunk.space.low[d] + static_cast<std::int64_t>(rest % chunk.space.extent(d));
-      all_finished &= evaluator.run(kernel, std::span(index.data(), kernel.dimensions), scalars);
-      ASSERT_EQ(problem, "") << "seed " << seed << "\n"
-                             << bytecode::disassemble_function(module, kernel.function);
-    }
+    for_each_iteration(chunk.space, [&](const std::array<std::int64_t, 3>& at) {
+      index = at;
+      all_finished &= evaluator.run(kernel, std::span(index.data(), kernel.dimensions), execution.scalars);
+    });
+    ASSERT_EQ(problem, "") << "seed " << seed << "\n"
+                           << bytecode::disassemble_function(module, kernel.function);
     for (std::uint32_t a = 0; all_finished && a < arrays.size(); ++a) {
       if (!overwritten[a]) continue;
       ++statistics.overwritten;
@@ -411,6 +439,131 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
   }
 }
 
+// The steps by which the numbers of an execution grow from one to the next.
+Execution random_steps(const Execution& first, std::mt19937_64& random) {
+  const auto step = [&] {
+    return random() % 2 == 0 ? std::int64_t{0} : static_cast<std::int64_t>(random() % 4) - 1;
+  };
+  Execution steps = first;
+  for (std::uint64_t& scalar : steps.scalars) scalar = static_cast<std::uint64_t>(step());
+  for (unsigned d = 0; d < first.space.dimensions; ++d) {
+    steps.space.low[d] = step();
+    steps.space.high[d] = random() % 2 == 0 ? steps.space.low[d] : step();
+  }
+  const bool same_sizes = random() % 2 == 0;
+  for (codegen::KernelArray& array : steps.arrays) {
+    for (std::int64_t& size : array.shape.dims) size = same_sizes || size == 0 ? 0 : step();
+  }
+  return steps;
+}
+
+// `times` may give another number for each of the numbers. Nothing where a size or an extent would not be there.
+template <typename Times>
+std::optional<Execution> after_steps(const Execution& first, const Execution& steps, const Times& times) {
+  Execution member = first;
+  const auto advance = [&](std::int64_t& number, std::int64_t step) {
+    number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) +
+                                       static_cast<std::uint64_t>(step * times()));
+  };
+  for (std::size_t n = 0; n < first.scalars.size(); ++n) {
+    auto number = static_cast<std::int64_t>(first.scalars[n]);
+    advance(number, static_cast<std::int64_t>(steps.scalars[n]));
+    member.scalars[n] = static_cast<std::uint64_t>(number);
+  }
+  for (unsigned d = 0; d < first.space.dimensions; ++d) {
+    advance(member.space.low[d], steps.space.low[d]);
+    advance(member.space.high[d], steps.space.high[d]);
+    if (member.space.low[d] >= member.space.high[d]) return std::nullopt;
+    if (member.space.extent(d) > 12) return std::nullopt;
+  }
+  for (std::size_t n = 0; n < first.arrays.size(); ++n) {
+    codegen::ArrayShape& shape = member.arrays[n].shape;
+    shape.length = 1;
+    for (std::size_t d = 0; d < shape.dims.size(); ++d) {
+      if (shape.dims[d] == 0) continue;
+      advance(shape.dims[d], steps.arrays[n].shape.dims[d]);
+      if (shape.dims[d] < 1) return std::nullopt;
+      shape.length *= shape.dims[d];
+    }
+    shape.readable = shape.writable = shape.length;
+  }
+  return member;
+}
+
+bool fails(const Access& access, const codegen::ArrayShape& shape, const std::array<std::int64_t, 3>& index) {
+  const auto outside = [](std::int64_t at, std::int64_t size) { return at < 0 || at >= size; };
+  switch (access.kind) {
+    case AccessKind::kRead: return outside(index[0], shape.readable);
+    case AccessKind::kWrite: return outside(index[0], shape.writable);
+    case AccessKind::kAtomic: return outside(index[0], std::min(shape.readable, shape.writable));
+    case AccessKind::kIndex:
+      for (std::uint32_t d = 0; d < access.indices; ++d) {
+        if (outside(index[d], shape.dims[d])) return true;
+      }
+      return false;
+    default: return false;
+  }
+}
+
+// Makes a family of two executions, and runs others that it says it has.
+void check_family(const bytecode::Module& module, const bytecode::KernelRecord& kernel, std::uint64_t seed,
+                  Statistics& statistics) {
+  const Footprint footprint = analyse(module, kernel);
+  std::mt19937_64 random(seed);
+  const auto numbers = [&](const Execution& execution) {
+    std::vector<std::int64_t> result;
+    numbers_of(footprint, execution.chunk(), result);
+    return result;
+  };
+  for (int round = 0; round < 4; ++round) {
+    const Execution first = random_execution(module, kernel, footprint, round == 3, random);
+    const Execution steps = random_steps(first, random);
+    const auto second = after_steps(first, steps, [] { return 1; });
+    if (!second) continue;
+    const auto family =
+        ExecutionFamily(numbers(first)).with(numbers(*second), static_cast<std::int64_t>(random() % 5));
+    if (!family) continue;
+    Ranges ranges(footprint, *family);
+    std::vector<bool> safe;
+    std::vector<std::array<Range, 3>> inside;
+    for (const Access& access : footprint.accesses) {
+      safe.push_back(ranges.cannot_fail(access));
+      inside.emplace_back();
+      for (std::uint32_t d = 0; d < access.indices; ++d) inside.back()[d] = ranges.index(access, d);
+    }
+    statistics.cannot_fail += static_cast<std::size_t>(std::ranges::count(safe, true));
+    for (std::int64_t turn = -4; turn < 8; ++turn) {
+      const bool apart = turn > 4;  // each number by itself: few of these belong to the family
+      const auto member =
+          after_steps(first, steps, [&] { return apart ? static_cast<std::int64_t>(random() % 3) : turn; });
+      if (!member || !family->contains(numbers(*member))) continue;
+      ++statistics.members;
+      std::string problem;
+      testing::TraceEvaluator evaluator(module, footprint, member->arrays, random, [&](const auto& event) {
+        const std::uint32_t found = footprint.find(event.chain, event.pc);
+        if (found == kNothing) return;
+        const Access& access = footprint.accesses[found];
+        for (std::uint32_t d = 0; d < access.indices; ++d) {
+          const Range& range = inside[found][d];
+          if (event.index[d] < range.low || event.index[d] > range.high)
+            problem = "an index outside of the family's range";
+        }
+        // Nothing traps here: an element may be one that the check of its indices has refused.
+        if (!safe[found] || access.checked_by != kNothing) return;
+        ++statistics.cannot_fail_in;
+        if (access.kind <= AccessKind::kIndex &&
+            (access.array == kNothing || fails(access, member->arrays[access.array].shape, event.index)))
+          problem = "an access that fails";
+      });
+      for_each_iteration(member->space, [&](const std::array<std::int64_t, 3>& index) {
+        evaluator.run(kernel, std::span(index.data(), kernel.dimensions), member->scalars);
+      });
+      ASSERT_EQ(problem, "") << "seed " << seed << ", round " << round << ", turn " << turn << "\n"
+                             << bytecode::disassemble_function(module, kernel.function);
+    }
+  }
+}
+
 TEST(Ranges, RandomIndexArithmeticStaysWithin) {
   Statistics statistics;
   for (std::uint64_t seed = 0; seed < test_effort(1000); ++seed) {
@@ -418,6 +571,7 @@ TEST(Ranges, RandomIndexArithmeticStaysWithin) {
     const Status verified = bytecode::verify(module);
     ASSERT_TRUE(verified.ok()) << verified.error().message() << "\n" << bytecode::disassemble(module);
     check(module, module.kernels[0], seed, statistics);
+    check_family(module, module.kernels[0], seed, statistics);
     if (HasFatalFailure()) return;
   }
   // Otherwise the test says nothing.
@@ -425,6 +579,9 @@ TEST(Ranges, RandomIndexArithmeticStaysWithin) {
   EXPECT_GT(statistics.bounded * 2, statistics.accesses);
   EXPECT_GT(statistics.disjoint, test_effort(1000));
   EXPECT_GT(statistics.overwritten, test_effort(4));
+  EXPECT_GT(statistics.members, test_effort(5000));
+  EXPECT_GT(statistics.cannot_fail, test_effort(1000));
+  EXPECT_GT(statistics.cannot_fail_in, test_effort(10'000));
 }
 
 TEST(Ranges, RandomModulesStayWithin) {
@@ -433,7 +590,10 @@ TEST(Ranges, RandomModulesStayWithin) {
     bytecode::testing::GeneratorOptions options;
     options.kernels = 3;
     const bytecode::Module module = bytecode::testing::generate_module(seed, options);
-    for (const bytecode::KernelRecord& kernel : module.kernels) check(module, kernel, seed, statistics);
+    for (const bytecode::KernelRecord& kernel : module.kernels) {
+      check(module, kernel, seed, statistics);
+      check_family(module, kernel, seed, statistics);
+    }
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(statistics.events, test_effort(10'000));
