@@ -190,5 +190,46 @@ TEST(LaneCosts, BranchesOnDataGain) {
   EXPECT_FALSE(costs.lanes_lose()) << costs.one << " " << costs.several;
 }
 
+// The number of lanes for a body that parts at both conditions, and divides on the way.
+unsigned width_of(const std::string& first, const std::string& second, unsigned vector_bits) {
+  const std::string text = std::string(kHead) + R"(
+      %from = getelementptr float, ptr %a, i64 %i
+      %x = load float, ptr %from
+      %is = )" + first + R"(
+      br i1 %is, label %then, label %end
+    then:
+      %y = fdiv float 1.0, %x
+      %is.too = )" + second +
+                           R"(
+      br i1 %is.too, label %inner, label %end
+    inner:
+      %z = fdiv float %y, 3.0
+      br label %end
+    end:
+      %result = phi float [ 0.0, %entry ], [ %y, %then ], [ %z, %inner ]
+      %to = getelementptr float, ptr %b, i64 %i
+      store float %result, ptr %to
+      ret void
+    })";
+  IrModule ir = test_compiler().new_module("test");
+  llvm::SMDiagnostic problem;
+  const bool failed =
+      llvm::parseAssemblyInto(llvm::MemoryBufferRef(text, "test"), ir.module.get(), nullptr, problem);
+  EXPECT_FALSE(failed) << problem.getMessage().str();
+  if (failed) return 0;
+  llvm::Function& body = *ir.module->getFunction("body");
+  const std::vector<ArgShape> args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform,
+                                      ArgShape::kUniform, ArgShape::kUniform};
+  EXPECT_TRUE(prepare(body, args).ok());
+  return choose_width(body, args, vector_bits);
+}
+
+TEST(Width, MasksOfSeveralVectorsAreNotPacked) {
+  const std::string on_data[] = {"fcmp ogt float %x, 0.0", "fcmp ogt float %y, 2.0"};
+  EXPECT_EQ(width_of(on_data[0], on_data[1], 256), 8u);
+  EXPECT_GT(width_of(on_data[0], on_data[1], 512), 16u) << "masks have registers of their own";
+  EXPECT_GT(width_of("icmp sgt i64 %i, 0", "icmp slt i64 %i, %n", 256), 8u) << "all lanes go the same way";
+}
+
 }  // namespace
 }  // namespace dhpvm::codegen::spmd

@@ -162,6 +162,28 @@ bool calls_or_diverges(const llvm::Function& scalar, const Divergence& divergenc
   return false;
 }
 
+// Whether masks are put together that come of comparing numbers of 32 bits or more. Without registers for masks, each
+// is a vector as wide as what was compared, as long as it is one. Several are packed into one of bytes, to be put
+// together, and unpacked for each choice. A loop's lanes wait for each other, and gain more by several vectors than
+// that costs.
+bool packs_masks(const llvm::Function& scalar, const Divergence& divergence, const Regions& regions,
+                 const llvm::LoopInfo& loops, unsigned vector_bits) {
+  if (vector_bits > 256 || !loops.empty()) return false;
+  unsigned partings = 0;
+  for (const llvm::BasicBlock& block : scalar) {
+    const auto* const branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+    if (branch == nullptr || branch->isUnconditional()) continue;
+    if (!splits_often(regions.level_of(&block), regions.node_of(&block), divergence)) continue;
+    const auto* const compared = llvm::dyn_cast<llvm::CmpInst>(branch->getCondition());
+    // What only indices decide is mostly decided for all lanes at once (edges.h).
+    const auto is_data = [&](const llvm::Value* value) {
+      return divergence.shape(value).is_varying() && bits_of(value->getType()) >= 32;
+    };
+    if (compared != nullptr && llvm::any_of(compared->operands(), is_data)) ++partings;
+  }
+  return partings > 1;
+}
+
 }  // namespace
 
 unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape>& args,
@@ -184,9 +206,10 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   // get worse with more lanes. Two vectors still pay, because each waits for its own results most of the
   // time.
   // And so does code, of which a large body has enough: what another vector would fill its waits with, it has as well.
-  const unsigned most = size > kThresholds.large_body
-                            ? native
-                            : (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
+  const bool one_vector =
+      size > kThresholds.large_body || packs_masks(function, divergence, regions, loops, vector_bits);
+  const unsigned most =
+      one_vector ? native : (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
   unsigned width = native;
   while (width < most && width < 64 && 2 * width * bytes <= room) width *= 2;
   return std::clamp(width, 2U, 64U);
