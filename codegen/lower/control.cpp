@@ -25,6 +25,9 @@ void Lowering::lower_branch(Value* condition) {
 
 void Lowering::lower_jump_compare(const Instruction& i) {
   if (strips_.is_stepped(i)) return go_to(flow_.index_check(block_, i)->inside);
+  if (const std::optional<IndexCheck> check = flow_.index_check(block_, i)) {
+    if (strips_.go_on_if_covered(i)) return go_to(check->inside);
+  }
   lower_branch(
       condition_of(b_, i, [this](std::uint32_t reg, SlotType type) { return registers_.get(reg, type); }));
 }

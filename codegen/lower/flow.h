@@ -18,6 +18,8 @@
 
 namespace dhpvm::codegen {
 
+class StatedValues;
+
 struct Block : bytecode::CodeBlock {
   std::vector<SlotType> entry_types;  // by primitive register
 };
@@ -39,14 +41,15 @@ struct InvariantReference {
   unsigned dimensions = 0;
 };
 
-// An operation in every iteration of a counted loop that can be checked for many iterations at once: it accesses an
-// element, or checks indices, in an array that stays the same, with an index that stays the same or grows by one from
+// An operation of a counted loop that can be checked for many iterations at once: it accesses an element, or checks indices, in an array that stays the same, with an index that stays the same or grows by one from
 // iteration to iteration; it compares such an index with a limit that stays the same (IndexCheck); or it takes a
 // reference that stays the same.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number
   std::uint32_t pc = 0;
   bool grows = false;
+  // The number of the part of the loop where it stands, if not every iteration comes there.
+  std::uint32_t arm = bytecode::kNoIndex;
 };
 
 // A check that the program makes itself, as a list does: a branch that seldom finds an index not below its limit, both
@@ -83,7 +86,12 @@ struct InnerLoop {
   // If it is counted as well: by word of an instruction that takes a number from a field which the loop does not write,
   // the number of the object.
   std::map<std::uint32_t, std::uint32_t> fields;
+  // Of loops that are not counted, the references alone that are taken in every iteration.
   std::vector<SteppedAccess> stepped;
+  std::uint32_t arms = 0;  // parts of the loop with stepped accesses where not every iteration comes
+  // It is counted and keeps handles, and probably has few iterations, always as many: all run in one stretch, which
+  // LLVM can unroll, or in the careful copy.
+  bool is_short = false;
 };
 
 // The loops that a Flow looks for: none; counted ones, of kernels; inner ones, of functions; those that would be inner
@@ -132,6 +140,10 @@ class Flow {
   bool is_counted(InnerLoop& loop) const;
   void find_references(InnerLoop& loop) const;
   void find_stepped(InnerLoop& loop) const;
+  std::map<std::uint32_t, std::uint32_t> arms_of(const InnerLoop& loop,
+                                                 const std::vector<bool>& always) const;
+  void find_taken_always(InnerLoop& loop) const;
+  bool is_short(const InnerLoop& loop, const StatedValues& stated) const;
   std::vector<bool> blocks_of_all_iterations(const InnerLoop& loop) const;
   template <typename Visit>
   void for_each_instruction(const InnerLoop& loop, Visit&& visit) const;

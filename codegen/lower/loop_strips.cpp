@@ -3,16 +3,12 @@
 
 #include <llvm/IR/Intrinsics.h>
 
-#include <algorithm>
-#include <set>
-
 #include "codegen/lower/lowering.h"
 #include "codegen/lower/strip_values.h"
 
 namespace dhpvm::codegen {
 
 using bytecode::Family;
-using bytecode::Op;
 using llvm::BasicBlock;
 using Origin = InvariantReference::Origin;
 
@@ -74,6 +70,8 @@ void LoopStrips::make(std::size_t number) {
   }
   strip.references.resize(loop.references.size());
   for (std::size_t at = 0; at < loop.references.size(); ++at) make(loop.references[at], strip.references[at]);
+  for (std::uint32_t arm = 0; arm < loop.arms; ++arm)
+    strip.covered.push_back(ir_.entry_alloca(b_.getInt1Ty(), "covered"));
   if (!loop.has_rare_blocks) return;
   // All ways into a rare block lead to the careful copy.
   for (std::uint32_t block = 0; block < loop.contains.size(); ++block) {
@@ -119,13 +117,22 @@ void LoopStrips::begin(std::size_t number) {
                                                    b_.CreateZExt(distance, b_.getInt64Ty()), ir_.constant(0));
     llvm::Value* most = ticks_for_back_edges(number);
     if (steps != nullptr) most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most, steps);
-    llvm::Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, most);
+    llvm::Value* count = remaining;
+    if (loop.is_short) {
+      BasicBlock* const whole = ir_.new_block("whole");
+      ir_.branch_cold(b_.CreateICmpULT(most, remaining), careful_header(number), whole);
+      b_.SetInsertPoint(whole);
+    } else {
+      count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, most);
+    }
     lowering_.take_ticks(count);
     b_.CreateStore(b_.CreateAdd(counter, b_.CreateTrunc(count, ir_.llvm_type(type))), strip.end);
     if (strip.next != nullptr) {
       llvm::Value* const full = b_.CreateAdd(counter, b_.CreateTrunc(most, ir_.llvm_type(type)));
       b_.CreateStore(b_.CreateAdd(full, one), strip.next);
     }
+  } else if (!loop.stepped.empty()) {
+    steps_in_range(number);
   }
   b_.CreateBr(lowering_.entries()[loop.header]);
 }
@@ -211,93 +218,13 @@ bool LoopStrips::take_reference(const Instruction& i) {
   const auto found = flow_.loops()[*loop].taken.find(i.pc);
   if (found == flow_.loops()[*loop].taken.end()) return false;
   const KeptReference& kept = strips_[*loop].references[found->second];
-  if (!is_stepped(i)) {
+  if (!is_stepped(i) && !go_on_if_covered(i)) {
     BasicBlock* const there = ir_.new_block("there");
     ir_.branch_cold(b_.CreateNot(b_.CreateLoad(b_.getInt1Ty(), kept.there)), careful_entry(i), there);
     b_.SetInsertPoint(there);
   }
   registers_.set_reference(i.a, b_.CreateLoad(b_.getPtrTy(), kept.reference));
   return true;
-}
-
-// ---- Checks for many iterations at once
-// -------------------------------------------------------------------------------------------------
-
-BasicBlock* LoopStrips::careful_header(std::size_t loop) {
-  BasicBlock*& careful = strips_[loop].carefully[flow_.blocks()[flow_.loops()[loop].header].begin];
-  if (careful == nullptr) careful = ir_.new_block("carefully");
-  return careful;
-}
-
-// The back-edges that there are ticks for, beside those for the calls that the loop sees through: one for each in each
-// iteration, and there is one iteration more than back-edges. Goes on carefully where it is too few for that.
-llvm::Value* LoopStrips::ticks_for_back_edges(std::size_t number) {
-  llvm::Value* const ticks = lowering_.ticks_at_hand();
-  const std::vector<std::uint32_t>& calls = flow_.loops()[number].seen_calls;
-  if (calls.empty()) return ticks;
-  llvm::Value* ready = b_.CreateICmpUGE(ticks, ir_.constant(calls.size()));
-  std::set<std::uint32_t> callees;
-  for (const std::uint32_t begin : calls) callees.insert(lowering_.seen_calls().begins_at(begin)->callee);
-  for (const std::uint32_t callee : callees) ready = b_.CreateAnd(ready, lowering_.has_room_for(callee));
-  BasicBlock* const go_on = ir_.new_block("ready");
-  ir_.branch_cold(b_.CreateNot(ready), careful_header(number), go_on);
-  b_.SetInsertPoint(go_on);
-  return b_.CreateUDiv(b_.CreateSub(ticks, ir_.constant(calls.size())), ir_.constant(calls.size() + 1));
-}
-
-// The back-edges that may be taken before an index leaves its array. Goes on carefully where one does so at once.
-llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
-  const InnerLoop& loop = flow_.loops()[number];
-  const std::vector<KeptReference>& references = strips_[number].references;
-  BasicBlock* const careful = careful_header(number);
-  llvm::Value* steps = nullptr;
-  // The index is below the limit; the last one of a number of indices goes on growing if `grows`.
-  const auto stay_below = [&](llvm::Value* index, llvm::Value* limit, bool grows) {
-    BasicBlock* const inside = ir_.new_block("inside");
-    ir_.branch_cold(b_.CreateICmpUGE(index, limit), careful, inside);
-    b_.SetInsertPoint(inside);
-    if (!grows) return;
-    llvm::Value* const left = b_.CreateSub(b_.CreateSub(limit, index), ir_.constant(1));
-    steps = steps == nullptr ? left : b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, steps, left);
-  };
-  for (const SteppedAccess& access : loop.stepped) {
-    const Instruction i = lowering_.instruction(access.pc);
-    const auto value = [&](std::uint32_t reg) { return values_of(number).at(access.block, access.pc, reg); };
-    const auto field = [&](llvm::AllocaInst* of) { return b_.CreateLoad(b_.getInt64Ty(), of); };
-    if (const auto taken = loop.taken.find(access.pc); taken != loop.taken.end()) {
-      BasicBlock* const there = ir_.new_block("there");
-      llvm::Value* const is_there = b_.CreateLoad(b_.getInt1Ty(), references[taken->second].there);
-      ir_.branch_cold(b_.CreateNot(is_there), careful, there);
-      b_.SetInsertPoint(there);
-      continue;
-    }
-    if (const std::optional<IndexCheck> check = flow_.index_check(access.block, i)) {
-      llvm::Value* const limit = value(check->limit);
-      stay_below(value(check->index), limit, access.grows);
-      continue;
-    }
-    const KeptReference& kept = references[loop.arrays.at(access.pc)];
-    switch (i.row->family) {
-      case Family::kLoad:
-      case Family::kLoadField: stay_below(value(i.c), field(kept.readable), access.grows); break;
-      case Family::kStore:
-      case Family::kStoreField: stay_below(value(i.b), field(kept.writable), access.grows); break;
-      default: {
-        const bool third = i.op == Op::kIndex3;
-        stay_below(value(i.c), field(kept.dimensions[0]), false);
-        stay_below(value(i.x0()), field(kept.dimensions[1]), access.grows && !third);
-        if (third) stay_below(value(i.x1()), field(kept.dimensions[2]), access.grows);
-      }
-    }
-  }
-  return steps;
-}
-
-bool LoopStrips::is_stepped(const Instruction& i) const {
-  const std::optional<std::size_t> loop = loop_of(lowering_.block());
-  if (!loop || careful_) return false;
-  return std::ranges::any_of(flow_.loops()[*loop].stepped,
-                             [&](const SteppedAccess& access) { return access.pc == i.pc; });
 }
 
 const LoopStrips::KeptReference* LoopStrips::kept_array(const Instruction& i) const {
@@ -323,10 +250,25 @@ void LoopStrips::go_back(const Instruction& i, std::uint32_t successor) {
 void LoopStrips::end_strip(const Instruction& i, std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
-  BasicBlock* const more = ir_.new_block("more");
   BasicBlock* const done = ir_.new_block("done");
   llvm::Value* const next =
       b_.CreateAdd(registers_.get(loop.counter, type), llvm::ConstantInt::get(ir_.llvm_type(type), 1));
+  if (loop.is_short && !careful_) {
+    b_.CreateBr(done);
+  } else {
+    next_strip(i, number, next, done);
+  }
+  b_.SetInsertPoint(done);
+  registers_.set(loop.counter, next);
+  b_.CreateBr(
+      lowering_.edge_to(flow_.blocks()[lowering_.block()].successors.front(), Lowering::EdgeKind::kPaid));
+}
+
+// Goes on with the iteration `next` of the counter if there is one, behind a tick; else with `done`.
+void LoopStrips::next_strip(const Instruction& i, std::size_t number, llvm::Value* next, BasicBlock* done) {
+  const InnerLoop& loop = flow_.loops()[number];
+  const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
+  BasicBlock* const more = ir_.new_block("more");
   b_.CreateCondBr(b_.CreateICmpSLT(next, registers_.get(loop.bound, type)), more, done);
 
   b_.SetInsertPoint(more);
@@ -339,12 +281,13 @@ void LoopStrips::end_strip(const Instruction& i, std::size_t number) {
   // the same.
   lowering_.edge_to(loop.header);
   lowering_.tick(i, nullptr);
-  b_.CreateBr(strips_[number].begin);
-
-  b_.SetInsertPoint(done);
-  registers_.set(loop.counter, next);
-  b_.CreateBr(
-      lowering_.edge_to(flow_.blocks()[lowering_.block()].successors.front(), Lowering::EdgeKind::kPaid));
+  if (loop.is_short) {
+    // It stays in the careful copy, so that the other one has no way in but the first.
+    b_.CreateStore(next, strips_[number].end);
+    b_.CreateBr(lowering_.entries()[loop.header]);
+  } else {
+    b_.CreateBr(strips_[number].begin);
+  }
 }
 
 void LoopStrips::lower_latch(const Instruction& i, std::size_t number) {

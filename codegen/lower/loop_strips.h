@@ -14,7 +14,13 @@
 //
 // Where the index of an access grows with the counter, a stretch ends before it would leave the array, and
 // the access is not checked at all. The iteration that would leave it is done carefully. So it is with checks that the
-// program makes itself, such as those of lists.
+// program makes itself, such as those of lists. Where not every iteration comes to an access, what it needs is found out
+// all the same, and kept: an iteration that comes there although it is not so goes on carefully. A reference that every iteration takes from an object or an array is
+// known to be there before the stretch begins.
+//
+// A loop of a few iterations, as the program states them, runs in one stretch, whose end LLVM knows, so that it can
+// unroll the loop. Where there are too few ticks for that, or an index would leave its array, all iterations are done
+// carefully.
 #pragma once
 
 #include <array>
@@ -79,6 +85,9 @@ class LoopStrips {
   // Whether the loop around the instruction keeps the reference that it takes; then its register has been set.
   bool take_reference(const Instruction& i);
   bool is_stepped(const Instruction& i) const;
+  // Goes on where what the instruction checks is known to hold for the whole stretch, and carefully elsewhere; false,
+  // and does nothing, where that is not known of the part of the loop around it.
+  bool go_on_if_covered(const Instruction& i);
   // Whether the block is a rare one of an inner loop.
   bool is_careful_only(std::uint32_t block) const;
 
@@ -90,8 +99,9 @@ class LoopStrips {
     llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
     llvm::AllocaInst* end =
         nullptr;  // counted loops: the counter's value in the last iteration of the stretch
-    llvm::AllocaInst* next = nullptr;       // with even strips: its value where the next one begins
-    std::vector<KeptReference> references;  // by number
+    llvm::AllocaInst* next = nullptr;        // with even strips: its value where the next one begins
+    std::vector<KeptReference> references;   // by number
+    std::vector<llvm::AllocaInst*> covered;  // by arm: whether its accesses need no check in this stretch
     std::map<std::uint32_t, llvm::BasicBlock*>
         carefully;  // by word: the same instruction in the careful copy
   };
@@ -103,11 +113,15 @@ class LoopStrips {
   void keep(std::size_t loop, std::size_t number);
   llvm::Value* take(const Strip& strip, const InvariantReference& reference, const KeptReference& kept);
   void keep_handle(const InvariantReference& reference, const KeptReference& kept, llvm::Value* value);
+  struct StepChecks;
   llvm::Value* steps_in_range(std::size_t loop);
+  void check_steps(std::size_t loop, const SteppedAccess& access, StepChecks& checks);
+  llvm::Value* cover_arm(std::size_t loop, std::uint32_t arm, llvm::Value* steps);
   llvm::Value* ticks_for_back_edges(std::size_t loop);
   llvm::BasicBlock* careful_header(std::size_t loop);
   StripValues values_of(std::size_t loop);
   void end_strip(const Instruction& i, std::size_t loop);
+  void next_strip(const Instruction& i, std::size_t loop, llvm::Value* next, llvm::BasicBlock* done);
   void settle(const Instruction& first, std::size_t loop);
 
   Lowering& lowering_;

@@ -6,6 +6,7 @@
 
 #include "codegen/lower/flow.h"
 #include "codegen/lower/reference_search.h"
+#include "codegen/lower/stated_values.h"
 
 namespace dhpvm::codegen {
 
@@ -155,23 +156,27 @@ std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t p
   return found;
 }
 
-// By block: whether the loop cannot get to its latch without it, rare blocks aside.
+// By block: whether the loop cannot get back to its header without it, rare blocks aside.
 std::vector<bool> Flow::blocks_of_all_iterations(const InnerLoop& loop) const {
   std::vector<bool> result(blocks_.size(), false);
+  const auto goes_back = [&](std::uint32_t block) {
+    return std::ranges::find(blocks_[block].successors, loop.header) != blocks_[block].successors.end();
+  };
   for (std::uint32_t left_out = 0; left_out < blocks_.size(); ++left_out) {
     if (!loop.contains[left_out] || rare_->contains(left_out)) continue;
     std::vector<bool> seen(blocks_.size(), false);
     std::vector<std::uint32_t> work;
+    bool always = true;
     if (left_out != loop.header) work.push_back(loop.header);
-    while (!work.empty()) {
+    while (!work.empty() && always) {
       const std::uint32_t block = work.back();
       work.pop_back();
       if (seen[block] || block == left_out || !loop.contains[block] || rare_->contains(block)) continue;
       seen[block] = true;
-      if (block == loop.latch) break;
+      always = !goes_back(block);
       work.insert(work.end(), blocks_[block].successors.begin(), blocks_[block].successors.end());
     }
-    result[left_out] = !seen[loop.latch];
+    result[left_out] = always;
   }
   return result;
 }
@@ -260,18 +265,41 @@ void want(InnerLoop& loop, std::uint32_t number) {
 
 }  // namespace
 
+// The parts of the loop where not every iteration comes, by block: what follows a block in any case belongs to the same
+// one. Few iterations do not pay for what has to be found out before a stretch.
+std::map<std::uint32_t, std::uint32_t> Flow::arms_of(const InnerLoop& loop,
+                                                     const std::vector<bool>& always) const {
+  constexpr std::size_t kMost = 8;  // each has a value of its own to keep
+  std::map<std::uint32_t, std::uint32_t> arms;
+  std::map<std::uint32_t, std::uint32_t> by_first_block;
+  if (loop.is_short) return arms;
+  for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
+    if (!loop.contains[number] || always[number] || rare_->contains(number)) continue;
+    std::uint32_t first = number;
+    for (auto before = usually_before(first); before && !always[*before]; before = usually_before(first))
+      first = *before;
+    if (by_first_block.size() == kMost && !by_first_block.contains(first)) continue;
+    arms[number] = by_first_block.try_emplace(first, by_first_block.size()).first->second;
+  }
+  return arms;
+}
+
 void Flow::find_stepped(InnerLoop& loop) const {
   std::set<std::uint32_t> changed;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
     if (i.row->writes != 0 && !rare_->contains(number)) changed.insert(i.a);
   });
   const std::vector<bool> always = blocks_of_all_iterations(loop);
+  const std::map<std::uint32_t, std::uint32_t> arms = arms_of(loop, always);
   Growth growth(*this, loop, changed);
   std::set<std::uint32_t> holders;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
-    if (!always[block]) return;
+    const auto arm = arms.find(block);
+    if (!always[block] && arm == arms.end()) return;
+    SteppedAccess access = {.block = block, .pc = i.pc};
+    if (!always[block]) access.arm = arm->second;
     if (loop.taken.contains(i.pc)) {
-      loop.stepped.push_back({block, i.pc});
+      loop.stepped.push_back(access);
       return;
     }
     std::optional<unsigned> by;
@@ -289,10 +317,54 @@ void Flow::find_stepped(InnerLoop& loop) const {
       }
     }
     if (!by) return;
-    loop.stepped.push_back({block, i.pc, *by == 1u});
+    access.grows = *by == 1u;
+    loop.stepped.push_back(access);
     holders.merge(growth.take_holders());
   });
+  for (const SteppedAccess& access : loop.stepped) {
+    if (access.arm != bytecode::kNoIndex) loop.arms = std::max(loop.arms, access.arm + 1);
+  }
   for (const std::uint32_t holder : holders) want(loop, holder);
+}
+
+void Flow::find_taken_always(InnerLoop& loop) const {
+  if (loop.taken.empty()) return;
+  const std::vector<bool> always = blocks_of_all_iterations(loop);
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
+    if (always[block] && loop.taken.contains(i.pc)) loop.stepped.push_back({block, i.pc});
+  });
+}
+
+namespace {
+
+// The constant that the register usually holds wherever control comes to the loop from outside, if it is the same
+// everywhere.
+std::optional<std::int64_t> stated_ahead(const Flow& flow, const InnerLoop& loop, std::uint32_t reg) {
+  std::optional<std::int64_t> stated;
+  for (const std::uint32_t from : flow.blocks()[loop.header].predecessors) {
+    if (loop.contains[from]) continue;
+    const std::optional<Instruction> i = flow.definition(from, bytecode::kNoIndex, reg);
+    if (!i || i->row->family != Family::kConstant) return std::nullopt;
+    const auto value = static_cast<std::int64_t>(constant_bits(*i));
+    if (stated && *stated != value) return std::nullopt;
+    stated = value;
+  }
+  return stated;
+}
+
+}  // namespace
+
+// Whether the program states from where to where the loop counts, and it has few iterations. A guess: other ways may lead
+// to it.
+bool Flow::is_short(const InnerLoop& loop, const StatedValues& stated) const {
+  // Above this many, LLVM would not unroll most loops.
+  constexpr std::uint64_t kFew = 16;
+  const std::optional<std::int64_t> begin = stated_ahead(*this, loop, loop.counter);
+  std::optional<std::int64_t> end = stated_ahead(*this, loop, loop.bound);
+  if (const std::optional<std::uint64_t> bits = stated.bits(loop.bound))
+    end = loop.wide ? static_cast<std::int64_t>(*bits) : static_cast<std::int32_t>(*bits);
+  return begin && end && *begin < *end &&
+         static_cast<std::uint64_t>(*end) - static_cast<std::uint64_t>(*begin) <= kFew;
 }
 
 std::optional<IndexCheck> Flow::index_check(std::uint32_t block, const Instruction& i) const {
@@ -307,6 +379,7 @@ std::optional<IndexCheck> Flow::index_check(std::uint32_t block, const Instructi
 }
 
 void Flow::find_loops(LoopSearch search) {
+  const StatedValues stated(module_, function_);
   for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
     if (!blocks_[number].is_loop_header) continue;
     InnerLoop loop;
@@ -324,7 +397,9 @@ void Flow::find_loops(LoopSearch search) {
       // A copy of its own for what fails is worth it where the rest need not look at handles again.
       if (loop.has_rare_blocks && !loop.keeps_handles) continue;
     }
+    loop.is_short = loop.counted && loop.keeps_handles && is_short(loop, stated);
     if (loop.counted && loop.keeps_handles) find_stepped(loop);
+    if (!loop.counted && loop.keeps_handles) find_taken_always(loop);
     if (loop.counted || !loop.references.empty()) loops_.push_back(std::move(loop));
   }
 }

@@ -37,7 +37,7 @@ Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t a
   Value* const array = registers_.get_reference(array_register);
   Value* const index = registers_.get_i64(index_register);
   const LoopStrips::KeptReference* const kept = strips_.kept_array(i);
-  if (!is_proven(i) && !strips_.is_stepped(i)) {
+  if (!is_proven(i) && !strips_.is_stepped(i) && !strips_.go_on_if_covered(i)) {
     if (kept == nullptr) check_array(i, array);
     Value* const accessible = kept != nullptr
                                   ? b_.CreateLoad(b_.getInt64Ty(), write ? kept->writable : kept->readable)
@@ -121,7 +121,7 @@ void Lowering::lower_index(const Instruction& i) {
                             third ? registers_.get_i64(i.x1()) : nullptr};
   Value* ok = nullptr;
   Value* linear = nullptr;
-  const bool proven = is_proven(i) || strips_.is_stepped(i);
+  const bool proven = is_proven(i) || strips_.is_stepped(i) || strips_.go_on_if_covered(i);
   for (unsigned d = 0; d < (third ? 3u : 2u); ++d) {
     Value* const size = kept != nullptr ? b_.CreateLoad(b_.getInt64Ty(), kept->dimensions[d])
                                         : array_dimension(array, d, false);
