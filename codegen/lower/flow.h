@@ -41,8 +41,9 @@ struct InvariantReference {
   unsigned dimensions = 0;
 };
 
-// An operation of a counted loop that can be checked for many iterations at once: it accesses an element, or checks indices, in an array that stays the same, with an index that stays the same or grows by one from
-// iteration to iteration; it compares such an index with a limit that stays the same (IndexCheck); or it takes a
+// An operation of a counted loop that can be checked for many iterations at once: it accesses an element, or checks
+// indices, in an array that stays the same, with an index that stays the same or grows by one from iteration to
+// iteration; it compares such an index with a limit that stays the same (IndexCheck); or it takes a
 // reference that stays the same.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number

@@ -38,7 +38,8 @@ llvm::Value* LoopStrips::ticks_for_back_edges(std::size_t number) {
 }
 
 // What is known of some accesses where a stretch begins: the back-edges that may be taken before an index leaves its
-// array, null if there is no bound, and either whether all are possible in the first iteration, or where to go otherwise.
+// array, null if there is no bound, and either whether all are possible in the first iteration, or where to go
+// otherwise.
 struct LoopStrips::StepChecks {
   BasicBlock* otherwise = nullptr;
   llvm::Value* possible = nullptr;

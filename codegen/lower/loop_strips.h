@@ -14,9 +14,9 @@
 //
 // Where the index of an access grows with the counter, a stretch ends before it would leave the array, and
 // the access is not checked at all. The iteration that would leave it is done carefully. So it is with checks that the
-// program makes itself, such as those of lists. Where not every iteration comes to an access, what it needs is found out
-// all the same, and kept: an iteration that comes there although it is not so goes on carefully. A reference that every iteration takes from an object or an array is
-// known to be there before the stretch begins.
+// program makes itself, such as those of lists. Where not every iteration comes to an access, whether it is in range is
+// found out all the same, and kept: an iteration that comes to one that is not goes on carefully. A reference that
+// every iteration takes from an object or an array is known to be there before the stretch begins.
 //
 // A loop of a few iterations, as the program states them, runs in one stretch, whose end LLVM knows, so that it can
 // unroll the loop. Where there are too few ticks for that, or an index would leave its array, all iterations are done

@@ -190,16 +190,20 @@ constexpr unsigned kMaximumDepth = 8;
 // values that it looks through.
 class Growth {
  public:
-  Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed)
-      : flow_(flow), loop_(loop), changed_(changed) {}
+  // By register: how often the loop writes it.
+  using Writes = std::map<std::uint32_t, unsigned>;
+  // `counters`: registers of 64 bits that an iteration adds 1 to at its end, and changes nowhere else.
+  Growth(const Flow& flow, const InnerLoop& loop, const Writes& writes,
+         const std::set<std::uint32_t>& counters)
+      : flow_(flow), loop_(loop), writes_(writes), counters_(counters) {}
 
   // The growth of register `reg` before the instruction at `pc`.
   std::optional<unsigned> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg, unsigned depth = 0) {
     if (depth > kMaximumDepth) return std::nullopt;
     const std::optional<Instruction> i = flow_.definition(block, pc, reg);
     if (!i) {
-      if (reg == loop_.counter && loop_.wide) return 1;
-      return changed_.contains(reg) ? std::nullopt : std::optional<unsigned>(0);
+      if (counters_.contains(reg)) return 1;
+      return writes_.contains(reg) ? std::nullopt : std::optional<unsigned>(0);
     }
     const auto operand = [&](std::uint32_t of_reg) { return of(block, i->pc, of_reg, depth + 1); };
     switch (i->row->family) {
@@ -250,9 +254,23 @@ class Growth {
 
   const Flow& flow_;
   const InnerLoop& loop_;
-  const std::set<std::uint32_t>& changed_;
+  const Writes& writes_;
+  const std::set<std::uint32_t>& counters_;
   std::set<std::uint32_t> holders_;
 };
+
+// Beside the loop's own counter, those of `for i in 1..=n`, whose own counter is another one.
+std::set<std::uint32_t> counters_of(const bytecode::Module& module, const bytecode::Function& function,
+                                    const InnerLoop& loop, const Block& latch, const Growth::Writes& writes) {
+  std::set<std::uint32_t> counters;
+  if (loop.wide) counters.insert(loop.counter);
+  for (std::uint32_t pc = latch.begin; pc < latch.end;) {
+    const Instruction i = decode(module, function, pc);
+    pc = i.next();
+    if (i.op == Op::kAddImmI64 && i.a == i.b && i.c == 1 && writes.at(i.a) == 1) counters.insert(i.a);
+  }
+  return counters;
+}
 
 // Strips take the reference.
 void want(InnerLoop& loop, std::uint32_t number) {
@@ -285,13 +303,14 @@ std::map<std::uint32_t, std::uint32_t> Flow::arms_of(const InnerLoop& loop,
 }
 
 void Flow::find_stepped(InnerLoop& loop) const {
-  std::set<std::uint32_t> changed;
+  Growth::Writes writes;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
-    if (i.row->writes != 0 && !rare_->contains(number)) changed.insert(i.a);
+    if (i.row->writes != 0 && !rare_->contains(number)) ++writes[i.a];
   });
+  const std::set<std::uint32_t> counters = counters_of(module_, function_, loop, blocks_[loop.latch], writes);
   const std::vector<bool> always = blocks_of_all_iterations(loop);
   const std::map<std::uint32_t, std::uint32_t> arms = arms_of(loop, always);
-  Growth growth(*this, loop, changed);
+  Growth growth(*this, loop, writes, counters);
   std::set<std::uint32_t> holders;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
     const auto arm = arms.find(block);
@@ -354,8 +373,8 @@ std::optional<std::int64_t> stated_ahead(const Flow& flow, const InnerLoop& loop
 
 }  // namespace
 
-// Whether the program states from where to where the loop counts, and it has few iterations. A guess: other ways may lead
-// to it.
+// Whether the program states from where to where the loop counts, and it has few iterations. A guess: other ways may
+// lead to it.
 bool Flow::is_short(const InnerLoop& loop, const StatedValues& stated) const {
   // Above this many, LLVM would not unroll most loops.
   constexpr std::uint64_t kFew = 16;

@@ -49,6 +49,30 @@ TEST(InnerLoops, AreShortIfTheProgramStatesFewIterations) {
   EXPECT_EQ(known(sum_of(0, "  move.p p3, p0\n")), "loop 3");
 }
 
+// `for i in 0..=n`: p3 counts up to 0, p2 is the index.
+TEST(InnerLoops, HaveIndicesBesideTheirCounter) {
+  const std::string_view begin =
+      "type array n: i64\n"
+      "function f(i64, n) -> i64 registers 6 1\n"
+      "  imm p1, 0\n"
+      "  imm p2, 0\n"
+      "  not.i64 p3, p0\n"
+      "  imm p4, 0\n"
+      "Again:\n"
+      "  load.i64 p5, r0, p2\n"  // 4
+      "  add.i64 p1, p1, p5\n";
+  const std::string_view end =
+      "  for.i64 p3, p4, Again\n"
+      "  return.p p1\n"
+      "end\n";
+  const auto with = [&](std::string_view steps) {
+    return known(std::string(begin).append(steps).append(end));
+  };
+  EXPECT_EQ(with("  add.imm.i64 p2, p2, 1\n"), "loop 4");
+  EXPECT_EQ(with("  add.imm.i64 p2, p2, 2\n"), "loop");
+  EXPECT_EQ(with("  add.imm.i64 p2, p2, 1\n  add.imm.i64 p2, p2, 1\n"), "loop");
+}
+
 TEST(InnerLoops, CheckAheadWhereOnlySomeIterationsCome) {
   EXPECT_EQ(known("type array n: i64\n"
                   "function f(i64, i64, n, n) -> i64 registers 6 2\n"
@@ -68,7 +92,7 @@ TEST(InnerLoops, CheckAheadWhereOnlySomeIterationsCome) {
                   "  for.i64 p3, p0, Again\n"
                   "  return.p p2\n"
                   "end\n"),
-            "loop 2 5:0 7:1");
+            "loop 2 7:0 5:1");
 }
 
 TEST(InnerLoops, TakeReferencesAheadThatEveryIterationTakes) {
@@ -85,7 +109,9 @@ TEST(InnerLoops, TakeReferencesAheadThatEveryIterationTakes) {
                   "  load.i64 p1, r1, p1\n"
                   "Small:\n"
                   "  move.p p0, p1\n"
-                  "  jump.gt.imm.i64 p0, 0, Again\n"
+                  "  jump.le.imm.i64 p0, 0, Done\n"
+                  "  loop Again\n"
+                  "Done:\n"
                   "  return.p p0\n"
                   "end\n"),
             "loop 0");
