@@ -116,15 +116,19 @@ void MatchChecker::exclude_nulls(CheckedPattern& whole, CheckedPattern& part, Co
   part.kind = CheckedPattern::Kind::kAny;
 }
 
-// The condition of an arm sees the variables of its pattern.
+// The condition of an arm sees the variables of its pattern. Its code may run or not before the arms that follow, and
+// may assign what tests have told.
 void MatchChecker::add_guard(const ast::Arm& arm, const Subject& subject, Test& test) {
   const Flow before = state_.flow;
   parts_.scopes.open_scope();
   Body variables;
   bind_pattern(arm, test, subject, variables);
   Condition condition = parts_.narrowing.condition(*arm.guard);
+  std::erase_if(test.facts, [&](const Fact& fact) {
+    return fact.variable != nullptr && parts_.narrowing.narrowed_type(fact.variable) != fact.type;
+  });
   parts_.scopes.close_scope();
-  state_.flow = before;
+  state_.flow = Narrowing::merge(before, state_.flow);
   test.good = test.good && !condition.value->type->is(TypeKind::kError);
   // Facts about the variables of the pattern are dropped: the body declares its own.
   test.facts.insert(test.facts.end(), condition.when_true.begin(), condition.when_true.end());
@@ -194,8 +198,8 @@ void MatchChecker::statement(const ast::Expr& value, const std::vector<ast::Arm>
   Body* next = &whole->body;
   bool good = !subject.type->is(TypeKind::kError);
   for (const ast::Arm& arm : arms) {
-    const Flow before = state_.flow;
     const Test test = test_arm(arm, subject, coverage);
+    const Flow before = state_.flow;
     parts_.scopes.open_scope();
     Body body;
     bind_pattern(arm, test, subject, body);
@@ -245,9 +249,9 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
   bool good = !subject.type->is(TypeKind::kError);
   const Type* type = expected;
   for (const ast::Arm& arm : expr.arms) {
-    const Flow here = state_.flow;
     Checked checked;
     const Test test = test_arm(arm, subject, coverage);
+    const Flow here = state_.flow;
     checked.condition = test.condition;
     checked.range = arm.value->range;
     parts_.scopes.open_scope();

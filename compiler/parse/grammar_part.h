@@ -38,6 +38,7 @@ struct ParserState {
   TreeBuilder tree;
   bool in_arm = false;         // of a `match` statement: a comma ends it as a semicolon does
   bool arrow_closures = true;  // `x => e` can only be a closure from elsewhere; false in patterns
+  std::uint32_t guard = 0;     // the token at which the condition of the last arm begins
 };
 
 class GrammarPart {

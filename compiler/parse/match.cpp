@@ -174,6 +174,7 @@ std::vector<ast::Arm> MatchParser::arms(ParseBody body) {
 // The condition of an arm: `pattern if condition => ...`.
 ast::Expr* MatchParser::guard() {
   const bool outer = std::exchange(state_.arrow_closures, false);
+  state_.guard = cursor_.position();
   ast::Expr* condition = parts_.expressions.expression();
   state_.arrow_closures = outer;
   return condition;

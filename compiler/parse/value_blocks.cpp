@@ -58,7 +58,8 @@ ast::Expr* ValueBlockParser::expression(std::string_view what) {
 
 bool ValueBlockParser::begins_block() const {
   const TokenKind before = kind_at(cursor_.position() - 1);
-  const bool is_body = before == TokenKind::kIf || before == TokenKind::kWhile ||
+  const bool is_guard = before == TokenKind::kIf && cursor_.position() == state_.guard;
+  const bool is_body = (before == TokenKind::kIf && !is_guard) || before == TokenKind::kWhile ||
                        before == TokenKind::kMatch || before == TokenKind::kIn;
   const std::uint32_t close = state_.layout.partner(cursor_.position());
   if (is_body || close <= cursor_.position() + 1) return false;
