@@ -203,8 +203,7 @@ void Completion::members_of_type(const Snapshot& snapshot, const Type& type) {
     for (const std::string_view name : {"dim", "slice", "copy", "fill", "close"})
       add(name, kMethodOfArrays, "built in");
   }
-  if (value.is(TypeKind::kArray) || value.is(TypeKind::kStr)) {
-    const std::string_view methods = value.is(TypeKind::kStr) ? kMethodsOfText : kMethodsOfArrays;
+  if (const std::string_view methods = library_methods_of(value); !methods.empty()) {
     for (const ast::Function* function : snapshot.scope().library_methods(methods))
       add(snapshot, declaration_of(*function));
     return;

@@ -19,6 +19,15 @@ Parameters parameters_of(const std::vector<ast::Field>& fields) {
 
 }  // namespace
 
+std::string_view library_methods_of(const Type& type) {
+  switch (type.kind) {
+    case TypeKind::kStr: return kMethodsOfText;
+    case TypeKind::kArray: return kMethodsOfArrays;
+    case TypeKind::kU8: return kMethodsOfBytes;
+    default: return {};
+  }
+}
+
 const ast::Module& Members::module_of(SourceRange range) const {
   for (const auto& module : program_.modules) {
     if (module->file == range.file) return *module;

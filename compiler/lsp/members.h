@@ -11,6 +11,9 @@
 
 namespace dhpvm::compiler::lsp {
 
+// Which functions of the library are methods of `type`: kMethodsOfText, ...; empty if none are.
+std::string_view library_methods_of(const Type& type);
+
 class Members {
  public:
   // All must outlive this.

@@ -286,10 +286,10 @@ const ast::Name* Resolver::member_of(const ast::Expr& object, std::string_view n
   }
   const Type* type = facts_.type_of(object.range);
   if (type != nullptr && type->is(TypeKind::kNullable)) type = type->element;
-  if (type == nullptr || (!type->is(TypeKind::kStr) && !type->is(TypeKind::kArray))) return nullptr;
-  const bool is_text = type->is(TypeKind::kStr);
-  const auto [entry, fresh] = library_methods_.try_emplace({is_text, name}, nullptr);
-  if (fresh) entry->second = scope_.library_method(is_text ? kMethodsOfText : kMethodsOfArrays, name);
+  const std::string_view methods = type == nullptr ? std::string_view() : library_methods_of(*type);
+  if (methods.empty()) return nullptr;
+  const auto [entry, fresh] = library_methods_.try_emplace({methods, name}, nullptr);
+  if (fresh) entry->second = scope_.library_method(methods, name);
   method = entry->second;
   return method == nullptr ? nullptr : &method->name;
 }

@@ -82,7 +82,7 @@ class Resolver final : private LexicalWalk {
   mutable ByName<const ast::EnumCase*> cases_;
   ByName<const ast::Name*> top_level_;
   ByName<Members::Found> own_members_;
-  std::map<std::pair<bool, std::string_view>, const ast::Function*> library_methods_;
+  std::map<std::pair<std::string_view, std::string_view>, const ast::Function*> library_methods_;
   std::unordered_map<std::uint32_t, const ast::Type*> written_types_;  // by the begin of a variable's name
   // The variable that a reduction changes, by the begin of its name in the loop's head, which declares it for the body.
   std::unordered_map<std::uint32_t, SourceRange> reductions_;

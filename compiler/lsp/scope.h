@@ -21,7 +21,7 @@ class ModuleScope {
   const ast::TypeDecl* type(std::string_view qualifier, std::string_view name) const;
   // The enum that has a case of this name, where no type says which.
   const ast::EnumCase* some_case(std::string_view name) const;
-  // The function of the library that is a method of text, or of arrays.
+  // The function of the library that is a method of text, arrays or bytes; `type` is one of kMethodsOf...
   const ast::Function* library_method(std::string_view type, std::string_view name) const;
   std::vector<const ast::Function*> library_methods(std::string_view type) const;
   // The module of the library that is called so, if it is part of the program.
@@ -34,6 +34,7 @@ class ModuleScope {
 
 inline constexpr std::string_view kMethodsOfText = "str";
 inline constexpr std::string_view kMethodsOfArrays = "array";
+inline constexpr std::string_view kMethodsOfBytes = "u8";
 
 const ast::Function* find_function(const ast::Module& module, std::string_view name);
 const ast::Constant* find_constant(const ast::Module& module, std::string_view name);

@@ -386,6 +386,11 @@ class Session(unittest.TestCase):
         for name in ("distance", "width", "from", "LIMIT", "shapes", "Point", "List", "Error", "while", "print", "i64"):
             self.assertIn(name, names)
         self.assertNotIn("total", names)
+        self.replace("= di;", "= \"7\"[0].;")
+        self.assertEqual(set(self.labels("[0].;", 4)), {"is_space", "is_digit", "is_letter"})
+        self.replace("[0].;", "[0].is_digit();")
+        hover = self.client.request("textDocument/hover", self.at("is_digit", 2))
+        self.assertIn("is_digit(byte: u8)", hover["contents"]["value"])
         self.replace("words.push", "words.pu")
         self.assertIn("push", self.labels("words.pu", 8))
         self.replace("import shapes;", "import sha")
