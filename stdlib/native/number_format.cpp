@@ -78,9 +78,18 @@ class SpecReader {
     int value = missing;
     while (next_is("0123456789")) {
       value = std::max(value, 0) * 10 + (take() - '0');
-      if (value > limit) return error(fmt::format("the {} is above {}", what, limit));
+      if (value > limit) return too_large(what, value, limit);
     }
     return value;
+  }
+  // Numbers in braces that are negative come as the unsigned numbers of the same bits.
+  Error too_large(std::string_view what, int begun, int limit) {
+    auto value = static_cast<std::uint64_t>(begun);
+    while (next_is("0123456789")) value = value * 10 + static_cast<std::uint64_t>(take() - '0');
+    const auto given = static_cast<std::int64_t>(value);
+    if (given >= 0) return error(fmt::format("the {} is above {}", what, limit));
+    return dhpvm::error(ErrorCode::kUserTrap, "the {} of a format is {}, and cannot be negative", what,
+                        given);
   }
   Error error(std::string_view what) const {
     return dhpvm::error(ErrorCode::kUserTrap, "the format specification '{}' is wrong: {}", all_, what);
