@@ -75,7 +75,8 @@ hir::Expr* ArrayMethods::slice_expr(const ast::Expr& expr) {
       high != nullptr && (low->type->is(TypeKind::kError) || high->type->is(TypeKind::kError));
   if (type->is(TypeKind::kError) || wrong_part) return wrong(range);
   const Nominal* nominal = analysis_.nominal(type);
-  if (nominal == nullptr || nominal->symbol->module->module->is_stdlib) {
+  const bool is_tuple = analysis_.tuples().is_tuple(type);
+  if (nominal == nullptr || (!is_tuple && nominal->symbol->module->module->is_stdlib)) {
     for (std::size_t i = 1; i < expr.operands.size(); ++i)
       parts_.arrays.warn_of_negative(i == 1 ? *low : *high, expr.operands[i]->range, type, expr.operands[0]);
   }

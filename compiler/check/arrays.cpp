@@ -170,7 +170,8 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
   if (parts_.elements.may_define(array->type)) {
     // Keys of maps may be negative, positions in lists are not.
     const Nominal* nominal = analysis_.nominal(array->type);
-    const bool is_list = nominal != nullptr && nominal->symbol->module->module->is_stdlib &&
+    const bool is_list = nominal != nullptr && !analysis_.tuples().is_tuple(array->type) &&
+                         nominal->symbol->module->module->is_stdlib &&
                          nominal->symbol->methods.contains("nth");
     const ast::Expr& index = *expr.operands[1];
     if (is_list && index.kind == ast::ExprKind::kUnary)

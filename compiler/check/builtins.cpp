@@ -214,7 +214,8 @@ hir::Expr* BuiltinCalls::hash_of(E value, Range range) {
   }
   Diagnostic& diagnostic = error(range, "a '{}' cannot be hashed", type->name);
   const Nominal* nominal = analysis_.nominal(type);
-  const bool is_of_library = nominal != nullptr && nominal->symbol->module->module->is_stdlib;
+  const bool is_of_library =
+      nominal != nullptr && !analysis_.tuples().is_tuple(type) && nominal->symbol->module->module->is_stdlib;
   if (type->is(TypeKind::kArray) || is_of_library) {
     diagnostic.help("a tuple or a text of its contents can be, as `f\"{{...}}\"`");
   } else if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {

@@ -36,6 +36,10 @@ void ElementMethods::report_unreadable(E object, const ast::Expr& expr) {
     parts_.results.explain(diagnostic, type, expr.operands[0]->range);
     return;
   }
+  if (analysis_.tuples().is_tuple(type)) {
+    diagnostic.help("the values of a tuple are `.0`, `.1` and so on, or take it apart: `let (a, b) = ...;`");
+    return;
+  }
   const char* otherwise =
       analysis_.nominal(type)->symbol->methods.contains("get") ? "write `.get(...)`, or " : "";
   diagnostic.help("{}give it a method `fn at(i: i64) -> T`, which `x[i]` calls", otherwise);

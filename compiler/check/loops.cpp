@@ -354,6 +354,8 @@ void LoopChecker::report_not_iterable(const Type* type, Range range) {
     diagnostic.help("test it for null first");
   } else if (type->is(TypeKind::kArray)) {
     diagnostic.help("iterate over its indices: `for i in 0..a.rows`");
+  } else if (analysis_.tuples().is_tuple(type)) {
+    diagnostic.help("take it apart, `let (a, b) = ...;`, or make an array of its values");
   } else if (nominal != nullptr && nominal->symbol->methods.contains("get")) {
     diagnostic.help(
         "if `get` takes positions from 0 to `len() - 1`, say so: `fn nth(i: i64) -> T => get(i);`");
