@@ -126,6 +126,14 @@ hir::Expr* ArrayChecker::index_value(const ast::Expr& expr) {
 
 hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
   E array = parts_.conversions.operand_value(*expr.operands[0]);
+  const bool is_element = array->kind == ExprKind::kIndex && expr.operands.size() == 2;
+  if (E matrix = is_element && state_.in_kernel() ? parts_.names.shared_matrix(array->operands[0]) : nullptr;
+      matrix != nullptr) {
+    E column = index_value(*expr.operands[1]);
+    if (column->type->is(TypeKind::kError)) return wrong(expr.range);
+    warn_of_negative(*column, expr.operands[1]->range, array->type, expr.operands[0]);
+    return make(ExprKind::kIndex, array->type->element, expr.range, {matrix, array->operands[1], column});
+  }
   // A row of a constant is a new array where it is used as a whole.
   const bool gives_row = array->type->is(TypeKind::kArray) && array->type->element->is(TypeKind::kArray);
   return index_of(gives_row ? array : parts_.names.shared_rows(array), expr);

@@ -173,6 +173,7 @@ struct BodyState {
   std::set<std::string_view> tested_for_a_moment;  // the text of fields that were compared with null
   bool in_trap_message = false;
   std::map<const hir::Function*, Variable*> shared_constants;  // by what makes them
+  std::map<const hir::Function*, Variable*> shared_matrices;   // of constant arrays of arrays, likewise
   std::vector<hir::Stmt*> first_statements;                    // of the function as a whole
   std::set<const hir::Local*> restless;  // variables that a statement inside of an expression assigns
   std::set<const Type*> texts_in_work;   // structs whose text is being put together

@@ -126,6 +126,8 @@ Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name
   if (may_call(type)) {
     analysis_.loops_call_values();
   } else if (!analysis_.is_plain(type) && !is_kernel_array(type) && !is_fixed) {
+    // A constant has no variable of its own.
+    if (name.empty() && value->kind == hir::ExprKind::kLocal) name = value->local->name;
     Diagnostic& diagnostic = error(range, "a parallel loop cannot use '{}', a '{}'", name, type->name);
     if (type->is(TypeKind::kClass) && analysis_.nominal(type)->symbol->methods.contains("to_array")) {
       diagnostic.help("take what it holds before the loop: `let array = {}.to_array();`", name);
@@ -134,6 +136,11 @@ Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name
                       name);
     } else if (type->is(TypeKind::kNullable)) {
       diagnostic.help("test it for null before the loop");
+    } else if (type->is(TypeKind::kArray) && is_kernel_array(type->element)) {
+      diagnostic.help(
+          "use a matrix, `[T, 2]`; of a constant whose rows have one length, it can read elements, "
+          "`{}[i][j]`",
+          name);
     } else if (type->is(TypeKind::kArray)) {
       diagnostic.help("use arrays of numbers, bool, or structs of these");
     } else {

@@ -233,6 +233,50 @@ hir::Expr* NameChecker::shared_rows(E value) {
   return value;
 }
 
+hir::Expr* NameChecker::shared_matrix(E rows) {
+  const hir::Expr* literal = analysis_.array_constant(*rows);
+  if (literal == nullptr || literal->operands.empty()) return nullptr;
+  const Type* row = rows->type->element;
+  if (!row->is(TypeKind::kArray) || !analysis_.is_plain(row->element)) return nullptr;
+  // -1 where it is not known.
+  const auto length_of = [&](const hir::Expr* part) -> std::ptrdiff_t {
+    if (part->kind == ExprKind::kCall) part = analysis_.array_constant(*part);
+    if (part == nullptr || part->kind != ExprKind::kArrayLiteral) return -1;
+    return static_cast<std::ptrdiff_t>(part->operands.size());
+  };
+  const std::ptrdiff_t length = length_of(literal->operands[0]);
+  const auto is_alike = [&](const hir::Expr* part) { return length_of(part) == length; };
+  if (length < 0 || !std::ranges::all_of(literal->operands, is_alike)) return nullptr;
+  Frame* whole = state_.frame;
+  while (whole->outer != nullptr) whole = whole->outer;
+  if (whole->function == nullptr) return nullptr;
+  const Range range = analysis_.range_of(rows);
+  Variable*& shared = state_.shared_matrices[rows->function];
+  if (shared == nullptr) {
+    Frame* const here = std::exchange(state_.frame, whole);
+    hir::Local* const given = shared_constant(rows)->local;
+    const Type* type = types().array(row->element, 2);
+    shared = parts_.scopes.declare_hidden({}, type, VariableKind::kLet, range);
+    shared->local->name = rows->function->name;
+    const auto size = [&](std::size_t n) { return integer(n, basic(TypeKind::kI64), range); };
+    const auto columns = static_cast<std::size_t>(length);
+    Body& first = state_.first_statements;
+    first.push_back(let(shared->local, make(ExprKind::kNewArray, type, range,
+                                            {size(literal->operands.size()), size(columns)})));
+    first.push_back(count_loop(size(literal->operands.size()), range, [&](E i) {
+      return Body{count_loop(size(columns), range, [&](E j) {
+        E to = make(ExprKind::kIndex, row->element, range,
+                    {read(shared->local, range), read(i->local, range), read(j->local, range)});
+        E from = make(ExprKind::kIndex, row, range, {read(given, range), read(i->local, range)});
+        E element = make(ExprKind::kIndex, row->element, range, {from, read(j->local, range)});
+        return Body{assign(to, element, range)};
+      })};
+    }));
+    state_.frame = here;
+  }
+  return read_variable(shared, range);
+}
+
 ModuleSymbols* NameChecker::module_named(const ast::Expr& expr) {
   if (expr.kind != ast::ExprKind::kName) return nullptr;
   const std::string_view name = expr.name.text;

@@ -22,6 +22,9 @@ class NameChecker : public BodyPart {
   E shared_constant(E value);
   // The same of `value`, and of a constant array of arrays whose row it is.
   E shared_rows(E value);
+  // `rows`, a constant array of arrays of one length, as a matrix for the parallel loops of the function, which cannot
+  // use references; null if it is none, or its elements are nothing for loops.
+  E shared_matrix(E rows);
   void report_unknown(std::string_view name, Range range, bool called);
   ModuleSymbols* module_named(const ast::Expr& expr);
   const Type* primitive_named(const ast::Expr& expr);
