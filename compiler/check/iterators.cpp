@@ -59,8 +59,7 @@ IteratorLoops::Loop IteratorLoops::begin(const ast::Stmt& stmt, E iterator) {
   loop.whole = analysis_.make(StmtKind::kBlock, stmt.range);
   loop.made = analysis_.make(StmtKind::kWhile, stmt.range);
   hir::Local* state = keep(iterator, loop.whole->body);
-  if (!stmt.index_name.empty())
-    loop.position = keep(integer(0, basic(TypeKind::kI64), range), loop.whole->body);
+  if (stmt.has_index()) loop.position = keep(integer(0, basic(TypeKind::kI64), range), loop.whole->body);
   loop.made->value = parts_.calls.invoke(read(state, range), "has_next", {}, range);
   E step = parts_.calls.invoke(read(state, range), "next", {}, range);
   const Type* type = step->type;

@@ -136,6 +136,7 @@ void LexicalWalk::parts(const ast::Stmt& node) {
   expr(node.step);
   if (node.parallel != nullptr) heads(*node.parallel);
   declare(node.index_name, Role::kLoop);
+  for (const ast::Pattern& whole : node.index_patterns) pattern(whole);
   declare(node.name, Role::kLoop);
   for (const ast::Pattern& whole : node.patterns) pattern(whole);
   if (node.kind == StmtKind::kBlock) on_statements(node.body);

@@ -113,11 +113,7 @@ void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, 
   Flow left;
   const IteratorLoops::Loop loop = iterators.begin(stmt, given);
   parts_.scopes.open_scope();
-  if (loop.position != nullptr) {
-    hir::Local* index =
-        parts_.scopes.declare(stmt.index_name, basic(TypeKind::kI64), VariableKind::kLoop)->local;
-    iterators.count(loop, index, stmt.value->range);
-  }
+  if (loop.position != nullptr) iterators.count(loop, declare_position(stmt), stmt.value->range);
   parts_.scopes.open_scope();
   if (!stmt.patterns.empty()) {
     declare_parts(stmt, loop.element, false, loop.made->body);
@@ -128,7 +124,7 @@ void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, 
   const std::size_t errors = analysis_.diagnostics().error_count();
   loop_body(stmt, left, loop.made->body);
   if (loop.position != nullptr && stmt.patterns.empty())
-    warn_of_whole_tuple(stmt, loop.element->type, analysis_.diagnostics().error_count() != errors);
+    warn_of_position(stmt, loop.element->type, analysis_.diagnostics().error_count() != errors);
   parts_.scopes.close_scope();
   parts_.scopes.close_scope();
   state_.flow = Narrowing::merge(entry, left);
@@ -158,9 +154,8 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   }
 
   parts_.scopes.open_scope();
-  const bool positions = iterated_value.names == LoopNames::kPositionAndElement && !stmt.index_name.empty();
-  hir::Local* index =
-      positions ? parts_.scopes.declare(stmt.index_name, i64, VariableKind::kLoop)->local : temporary(i64);
+  const bool positions = iterated_value.names == LoopNames::kPositionAndElement && stmt.has_index();
+  hir::Local* index = positions ? declare_position(stmt) : temporary(i64);
   E element = nullptr;
   E count = count_of(collection, range);
   if (count != nullptr) element = element_of(collection, read(index, range), range);
@@ -186,7 +181,7 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   const std::size_t errors = analysis_.diagnostics().error_count();
   loop_body(stmt, left, made->body);
   if (positions && stmt.patterns.empty())
-    warn_of_whole_tuple(stmt, element->type, analysis_.diagnostics().error_count() != errors);
+    warn_of_position(stmt, element->type, analysis_.diagnostics().error_count() != errors);
   parts_.scopes.close_scope();
   parts_.scopes.close_scope();
   state_.flow = Narrowing::merge(entry, left);
@@ -199,6 +194,18 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   whole->body = std::move(before);
   whole->body.push_back(made);
   out.push_back(whole);
+}
+
+// The first variable of `for i, x in xs`.
+hir::Local* LoopChecker::declare_position(const ast::Stmt& stmt) {
+  const Type* i64 = basic(TypeKind::kI64);
+  if (stmt.index_patterns.empty())
+    return parts_.scopes.declare(stmt.index_name, i64, VariableKind::kLoop)->local;
+  const ast::Pattern& pattern = stmt.index_patterns[0];
+  error(pattern.range, "this is the position of each element, a number, which has no parts")
+      .help("write a name");
+  parts_.patterns.bind_wrong(pattern);
+  return temporary(i64);
 }
 
 // The variables of `for (a, b) in tuples`.
@@ -226,8 +233,9 @@ hir::Expr* LoopChecker::declare_pair(E pair, const ast::Stmt& stmt, Body& out) {
   if (good) pair = stable(pair, out);
   for (std::uint32_t i = 0; i < 2; ++i) {
     E part = good ? parts_.members.field(pair, i, stmt.value->range) : wrong(stmt.value->range);
-    if (i == 1 && !stmt.patterns.empty()) {
-      parts_.tuples.declare(stmt.patterns[0], part, VariableKind::kLoop, out);
+    const std::vector<ast::Pattern>& patterns = i == 0 ? stmt.index_patterns : stmt.patterns;
+    if (!patterns.empty()) {
+      parts_.tuples.declare(patterns[0], part, VariableKind::kLoop, out);
       continue;
     }
     const ast::Name& name = i == 0 ? stmt.index_name : stmt.name;
@@ -251,7 +259,7 @@ LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& 
     E given = parts_.calls.invoke(collection, method, {}, range);
     return given == nullptr || given->type->is(TypeKind::kVoid) ? nullptr : given;
   };
-  if (loop.index_name.empty()) {
+  if (!loop.has_index()) {
     E given = given_by("iterate");
     const bool has_pairs = !loop.patterns.empty() && given_by("iterate_pairs") != nullptr;
     return {given == nullptr ? collection : given, LoopNames::kPositionAndElement, has_pairs};
@@ -275,6 +283,12 @@ bool is_name_of_position(std::string_view name) {
   constexpr std::string_view kNames[] = {"i",   "j",        "k",      "n",    "index", "idx",
                                          "pos", "position", "number", "line", "row",   "at"};
   return name.starts_with('_') || std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// Whether a name is that of a position, and hardly that of an element.
+bool is_name_of_index(std::string_view name) {
+  constexpr std::string_view kNames[] = {"i", "j", "index", "idx", "pos", "position"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
 // Whether a part of the tree takes the tuple apart that the variable holds: `x.0`, `let (a, b) = x`, `match x`.
@@ -328,20 +342,33 @@ bool needs_type(const Node& node, std::string_view variable) {
 }  // namespace
 
 // `for name, age in people`, where the elements are pairs: elsewhere these are the parts of each, and not its position
-// and the whole. Where the body is free of errors and needs the types of a position or of the whole, that is meant.
-void LoopChecker::warn_of_whole_tuple(const ast::Stmt& stmt, const Type* element, bool has_errors) {
-  if (!analysis_.tuples().is_tuple(element) || element->fields.size() != 2) return;
+// and the whole. `for word, i in words`: elsewhere the position comes last. Where the body is free of errors and needs
+// the types of a position or of the whole, that is meant.
+void LoopChecker::warn_of_position(const ast::Stmt& stmt, const Type* element, bool has_errors) {
   if (state_.context.module->module->is_stdlib || !state_.context.bindings.empty()) return;
+  if (!stmt.index_patterns.empty()) return;
   const std::string_view first = stmt.index_name.text;
   const std::string_view second = stmt.name.text;
   const ast::Stmt& body = *stmt.body[0];
-  if (is_name_of_position(first) || takes_apart(body, second)) return;
-  const bool needs_position = !element->fields[0].type->is_integer() && needs_type(body, first);
+  const bool is_pair = analysis_.tuples().is_tuple(element) && element->fields.size() == 2;
+  const bool is_byte = element->is(TypeKind::kU8);
+  const bool looks_swapped = is_name_of_index(second) && (!element->is_integer() || is_byte);
+  if (is_name_of_position(first) || !(is_pair || looks_swapped) || takes_apart(body, second)) return;
+  const bool is_number = is_pair && element->fields[0].type->is_integer();
+  const bool needs_position = !is_number && needs_type(body, first);
   if (!has_errors && (needs_position || needs_type(body, second))) return;
-  analysis_.diagnostics()
-      .warning(join(stmt.index_name.range, stmt.name.range),
-               "'{}' is the position of each '{}', and '{}' the whole", first, element->name, second)
-      .help("write `for ({}, {}) in ...` for the parts, or `_{}` for the position", first, second, first);
+  Diagnostics& diagnostics = analysis_.diagnostics();
+  const Range range = join(stmt.index_name.range, stmt.name.range);
+  if (is_pair) {
+    diagnostics
+        .warning(range, "'{}' is the position of each '{}', and '{}' the whole", first, element->name, second)
+        .help("write `for ({}, {}) in ...` for the parts, or `_{}` for the position", first, second, first);
+  } else {
+    diagnostics
+        .warning(range, "'{}' is the position of each element, and '{}' the element, a '{}'", first, second,
+                 element->name)
+        .help("write `for {}, {} in ...`: the position comes first", second, first);
+  }
 }
 
 void LoopChecker::report_not_iterable(const Type* type, Range range) {

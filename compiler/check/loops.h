@@ -35,9 +35,10 @@ class LoopChecker : public BodyPart {
   };
   IteratedValue iterated(E collection, const ast::Stmt& loop);
   void declare_parts(const ast::Stmt& stmt, E element, bool has_pairs, Body& out);
+  hir::Local* declare_position(const ast::Stmt& stmt);
   E declare_pair(E pair, const ast::Stmt& stmt, Body& out);
   void report_not_iterable(const Type* type, Range range);
-  void warn_of_whole_tuple(const ast::Stmt& stmt, const Type* element, bool has_errors);
+  void warn_of_position(const ast::Stmt& stmt, const Type* element, bool has_errors);
 };
 
 }  // namespace dhpvm::compiler

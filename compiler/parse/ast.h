@@ -279,8 +279,9 @@ struct Stmt {
   SourceRange range;
   Name name;
   Name index_name;
-  Name label;                     // of loops, and of the loop that is left; may be empty
-  std::vector<Pattern> patterns;  // at most one
+  Name label;                           // of loops, and of the loop that is left; may be empty
+  std::vector<Pattern> patterns;        // at most one
+  std::vector<Pattern> index_patterns;  // kForEach: at most one, in place of index_name
   Type* type = nullptr;
   Expr* place = nullptr;
   Expr* value = nullptr;
@@ -290,6 +291,9 @@ struct Stmt {
   Stmt* otherwise = nullptr;
   std::vector<Arm> arms;
   std::unique_ptr<ParallelFor> parallel;  // kParallelFor
+
+  // kForEach: whether there are two variables, or patterns.
+  bool has_index() const { return !index_name.empty() || !index_patterns.empty(); }
 };
 
 // ----------------------------------------------------------------------------------------- declarations

@@ -77,7 +77,9 @@ void for_each_child(const Expr& node, const Visitor& visit) {
 
 template <typename Visitor>
 void for_each_child(const Stmt& node, const Visitor& visit) {
-  for (const Pattern& pattern : node.patterns) for_each_child(pattern, visit);
+  for (const auto* patterns : {&node.index_patterns, &node.patterns}) {
+    for (const Pattern& pattern : *patterns) for_each_child(pattern, visit);
+  }
   for (const Expr* part : {node.place, node.value, node.limit, node.step}) visit_present(part, visit);
   visit_present(node.type, visit);
   if (node.parallel != nullptr) {

@@ -318,7 +318,9 @@ std::string unlabelled(const ast::Stmt& s) {
           .end();
     case StmtKind::kForEach:
       return Form("each")
-          .add(s.index_name.empty() ? "_" : s.index_name.text)
+          .add(!s.index_patterns.empty() ? pattern(s.index_patterns[0])
+               : s.index_name.empty()    ? "_"
+                                         : std::string(s.index_name.text))
           .add(variable(s))
           .node(s.value)
           .nodes(s.body)

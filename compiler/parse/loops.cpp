@@ -66,7 +66,18 @@ ast::Stmt* LoopParser::for_statement() {
   }
   if (!at(TokenKind::kLeftParen) && has_clauses()) return foreign_for();
   const auto at_tuple = [&] {
-    return at(TokenKind::kLeftParen) && state_.layout.behind_group(cursor_.position()) == TokenKind::kIn;
+    if (!at(TokenKind::kLeftParen)) return false;
+    const TokenKind behind = state_.layout.behind_group(cursor_.position());
+    return behind == TokenKind::kIn || behind == TokenKind::kComma;
+  };
+  // A name, or a pattern for a tuple.
+  const auto variable = [&](ast::Name& name, std::vector<ast::Pattern>& patterns, std::string_view what) {
+    if (!at_tuple()) {
+      name = expect_name(what);
+      return;
+    }
+    patterns.push_back(parts_.matches.tuple_pattern());
+    name.range = patterns[0].range;
   };
   if (at(TokenKind::kLeftParen) && !at_tuple()) {
     const bool is_in =
@@ -81,12 +92,12 @@ ast::Stmt* LoopParser::for_statement() {
     slip(range(), "the loop variable is declared by `for` itself").help("remove `{}`", text());
     advance();
   }
-  if (!at_tuple()) node->name = expect_name("the name of the loop variable");
+  variable(node->name, node->patterns, "the name of the loop variable");
   if (!in_panic() && accept(TokenKind::kComma)) {
-    node->index_name = node->name;
-    node->name = at_tuple() ? ast::Name{} : expect_name("the name of the element");
+    node->index_name = std::exchange(node->name, {});
+    node->index_patterns.swap(node->patterns);
+    variable(node->name, node->patterns, "the name of the element");
   }
-  if (at_tuple() && !in_panic()) node->patterns.push_back(parts_.matches.tuple_pattern());
   if (!in_panic()) expect_in(node->name.text);
   if (!in_panic()) node->value = parts_.expressions.expression();
   const bool colon_range = !in_panic() && at(TokenKind::kColon) && node->value->kind == ast::ExprKind::kInt &&
@@ -97,10 +108,11 @@ ast::Stmt* LoopParser::for_statement() {
     node->kind = StmtKind::kForRange;
     advance();
     node->limit = range_end(node->inclusive);
-    if (!node->patterns.empty()) {
-      slip(node->patterns[0].range, "a range gives numbers, which have no parts").help("write a name");
+    if (const auto& parts = node->patterns.empty() ? node->index_patterns : node->patterns; !parts.empty()) {
+      slip(parts[0].range, "a range gives numbers, which have no parts").help("write a name");
       node->patterns.clear();
-    } else if (!node->index_name.empty()) {
+      node->index_patterns.clear();
+    } else if (node->has_index()) {
       slip(node->name.range, "a range gives one variable")
           .help("write `for {} in ...`", node->index_name.text);
       node->index_name = {};

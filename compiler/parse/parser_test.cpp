@@ -178,6 +178,7 @@ TEST(ParserTest, Loops) {
   EXPECT_EQ(body_of("for i in n - 1..-1 step -1 { }"), "(block (for i .. (- n 1) (- 1) (- 1) (block)))");
   EXPECT_EQ(body_of("for x in xs { } for i, x in f(xs) { }"),
             "(block (each _ x xs (block)) (each i x (call f xs) (block)))");
+  EXPECT_EQ(body_of("for (a, b), c in m { }"), "(block (each (tuple (name a) (name b)) c m (block)))");
 }
 
 TEST(ParserTest, ParallelLoops) {

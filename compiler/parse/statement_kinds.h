@@ -31,7 +31,7 @@
   X(kExpr, "value", kPlain, "value; without the `;` it is the value of the block around it (gives_value)") \
   X(kForRange, "for", kLoop, "for name in value..limit step step body[0]; step may be null")               \
   X(kForEach, "each", kLoop,                                                                               \
-    "for index_name, name in value body[0]; index_name may be empty, patterns[0] is for name")             \
+    "for index_name, name in value body[0]; a pattern may stand for each, index_name may be empty")        \
   X(kParallelFor, "parallel", kLoop, "hints, dimensions, reductions, body[0]")
 
 namespace dhpvm::compiler::ast {
