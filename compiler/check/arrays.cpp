@@ -87,10 +87,17 @@ hir::Expr* ArrayChecker::new_array(const ast::Expr& expr) {
   }
   for (E operand : operands) good = good && !operand->type->is(TypeKind::kError);
   if (good && fill == nullptr && !has_zero(type->element)) {
+    const auto size = type->rank == 1 ? fold(*operands[0]) : std::nullopt;
+    if (size.has_value() && size->integer == 0) return make(ExprKind::kArrayLiteral, type, expr.range);
+    const std::string nullable = types().nullable(type->element)->name;
+    const std::string otherwise =
+        type->rank == 1 && !state_.context.bindings.empty()
+            ? fmt::format(", or take `array.unset<{}>(n)` for elements that are set before they are read",
+                          type->element->name)
+            : "";
     error(expr.range, "the elements of '{}' need a first value: '{}' has no null", type->name,
           type->element->name)
-        .help("write `{}(..., fill: value)`, or make the elements `{}`", type->name,
-              types().nullable(type->element)->name);
+        .help("write `{}(..., fill: value)`, or make the elements `{}`{}", type->name, nullable, otherwise);
     good = false;
   }
   if (!good) return wrong(expr.range);

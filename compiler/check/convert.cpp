@@ -32,15 +32,31 @@ std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
 hir::Expr* Conversions::operand_value(const ast::Expr& expr, const Type* expected) {
   E checked = parts_.expressions.expr(expr, expected);
   if (checked->type->is(TypeKind::kVoid)) {
-    error(expr.range, "this gives no value")
-        .help("call it as a statement, or declare the result of the function: `-> T`");
+    report_void(expr.range);
     return wrong(expr.range);
   }
   return checked;
 }
 
+void Conversions::report_void(Range range) {
+  Diagnostic& diagnostic = error(range, "this gives no value");
+  if (analysis_.diagnostics().sources().text(range).ends_with(".sort()")) {
+    diagnostic.help("call it as a statement, or take a sorted copy: `.sorted()`");
+  } else {
+    diagnostic.help("call it as a statement, or declare the result of the function: `-> T`");
+  }
+}
+
 hir::Expr* Conversions::value(const ast::Expr& expr, const Type* expected) {
-  E checked = operand_value(expr, expected);
+  return usable(operand_value(expr, expected), expr, expected);
+}
+
+hir::Expr* Conversions::value_or_nothing(const ast::Expr& expr, const Type* expected) {
+  return usable(parts_.expressions.expr(expr, expected), expr, expected);
+}
+
+// What stands by itself: no fixed array, unless one is expected.
+hir::Expr* Conversions::usable(E checked, const ast::Expr& expr, const Type* expected) {
   const bool is_argument = expected != nullptr && expected->is(TypeKind::kFixedArray);
   if (checked->type->is(TypeKind::kFixedArray) && !is_argument) {
     error(

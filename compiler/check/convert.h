@@ -10,9 +10,11 @@ class Conversions : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  E operand_value(const ast::Expr& expr, const Type* expected = nullptr);  // not void
-  E value(const ast::Expr& expr, const Type* expected = nullptr);          // nor a fixed array
-  E value_as(const ast::Expr& expr, const Type* target);                   // of type `target`
+  E operand_value(const ast::Expr& expr, const Type* expected = nullptr);     // not void
+  E value(const ast::Expr& expr, const Type* expected = nullptr);             // nor a fixed array
+  E value_or_nothing(const ast::Expr& expr, const Type* expected = nullptr);  // nor a fixed array, but void
+  E value_as(const ast::Expr& expr, const Type* target);                      // of type `target`
+  void report_void(Range range);
   E coerce(E expr, const Type* target, Range range);
   bool can_coerce(const Type* from, const Type* to);
   bool may_be(const Type* from, const Type* to);
@@ -22,6 +24,9 @@ class Conversions : public BodyPart {
   E is_type(const ast::Expr& expr, Condition* facts);
   // One type for both branches of a conditional, which may be what is expected there; null after a diagnostic.
   const Type* common_type(E& left, Range left_range, E& right, Range right_range, const Type* expected);
+
+ private:
+  E usable(E checked, const ast::Expr& expr, const Type* expected);
 };
 
 }  // namespace dhpvm::compiler

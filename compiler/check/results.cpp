@@ -39,6 +39,11 @@ hir::Expr* ResultChecker::failure(const Type* result, E error, Range range) {
 // Whether the error of `operand` can be passed on from here; says so if not.
 bool ResultChecker::passes_on(E operand, const ast::Expr& expr) {
   if (operand->type->is(TypeKind::kError)) return false;
+  if (!analysis_.errors().is_result(operand->type) && expr.operands[0]->kind == ast::ExprKind::kCatch) {
+    error(expr.operator_range, "`catch` handles the error, and `try` would pass it on")
+        .help("remove the `try`, or the `catch` with its block");
+    return false;
+  }
   if (!analysis_.errors().is_result(operand->type)) {
     error(expr.operator_range, "`try` passes on the error of what may fail, and a '{}' does not",
           operand->type->name)

@@ -169,19 +169,18 @@ void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body
   }
   hir::Stmt* made = analysis_.make(StmtKind::kReturn, stmt.range);
   const Type*& result = state_.frame->result;
-  if (stmt.value == nullptr) {
-    if (result == nullptr && state_.frame->gives_result) learn_result(basic(TypeKind::kVoid), stmt.range);
-    if (result == nullptr) result = basic(TypeKind::kVoid);
-    if (const Type* value = analysis_.errors().value_in(result);
-        value != nullptr && value->is(TypeKind::kVoid)) {
-      made->value = parts_.results.success(result, nullptr, stmt.range);
-    } else if (!result->is(TypeKind::kVoid) && !result->is(TypeKind::kError)) {
-      error(stmt.range, "a '{}' must be returned here", result->name).help("write `return value;`");
-    }
-    if (state_.init != nullptr && state_.frame->outer == nullptr && state_.flow.reachable)
-      parts_.init_fields.end_init(stmt.range);
+  E given = nullptr;
+  const Type* expected = result == nullptr || result->is(TypeKind::kVoid) ? nullptr : result;
+  if (stmt.value != nullptr) given = parts_.conversions.value_or_nothing(*stmt.value, expected);
+  if (given == nullptr) {
+    return_nothing(stmt, *made);
+  } else if (given->type->is(TypeKind::kVoid) && may_give_nothing()) {
+    // `return f();` where `f` gives nothing, as this function does.
+    out.push_back(evaluate(given));
+    return_nothing(stmt, *made);
+  } else if (given->type->is(TypeKind::kVoid)) {
+    parts_.conversions.report_void(stmt.value->range);
   } else if (result == nullptr) {
-    E given = parts_.conversions.value(*stmt.value);
     if (given->type->is(TypeKind::kNull)) {
       error(stmt.value->range, "the type of `null` alone is unknown")
           .help("write the closure's result: `fn(...) -> T? {{ ... }}`");
@@ -197,17 +196,36 @@ void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body
     }
     made->value = given;
   } else if (result->is(TypeKind::kVoid)) {
-    E given = parts_.expressions.expr(*stmt.value);
-    if (!given->type->is(TypeKind::kError)) {
-      Diagnostic& diagnostic = error(stmt.value->range, "this function gives nothing");
-      if (!given->type->is(TypeKind::kVoid))
-        diagnostic.help("declare its result: `-> {}`", given->type->name);
-    }
+    if (!given->type->is(TypeKind::kError))
+      error(stmt.value->range, "this function gives nothing")
+          .help("declare its result: `-> {}`", given->type->name);
   } else {
-    made->value = parts_.conversions.value_as(*stmt.value, result);
+    made->value = parts_.conversions.coerce(given, result, stmt.value->range);
   }
   state_.flow.reachable = false;
   out.push_back(made);
+}
+
+// Whether a function or closure of this result, which may be open yet, can end without a value.
+bool StatementChecker::may_give_nothing() const {
+  const Type* result = state_.frame->result;
+  if (result == nullptr || result->is(TypeKind::kVoid) || result->is(TypeKind::kError)) return true;
+  const Type* value = analysis_.errors().value_in(result);
+  return value != nullptr && value->is(TypeKind::kVoid);
+}
+
+// A `return` without a value.
+void StatementChecker::return_nothing(const ast::Stmt& stmt, hir::Stmt& made) {
+  const Type*& result = state_.frame->result;
+  if (result == nullptr && state_.frame->gives_result) learn_result(basic(TypeKind::kVoid), stmt.range);
+  if (result == nullptr) result = basic(TypeKind::kVoid);
+  if (!may_give_nothing()) {
+    error(stmt.range, "a '{}' must be returned here", result->name).help("write `return value;`");
+  } else if (!result->is(TypeKind::kVoid) && !result->is(TypeKind::kError)) {
+    made.value = parts_.results.success(result, nullptr, stmt.range);
+  }
+  if (state_.init != nullptr && state_.frame->outer == nullptr && state_.flow.reachable)
+    parts_.init_fields.end_init(stmt.range);
 }
 
 // The closure gives a `T!`, and this T is known now; errors that it has returned before become results.

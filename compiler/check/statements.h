@@ -27,6 +27,8 @@ class StatementChecker : public BodyPart {
   void effect(const ast::Expr& value, Body& out);
 
  private:
+  bool may_give_nothing() const;
+  void return_nothing(const ast::Stmt& stmt, hir::Stmt& made);
   using List = std::span<ast::Stmt* const>;
   E value_of(List list, Range range, const Type* expected, Body& out, LastValue last);
   E last_value(const ast::Expr& value, const Type* expected, Body& out, LastValue last);
