@@ -279,11 +279,18 @@ const Type* Conversions::common_type(E& left, Range left_range, E& right, Range 
     type = expected;
   }
   if (type == nullptr) {
-    error(right_range, "this is '{}', and the other branch is '{}'", b->name, a->name)
-        .note(left_range, "the other branch is here")
-        .help(
-            "both must have one type; two classes have that of an interface if it is written: `let x: I = "
-            "...`");
+    Diagnostic& diagnostic =
+        error(right_range, "this is '{}', and the other branch is '{}'", b->name, a->name)
+            .note(left_range, "the other branch is here");
+    const Type* value = analysis_.errors().is_error(a) ? b : a;
+    if (value != a || analysis_.errors().is_error(b)) {
+      diagnostic.help("both are a '{}!' if that is written: `let x: {}! = ...`, `fn(..) -> {}! => ...`",
+                      value->name, value->name, value->name);
+    } else {
+      diagnostic.help(
+          "both must have one type; two classes have that of an interface if it is written: `let x: I = "
+          "...`");
+    }
     return nullptr;
   }
   left = coerce(left, type, left_range);
