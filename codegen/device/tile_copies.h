@@ -68,7 +68,7 @@ class TileCopier {
   // Whether each work-item can fetch at once what it fetches of each tile, as far as that is ever possible; the same
   // for all of the group. Null: it never is.
   virtual llvm::Value* can_fetch_at_once(llvm::ArrayRef<Tile> /*tiles*/) { return nullptr; }
-  // Of the tile that begins at turn 0.
+  // The addresses for the tile that begins at turn 0.
   virtual ShareBegin begin_of_share(const Tile& /*tile*/, Fetching /*how*/) { return {}; }
   virtual llvm::SmallVector<llvm::Value*> fetch(const Tile& /*tile*/, Fetching /*how*/,
                                                 llvm::Value* /*begin*/) {

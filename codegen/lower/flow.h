@@ -87,7 +87,7 @@ struct InnerLoop {
   // If it is counted as well: by word of an instruction that takes a number from a field which the loop does not write,
   // the number of the object.
   std::map<std::uint32_t, std::uint32_t> fields;
-  // Of loops that are not counted, the references alone that are taken in every iteration.
+  // In loops that are not counted, only the references that every iteration takes.
   std::vector<SteppedAccess> stepped;
   std::uint32_t arms = 0;  // parts of the loop with stepped accesses where not every iteration comes
   // It is counted and keeps handles, and probably has few iterations, always as many: all run in one stretch, which

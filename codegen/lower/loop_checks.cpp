@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LoopStrips finds out where a stretch of iterations begins, so that the stretch need not check it.
+// The checks of LoopStrips where a stretch of iterations begins, in place of checks in the stretch.
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ llvm::Value* LoopStrips::ticks_for_back_edges(std::size_t number) {
   return b_.CreateUDiv(b_.CreateSub(ticks, ir_.constant(calls.size())), ir_.constant(calls.size() + 1));
 }
 
-// What is known of some accesses where a stretch begins: the back-edges that may be taken before an index leaves its
+// Findings about some accesses where a stretch begins: the back-edges that may be taken before an index leaves its
 // array, null if there is no bound, and either whether all are possible in the first iteration, or where to go
 // otherwise.
 struct LoopStrips::StepChecks {

@@ -10,8 +10,8 @@
 namespace dhpvm::codegen {
 namespace {
 
-// What is known of the inner loops of the first function: "short" if they are, then for each access that is checked
-// for many iterations at once its word, with its arm behind a colon if not every iteration comes there.
+// Describes the inner loops of the first function: "short" if they are, then for each access that is checked for many
+// iterations at once its word, with its arm behind a colon if not every iteration comes there.
 std::string known(std::string_view text) {
   const bytecode::Module module = bytecode::assemble(text).value();
   const Flow flow(module, module.functions.front(), LoopSearch::kInner);

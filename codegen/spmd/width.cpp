@@ -175,7 +175,7 @@ bool packs_masks(const llvm::Function& scalar, const Divergence& divergence, con
     if (branch == nullptr || branch->isUnconditional()) continue;
     if (!splits_often(regions.level_of(&block), regions.node_of(&block), divergence)) continue;
     const auto* const compared = llvm::dyn_cast<llvm::CmpInst>(branch->getCondition());
-    // What only indices decide is mostly decided for all lanes at once (edges.h).
+    // Branches on indices alone mostly go one way for all lanes at once (edges.h).
     const auto is_data = [&](const llvm::Value* value) {
       return divergence.shape(value).is_varying() && bits_of(value->getType()) >= 32;
     };

@@ -55,7 +55,7 @@ hir::Expr* Conversions::value_or_nothing(const ast::Expr& expr, const Type* expe
   return usable(parts_.expressions.expr(expr, expected), expr, expected);
 }
 
-// What stands by itself: no fixed array, unless one is expected.
+// The value of an expression that stands by itself: no fixed array, unless one is expected.
 hir::Expr* Conversions::usable(E checked, const ast::Expr& expr, const Type* expected) {
   const bool is_argument = expected != nullptr && expected->is(TypeKind::kFixedArray);
   if (checked->type->is(TypeKind::kFixedArray) && !is_argument) {

@@ -29,7 +29,7 @@ class ExecutionFamily {
     bool is_constant() const { return least == most; }
   };
 
-  // Of one execution.
+  // Has one member.
   explicit ExecutionFamily(std::span<const std::int64_t> numbers);
 
   bool contains(std::span<const std::int64_t> numbers) const;

@@ -43,7 +43,7 @@ struct RowSpan {
   bool is_disjoint() const;
 };
 
-// What is known by variable: by the atoms of `symbols`, and by those of a family.
+// Values by variable: by the atoms of `symbols`, and by those of a family.
 template <typename Known>
 class ByAtom {
  public:

@@ -35,7 +35,7 @@ struct Parameter {
   bool is_python =
       false;         // numbers: with Fit::kExact Python's own int, float or bool, else a scalar of NumPy
   std::string type;  // as the language writes it
-  // Of arrays: the dtype of the last one that was passed, whose arrays are looked into from then on.
+  // For arrays: the dtype of the last one that was passed. Arrays of this dtype are read without a buffer view.
   mutable nanobind::object dtype;
 };
 
