@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bytecode/instruction.h"
@@ -31,5 +32,19 @@ inline std::uint64_t constant_bits(const Instruction& i) {
 
 // The classes that implement interface `interface`, ascending. No class is ever added to a module.
 std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uint32_t interface);
+
+// Calls use(position, reg) for each primitive register that the instruction reads by itself, in the order of positions
+// (bytecode::kInA to kInX1). Windows of calls are not among them.
+template <typename Use>
+void for_each_operand(const Instruction& i, Use&& use) {
+  const std::pair<unsigned, std::uint32_t> operands[] = {{bytecode::kInA, i.a},
+                                                         {bytecode::kInB, i.b},
+                                                         {bytecode::kInC, i.c},
+                                                         {bytecode::kInX0, i.x0()},
+                                                         {bytecode::kInX1, i.x1()}};
+  for (const auto& [position, reg] : operands) {
+    if ((i.row->reads & position) != 0) use(position, reg);
+  }
+}
 
 }  // namespace dhpvm::codegen

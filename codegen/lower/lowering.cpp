@@ -46,15 +46,9 @@ std::array<Lowering::Value*, 3> Lowering::trap_operands(const Instruction& i) {
   std::array<Value*, 3> operands;
   operands.fill(llvm::PoisonValue::get(b_.getInt64Ty()));
   std::size_t count = 0;
-  const std::pair<unsigned, std::uint32_t> positions[] = {{bytecode::kInA, i.a},
-                                                          {bytecode::kInB, i.b},
-                                                          {bytecode::kInC, i.c},
-                                                          {bytecode::kInX0, i.x0()},
-                                                          {bytecode::kInX1, i.x1()}};
-  for (const auto& [position, reg] : positions) {
-    if ((i.row->reads & position) != 0 && count < operands.size())
-      operands[count++] = registers_.get_bits(reg);
-  }
+  for_each_operand(i, [&](unsigned /*position*/, std::uint32_t reg) {
+    if (count < operands.size()) operands[count++] = registers_.get_bits(reg);
+  });
   return operands;
 }
 

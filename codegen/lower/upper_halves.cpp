@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "bytecode/isa_table.h"
 #include "codegen/lower/instruction.h"
@@ -54,15 +53,9 @@ std::optional<Kind> kind_read(const bytecode::Function& function, const Instruct
 template <typename Read>
 void for_each_wide_read(const bytecode::Module& module, const bytecode::Function& function,
                         const Instruction& i, Read&& read) {
-  const std::pair<unsigned, std::uint32_t> positions[] = {{bytecode::kInA, i.a},
-                                                          {bytecode::kInB, i.b},
-                                                          {bytecode::kInC, i.c},
-                                                          {bytecode::kInX0, i.x0()},
-                                                          {bytecode::kInX1, i.x1()}};
-  for (const auto& [position, reg] : positions) {
-    if ((i.row->reads & position) != 0 && is_wide(kind_read(function, i, position).value_or(Kind::kI64)))
-      read(reg);
-  }
+  for_each_operand(i, [&](unsigned position, std::uint32_t reg) {
+    if (is_wide(kind_read(function, i, position).value_or(Kind::kI64))) read(reg);
+  });
   const auto range = [&](std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t n = 0; n < count; ++n) read(first + n);
   };
