@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic under range.h: numbers of 128 bits that saturate at "unbounded", ranges of them, and affine
-// forms.
+// The arithmetic of range.h: 128-bit numbers that saturate at "unbounded", ranges of them, and affine forms.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +22,12 @@ Wide saturating_multiply(Wide a, Wide b);
 // Rounded down; `divisor` is not 0.
 Wide floor_divide(Wide value, Wide divisor);
 
-// Both ends belong to it; empty when low > high.
+// All numbers from `low` to `high`, both included; empty when low > high.
 struct Range {
   Wide low = -kUnbounded;
   Wide high = kUnbounded;
   bool empty() const { return low > high; }
-  // An empty one is within nothing.
+  // An empty range is within nothing.
   bool within(Wide least, Wide greatest) const { return !empty() && low >= least && high <= greatest; }
   bool fits_register() const { return within(kLeast, kMost); }
   bool is_single() const { return low == high; }
@@ -40,16 +39,17 @@ Range operator+(const Range& a, const Range& b);
 Range operator*(const Range& a, const Range& b);
 Range hull(const Range& a, const Range& b);
 
-// Numbers that differ between the executions of a family are variables of forms, too. They have no atoms in Symbols,
-// and come before all that do: whatever depends on them is expressed by them. -1 would be kNothing.
+// The variables of a form are atoms of Symbols, and the numbers that differ between the executions of a family. The
+// latter have no atoms. They come before all atoms, so that whatever depends on them is expressed by them. Numbering
+// begins at -2, because -1 is kNothing.
 constexpr AtomId family_variable(std::uint32_t which) { return kNothing - 1 - which; }
 constexpr bool is_family_variable(AtomId atom) { return atom >= AtomId{1} << 31; }
 constexpr bool comes_before(AtomId a, AtomId b) {
   return static_cast<std::int32_t>(a) < static_cast<std::int32_t>(b);
 }
 
-// constant + sum of coefficient * atom + something in `rest`. A form with too many terms, or too large a number,
-// is unbounded, and stays so.
+// constant + sum of coefficient * atom + some number in `rest`. A form that gets more than kMostTerms terms, or too
+// large a number, becomes unbounded, and stays unbounded.
 struct Affine {
   static constexpr std::uint32_t kMostTerms = 8;
   struct Term {
@@ -57,7 +57,7 @@ struct Affine {
     Wide coefficient;
   };
   Affine() = default;
-  // Forms are copied often, and mostly have one or two terms.
+  // Copies only the terms in use: forms are copied often, and most have one or two terms.
   Affine(const Affine& other)
       : count(other.count), is_unbounded(other.is_unbounded), constant(other.constant), rest(other.rest) {
     std::copy_n(other.terms.begin(), count, terms.begin());
@@ -82,7 +82,7 @@ struct Affine {
   // *this += factor * other
   void add(const Affine& other, Wide factor);
   Wide coefficient_of(AtomId atom) const;
-  // The one that comes last; only when there is one.
+  // The term whose atom comes last. Requires count > 0.
   const Term& last() const { return terms[count - 1]; }
 };
 Affine negated(const Affine& affine);

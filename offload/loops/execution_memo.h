@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings about the last executions of a kernel that follow from their numbers alone: short loops are mostly executed
-// with the same numbers again, and putting them into a footprint takes longer than comparing them.
+// Remembers what was found out about the last executions of a kernel, for findings that depend on their numbers alone.
+// Most executions of short loops repeat earlier numbers, and comparing these is faster than evaluating a footprint.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 
 namespace dhpvm::offload {
 
-// Everything that Ranges depend on, where no elements are looked at: bounds, the scalars that count for accesses, and
-// the shapes of arrays, in this order. Replaces what `numbers` had.
+// Replaces `numbers` by all that Ranges depend on, apart from elements of arrays: the bounds, the scalars on which
+// accesses depend, and the shapes of the arrays, in this order.
 void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<std::int64_t>& numbers);
 
-// The numbers of an array, in their order.
+// The numbers of one array, in this order.
 enum class ArrayNumber : std::uint8_t {
   kReadable,
   kWritable,
@@ -34,19 +34,19 @@ constexpr std::size_t kArrayNumbers = 7;
 constexpr ArrayNumber dimension_number(std::uint32_t dimension) {
   return static_cast<ArrayNumber>(static_cast<std::uint32_t>(ArrayNumber::kDimension0) + dimension);
 }
-// The first number of array `array`, of `arrays`, among `count` numbers.
+// The place of the first number of array `array` (of `arrays` in all) among `count` numbers.
 constexpr std::size_t place_of_array(std::size_t count, std::size_t array, std::size_t arrays) {
   return count - kArrayNumbers * (arrays - array);
 }
 
 std::uint64_t hash_of(std::span<const std::int64_t> numbers);
 
-// Values by the numbers that they were found out from: at most 4 * kSets. A loop that goes through its data again and
-// again, as the steps of an epoch do, has a few numbers for each step. One thread uses it at a time.
+// A set-associative cache of at most 4 * kSets values, with lists of numbers as keys. A program that repeats a sequence
+// of steps, such as an epoch, has a few keys for each step. Used by one thread at a time.
 template <typename Value, std::size_t kSets>
 class NumberMemo {
  public:
-  // Null: nothing was kept.
+  // The value of this key, or null.
   const Value* find(std::span<const std::int64_t> numbers) {
     hash_ = hash_of(numbers);
     if (entries_.empty()) return nullptr;
@@ -55,7 +55,7 @@ class NumberMemo {
     }
     return nullptr;
   }
-  // For the numbers that were asked for last, in the place of the oldest one of their set.
+  // Stores the value of the key that find() was last called with; replaces the oldest entry of its set.
   const Value& keep(std::span<const std::int64_t> numbers, Value value) {
     if (entries_.empty()) entries_.resize(kSets);
     Set& set = entries_[hash_ % kSets];
@@ -67,31 +67,31 @@ class NumberMemo {
  private:
   struct Entry {
     std::uint64_t hash = 0;
-    std::vector<std::int64_t> numbers;  // empty: nothing was kept here
+    std::vector<std::int64_t> numbers;  // empty: the entry is unused
     Value value;
   };
   struct Set {
     std::array<Entry, 4> ways;
     std::size_t oldest = 0;
   };
-  std::vector<Set> entries_;  // none before the first is kept
-  std::uint64_t hash_ = 0;    // of what was asked for last
+  std::vector<Set> entries_;  // empty before the first keep()
+  std::uint64_t hash_ = 0;    // of the key of the last find()
 };
 
-// Belongs to one kernel; one thread uses it at a time.
+// A memo for the executions of one kernel. Used by one thread at a time.
 template <typename Value>
 class ExecutionMemo {
  public:
-  // The value kept for an execution with the same numbers; null: none. The caller may compute and keep() it now.
+  // The value that was kept for an execution with the same numbers, or null: the caller may then compute and keep() it.
   const Value* find(const Footprint& footprint, const LoopChunk& chunk) {
     numbers_of(footprint, chunk, asked_);
     return memo_.find(asked_);
   }
-  // Keeps it for the execution that was asked for last.
+  // Keeps the value for the execution that find() was last called with.
   const Value& keep(Value value) { return memo_.keep(asked_, std::move(value)); }
 
  private:
-  // 128 of them: an epoch of the network of the samples has 45 steps, with two numbers of pictures.
+  // Room for 128 values: an epoch of the digits network in samples/ has 45 steps, with two sizes of batches.
   NumberMemo<Value, 32> memo_;
   std::vector<std::int64_t> asked_;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The walk over a kernel's code that collects its accesses: every register has a symbolic value, calls are
-// entered, and each instruction is visited once per chain of calls. That one visit is enough rests on a
-// property of bytecode: only back-edges go backwards. Registers that a loop writes get a new name at its
-// head, an atom of kind kInduction, which the back-edges complete when the walk comes to them.
+// The abstract interpretation that collects a kernel's accesses: every register has a symbolic value, calls are
+// entered, and each instruction is visited once per chain of calls. One visit is enough because only back-edges of
+// loops go backwards in bytecode. Registers that a loop writes get a new name at its header, an atom of kind
+// kInduction, which is completed when the walk comes to the back-edges.
 #pragma once
 
 #include <iterator>
@@ -21,8 +21,8 @@ enum class ValueKind : std::uint8_t {
   kUnknown,
   kWide,       // the register is `id`, a polynomial, modulo 2^64
   kNarrow,     // its low 32 bits are `id` modulo 2^32
-  kCondition,  // 1 or 0, as comparison `id` holds or not
-  kJoined,     // another value on every path: join `id`
+  kCondition,  // 1 if comparison `id` holds, otherwise 0
+  kJoined,     // a different value on each path: join `id`
 };
 
 struct Value {
@@ -38,7 +38,7 @@ class Interpretation {
  public:
   Interpretation(const bytecode::Module& module, const bytecode::KernelRecord& kernel, Footprint& footprint)
       : module_(module), kernel_(kernel), footprint_(footprint), symbols_(footprint.symbols) {}
-  // Fills in the accesses and chains; footprint.complete tells whether it came through.
+  // Fills in the accesses and chains, and sets footprint.complete if the whole kernel was understood.
   void run();
 
  private:
@@ -54,23 +54,22 @@ class Interpretation {
   };
   struct Join {
     std::vector<Incoming> incoming;
-    unsigned depth = 1;            // of joins within joins
-    PolynomialId wide = kNothing;  // once somebody asked
+    unsigned depth = 1;            // of nested joins
+    PolynomialId wide = kNothing;  // made when first needed, like `narrow`
     PolynomialId narrow = kNothing;
   };
   struct Frame {
     std::uint32_t function;
     std::uint32_t chain;
-    bool always;  // every iteration comes here
+    bool always;  // every iteration calls it here
     const Liveness* liveness;
     std::map<std::uint32_t, std::vector<State>> arriving;  // by pc
-    // By header: the registers that have a name of their own there.
+    // For each header of a loop, the registers that were given a new name there.
     std::map<std::uint32_t, std::vector<std::pair<std::uint16_t, AtomId>>> loops;
     std::vector<State> returns;
 
-    // Whether every call of the function passes `pc`, where the walk is now. It goes through the code in
-    // ascending order, so that a path around `pc` has either returned already, or is about to arrive behind
-    // it.
+    // Whether every call of the function passes `pc`, at which the walk is now. The walk goes through the code in
+    // ascending order, so a path around `pc` has either returned already, or has an arrival behind `pc`.
     bool always_passes(std::uint32_t pc) const {
       return always && returns.empty() && (arriving.empty() || std::prev(arriving.end())->first <= pc);
     }
@@ -108,13 +107,13 @@ class Interpretation {
   Value computed(State& state, bytecode::Op op, bytecode::Word word);
   std::optional<Comparison> comparison(State& state, const bytecode::DecodeRow& row, bytecode::Word word);
   std::optional<bool> decided(const Comparison& comparison) const;
-  // The facts when the bool in `value` is `truth`; nothing when it cannot be.
+  // The facts that hold if the bool in `value` is `truth`; nothing if it cannot be.
   std::optional<FactId> assume(Value& value, bool truth, FactId facts, unsigned depth = 0);
 
   // interpretation_accesses.cpp: instructions on arrays
   void access(Frame& frame, State& state, std::uint32_t pc);
   Access& add_access(const Frame& frame, const State& state, std::uint32_t pc, AccessKind kind);
-  // The value that the instruction of access `number` writes; `dimension` is the one that kArrayDim asks for.
+  // The value that the instruction of access `number` writes; `dimension` is the operand of array.dim.
   Value result_of(std::uint32_t number, const bytecode::DecodeRow& row, std::uint16_t dimension);
   void use_old_value(const Value& value);
 

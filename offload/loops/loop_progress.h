@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far long loops have come, for a host that shows it.
+// Progress of long loops, for host applications that show it.
 #pragma once
 
 #include <atomic>
@@ -11,24 +11,25 @@
 
 namespace dhpvm::offload {
 
-// A moment of a loop.
+// The progress of one loop at one moment.
 struct ProgressReport {
   std::string_view position;  // of the loop in the source
-  std::uint64_t done = 0;     // iterations, also those that a device has been given
+  std::uint64_t done = 0;     // iterations, including those that a device has been given
   std::uint64_t total = 0;
   std::chrono::nanoseconds elapsed{0};
   bool has_ended = false;
 };
 
-// Tells a listener of the loop that runs, one at a time: on the loop's own thread, at most once an interval, and once
-// at the end of a loop that it was told of. Nobody is told of short loops.
+// Reports the progress of the running loop to a listener: on the loop's own thread, at most once an interval, and once
+// more at the end of a loop that was reported. Loops shorter than an interval are not reported. Only one loop runs at a
+// time.
 class LoopProgress {
  public:
   using Listener = std::function<void(const ProgressReport&)>;
   LoopProgress(Listener listener, std::chrono::nanoseconds interval)
       : listener_(std::move(listener)), interval_(interval) {}
 
-  // One execution of a loop, on this thread. A null `progress` tells nobody.
+  // One execution of a loop, on this thread. With a null `progress`, nothing is reported.
   class Execution {
    public:
     Execution(LoopProgress* progress, std::string_view position, std::uint64_t total) : progress_(progress) {
@@ -44,7 +45,7 @@ class LoopProgress {
     LoopProgress* const progress_;
   };
 
-  // So many more iterations are done. Any thread.
+  // `iterations` more are done. May be called by any thread.
   void add(std::uint64_t iterations) {
     done_.fetch_add(iterations, std::memory_order_relaxed);
     if (std::this_thread::get_id() == thread_) look_at_clock();
@@ -61,7 +62,7 @@ class LoopProgress {
   const Listener listener_;
   const std::chrono::nanoseconds interval_;
   std::atomic<std::uint64_t> done_{0};
-  // These are of the loop that runs, and written before others work on it.
+  // State of the running loop, written before other threads begin to work on it.
   std::string_view position_;
   std::uint64_t total_ = 0;
   std::thread::id thread_;

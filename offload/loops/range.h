@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Footprints with numbers put in: for one execution of a loop, or one chunk of it, the range of every index,
-// which accesses cannot fail, and which elements of each array are needed and changed.
+// Evaluates a footprint with the numbers of one execution of a loop, or of one chunk of it: the range of every index,
+// which accesses cannot fail, and which elements of each array are read and written.
 //
-// All arithmetic is exact (128 bits, and whatever does not fit is "anything"); where bytecode might wrap, the
-// range is that of the register. Ranges are therefore always true; they may be wider than what the kernel
-// does.
+// All arithmetic is exact: 128 bits, and whatever does not fit is unbounded. Where bytecode may wrap, the range is that
+// of the register. So a range always contains what the kernel does, but it may be wider.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@
 
 namespace dhpvm::offload {
 
-// Elements of an array, half open. Not known: anything the array has.
+// Elements [begin, end) of an array. If `known` is false, any elements of the array.
 struct Elements {
   bool known = true;
   std::int64_t begin = 0;
@@ -32,24 +31,24 @@ struct Elements {
   bool operator==(const Elements&) const = default;
 };
 
-// Elements that move with the outermost dimension: index i of it touches elements of stride * i + offsets.
+// Elements that move with the outermost dimension: its index i accesses the elements stride * i + offsets.
 struct RowSpan {
   Wide stride = 0;
-  Range offsets{1, 0};  // empty: touches nothing
+  Range offsets{1, 0};  // empty: accesses nothing
 
-  // Becomes both; false, and unchanged, if they do not move together.
+  // Extends this span by `other`. Returns false, and changes nothing, if the strides differ.
   bool include(const RowSpan& other);
-  // That no two indices touch the same element.
+  // Whether no two indices access the same element.
   bool is_disjoint() const;
 };
 
-// Values by variable: by the atoms of `symbols`, and by those of a family.
+// A value for each variable of forms: the atoms of Symbols, and the variables of a family.
 template <typename Known>
 class ByAtom {
  public:
   ByAtom(std::uint32_t atoms, std::uint32_t family_variables, Known known)
       : first_(family_variables == 0 ? 0 : family_variables + 1), known_(first_ + atoms, known) {}
-  // Family variables are numbers below 0, modulo 2^32.
+  // Family variables are negative numbers modulo 2^32, so the sum wraps to the places before the atoms.
   Known& operator[](AtomId atom) { return known_[atom + first_]; }
   const Known& operator[](AtomId atom) const { return known_[atom + first_]; }
 
@@ -58,35 +57,34 @@ class ByAtom {
   std::vector<Known> known_;
 };
 
-// Cheap enough to be made once per execution of a loop: some microseconds for an ordinary kernel.
+// Making one takes some microseconds for an ordinary kernel, little enough for every execution of a loop.
 class Ranges {
  public:
-  // Keeps references to all of them. With `only_promises`, values of 32 bits and more that depend on data
-  // count as unbounded, which shows what could be proven at all.
+  // Keeps references to its arguments. With `only_promises`, values of 32 bits and more that depend on data count as
+  // unbounded: this shows what can be proven for any data.
   Ranges(const Footprint& footprint, const LoopChunk& chunk, bool only_promises = false);
-  // For all executions of the family: only index() and cannot_fail() may be asked. Keeps references to both.
+  // For all executions of the family: only index() and cannot_fail() may be called. Keeps references to its arguments.
   Ranges(const Footprint& footprint, const ExecutionFamily& family);
 
-  // Index `which` of an access; empty when the access is never reached.
+  // The range of index `which` of an access; empty if the access is never reached.
   Range index(const Access& access, std::uint32_t which = 0);
-  // That no execution of this access in the chunk fails.
+  // Whether it is proven that this access never fails in the chunk.
   bool cannot_fail(const Access& access);
-  // Elements that the chunk reads, updates atomically included, and that it writes, likewise.
+  // The elements that the chunk may read or write. Atomic updates do both.
   Elements reads(std::uint32_t array) { return elements(array, false); }
   Elements writes(std::uint32_t array) { return elements(array, true); }
-  // That the chunk writes every element of writes(array), so that what was there before does not matter. For
-  // a chunk that traps this need not be so.
+  // Whether the chunk, unless it traps, writes every element of writes(array), so that their former values do not
+  // matter.
   bool overwrites(std::uint32_t array);
-  // That no two iterations of the outermost dimension write (or update) the same element of `array`, so that
-  // chunks of it may be computed and copied back independently of each other. The chunk must be the whole
-  // iteration space.
+  // Whether no two iterations of the outermost dimension write or update the same element of `array`, so that chunks of
+  // it may be computed and copied back independently. The chunk must be the whole iteration space.
   bool writes_are_disjoint(std::uint32_t array);
-  // Where iterations of the outermost dimension read `array`, or where they write it; nothing if that cannot be said in
-  // this way. The chunk must be the whole iteration space.
+  // The elements of `array` that iterations of the outermost dimension read, or write if `written`; nothing if they do
+  // not move with the outermost index. The chunk must be the whole iteration space.
   std::optional<RowSpan> row_span(std::uint32_t array, bool written);
 
  private:
-  // Facts known at one place in the code, beyond the ranges of the atoms.
+  // The facts known at one place in the code, besides the ranges of the atoms.
   struct Context {
     FactId facts = kNothing;
     bool is_reachable = true;
@@ -95,7 +93,7 @@ class Ranges {
   };
   // Indices into forms_, or -1.
   struct Bounds {
-    std::int32_t equal = -1;                 // the atom is this, under all circumstances
+    std::int32_t equal = -1;                 // the atom always equals this form
     std::int32_t nonnegative[2] = {-1, -1};  // bounds of the atom in terms of earlier ones
   };
 
@@ -130,7 +128,7 @@ class Ranges {
     return form.count > 0 && !comes_before(form.last().atom, id);
   }
   Range atom_range(AtomId atom, const Context& context) const;
-  // Empty where the facts contradict each other, in code that is not reached.
+  // Empty if the facts contradict each other: the code is then not reached.
   Range range(const Affine& form, const Context& context) const;
   Range range(PolynomialId polynomial, const Context& context) const {
     return range(affine(polynomial), context);
@@ -166,9 +164,8 @@ class Ranges {
   bool has_last_ = false;
 };
 
-// The first provable access that may fail in `chunk`, as an index into Footprint::accesses, or kNothing. If
-// there is none for a whole iteration space, the variant of the kernel that leaves out the checks of all
-// provable accesses may run.
+// The first provable access that may fail in `chunk`, as an index into Footprint::accesses, or kNothing. If there is
+// none in the whole iteration space, the variant of the kernel without the checks of provable accesses may run.
 std::uint32_t first_unproven(const Footprint& footprint, const LoopChunk& chunk);
 inline bool holds(const Footprint& footprint, const LoopChunk& chunk) {
   return footprint.complete && first_unproven(footprint, chunk) == kNothing;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The footprint analysis's knowledge of a kernel's registers: polynomials over atoms, and facts that
-// hold on the way to a place in the code. Built once per kernel; evaluated for each execution or chunk by
-// range.h.
+// What the footprint analysis knows about a kernel's registers: polynomials over atoms, and facts that hold on the path
+// to a place in the code. Built once for each kernel; range.h evaluates it for each execution or chunk.
 //
-// Arithmetic in bytecode wraps. A polynomial therefore says only what a register is modulo 2^64. That is all
-// one needs: where the polynomial's range, computed without wrapping, fits a register, the register holds
-// that very number.
+// Arithmetic in bytecode wraps, so a polynomial gives the value of a register only modulo 2^64. That suffices: if the
+// polynomial's range, computed without wrapping, fits a register, the register holds exactly that number.
 #pragma once
 
 #include <compare>
@@ -56,11 +54,11 @@ enum class AtomKind : std::uint8_t {
                // alternatives
 };
 
-// A value that arrives over one path, and the facts that hold there.
+// A value that arrives along one path, and the facts that hold on it.
 struct Alternative {
   PolynomialId value = kNothing;  // kNothing: anything
   FactId facts = kNothing;
-  // For a back-edge for.i32 or for.i64: the value, once increased, was found to be below this.
+  // On a back-edge by for.i32 or for.i64: the increased value is below this limit.
   PolynomialId limit = kNothing;
 };
 
@@ -75,8 +73,7 @@ struct Atom {
   std::int64_t low = 0;
   std::int64_t high = 0;
   FactId facts = kNothing;  // kInduction: where the loop is entered; if is_unsigned: where it is computed
-  // kInduction: another one of the same loop that counts by 1 up to its limit, and so knows how often it goes
-  // round.
+  // kInduction: another atom of the same loop that counts by 1 up to a limit, and thereby gives the number of turns.
   AtomId counter = kNothing;
   std::vector<Alternative> alternatives;
 };
@@ -90,7 +87,7 @@ enum class Relation : std::uint8_t {
   kLessEqualUnsigned
 };
 
-// A comparison of two registers, 64 bits wide and signed unless the relation says otherwise.
+// A comparison of two registers as signed 64-bit numbers, unless the relation says otherwise.
 struct Comparison {
   Relation relation = Relation::kLess;
   PolynomialId left = kNothing;
@@ -99,15 +96,15 @@ struct Comparison {
 };
 Comparison negated(const Comparison& comparison);
 
-// Facts form a tree: each place in the code has the fact that was learned last on the way to it, and its
-// parents.
+// Facts form a tree: what is known at a place in the code is the fact learned last on the path to it, and its
+// ancestors.
 struct Fact {
   FactId parent = kNothing;
   std::uint32_t depth = 0;
   Comparison comparison;
 };
 
-// Owns all of them. Equal polynomials have equal ids, and so have atoms of the same definition.
+// Owns polynomials, atoms and facts. Equal polynomials have equal ids, as have atoms with the same definition.
 class Symbols {
  public:
   PolynomialId intern(Polynomial polynomial);
@@ -116,23 +113,23 @@ class Symbols {
   PolynomialId add(PolynomialId a, PolynomialId b) { return combine(a, b, 1); }
   PolynomialId subtract(PolynomialId a, PolynomialId b) { return combine(a, b, -1); }
   PolynomialId add_constant(PolynomialId a, std::int64_t value);
-  // kNothing when the product has too many terms to be worth following.
+  // kNothing if the product has too many terms.
   PolynomialId multiply(PolynomialId a, PolynomialId b);
 
-  // A new atom, different from all others.
+  // A new atom, which equals no other.
   AtomId make(Atom atom);
-  // The atom of this definition; kJoin and kInduction are made, not shared.
+  // The atom with this definition, which may exist already. Not for kJoin and kInduction: see above.
   AtomId shared(const Atom& atom);
   // The value of `a` wrapped into [low, high].
   PolynomialId wrap(PolynomialId a, std::int64_t low, std::int64_t high);
 
   FactId assume(FactId facts, const Comparison& comparison);
-  // The facts that both places have in common.
+  // The facts that hold at both places.
   FactId common(FactId a, FactId b) const;
 
   const Polynomial& polynomial(PolynomialId id) const { return *polynomials_[id]; }
   std::optional<std::int64_t> constant_of(PolynomialId id) const;
-  // The atom that the polynomial consists of, or kNothing.
+  // The atom to which the polynomial is equal, or kNothing.
   AtomId atom_of(PolynomialId id) const;
   const Atom& atom(AtomId id) const { return atoms_[id]; }
   Atom& atom(AtomId id) { return atoms_[id]; }
