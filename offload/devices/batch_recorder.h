@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Some devices can tell why they do not record a batch that comes again.
+// For devices that can tell why they did not record a repeated batch.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 namespace dhpvm::offload {
 
-// Implemented by devices that take batches, and may fail to record them. Thread-safe.
+// Implemented by devices that take batches and may fail to record them. Thread-safe.
 class BatchRecorder {
  public:
-  // Batches that were given step by step because the driver had refused a recording of them, and why, for the last one.
+  // How many batches were submitted step by step because the driver refused to record them, and the reason for the last
+  // of them.
   struct Refusals {
     std::uint64_t count = 0;
     std::string reason;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches that are known by their numbers: whether one repeats one of the last, and which scalars are others now.
+// Recognises repeated batches: whether a batch repeats one of the last, and which of its scalars have changed.
 //
-// Whatever else there is to a batch belongs to its record, so that a record is never out of date: kernels and memories
-// are in it by numbers that are never used twice. One with an array that was swapped, resized or closed and made anew
-// is another batch.
+// Everything but the scalars and contents is compared, so a record is never out of date: it holds kernels and memories
+// by numbers that are never reused. A batch with an array that was swapped, resized, or closed and made anew is a
+// different batch.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ namespace dhpvm::offload {
 // Used by one thread at a time.
 class BatchRecords {
  public:
-  // The objects of a device.
+  // Numbers the objects of a device.
   class Numbers {
    public:
     virtual std::uint64_t of(const Kernel& kernel) const = 0;
-    // Nothing: a recording does not know the place of this memory, so that any other will do.
+    // Nothing if a recording does not depend on the place of this memory: any other memory matches it.
     virtual std::optional<std::uint64_t> of(const DeviceMemory& memory) const = 0;
 
    protected:
@@ -30,25 +30,25 @@ class BatchRecords {
   };
   struct Change {
     std::size_t step = 0;
-    std::size_t scalar = 0;  // of all that the batch has, in order
+    std::size_t scalar = 0;  // counted through all steps of the batch
     std::uint64_t value = 0;
   };
   struct Entry {
     std::size_t place = 0;
-    bool is_new = true;           // in the place of the batch that has not come for longest
-    std::vector<Change> changes;  // since it came before
+    bool is_new = true;           // takes the place of the least recently used batch
+    std::vector<Change> changes;  // since it was last entered
   };
 
-  // Knows the last batches, as many as there are places. `numbers` must outlive it.
+  // Remembers the last `places` batches. `numbers` must outlive it.
   BatchRecords(const Numbers& numbers, std::size_t places) : numbers_(numbers), kept_(places) {}
-  // The steps are launches and copies. `queue` tells apart those of several queues.
+  // The steps must be launches and copies. Batches of different queues are different; `queue` is its number.
   Entry enter(std::uint64_t queue, const std::vector<Operation>& steps);
 
  private:
   struct Kept {
-    std::vector<std::uint64_t> shape;  // all but scalars and contents; empty: the place is free
+    std::vector<std::uint64_t> shape;  // everything except scalars and contents; empty: the place is free
     std::vector<std::uint64_t> scalars;
-    std::uint64_t used = 0;  // when, in batches
+    std::uint64_t used = 0;  // the number of the last batch that used it
   };
   void describe(std::uint64_t queue, const std::vector<Operation>& steps);
   void add(const MemorySpan& span);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue that checks operations, so that the device behind it sees only valid ones, each as one object that holds
-// everything it needs.
+// A queue that checks operations before it submits them: devices derived from it see only valid operations, each as one
+// object that holds all it needs.
 #pragma once
 
 #include <functional>
@@ -27,23 +27,23 @@ class CheckedQueue : public Queue {
   Status batch(std::vector<Operation> steps, const Order& order) final;
 
  protected:
-  // Whether submit() takes these, which have been checked, as one; otherwise it is given one by one.
+  // Whether submit() takes these checked steps as one operation; otherwise it is called for each of them.
   virtual bool takes_as_one(const std::vector<Operation>&) const { return false; }
-  // Why this device cannot do an operation that makes sense otherwise; told to the caller, before anything is promised.
-  // Unless the device knows better: launches on memory of a host that it does not share.
+  // The reason why this device cannot do an operation that is otherwise valid. The caller gets it, before any signal is
+  // promised. By default, a device refuses launches on host memory unless it shares that memory.
   virtual Status admit(const Operation& operation) const;
-  // Called once for every operation, after its signals have been promised: each of them must be reached or fail, by
-  // finish(). From here on a failure is reported to the threads that wait, not to the caller.
+  // Called once for every operation, after its signals have been promised: finish() must be called, and makes each of
+  // them reached or failed. From here on, a failure is reported to the threads that wait, not to the caller.
   virtual void submit(Operation operation) = 0;
 
-  // For devices whose operations are done by threads of the host. Both are called for the operations of a
-  // queue in their order, by one thread at a time.
+  // The next two are for devices whose operations are done by host threads. They are called for the operations of a
+  // queue in order, by one thread at a time.
   //
-  // Waits until the operation may begin. The error that keeps it from that, if there is one: that of a semaphore or
-  // of an earlier operation of the queue.
+  // Waits until the operation may begin. Returns an error if it may not: that of a semaphore, or of an earlier
+  // operation of the queue.
   Status await(const Operation& operation) const;
-  // Counts the operation, lets go of its memory, signals, and tells the observer; or makes it and all later operations
-  // fail. The times of its record, or of those of its steps, have been filled in.
+  // Ends an operation: counts it, releases its memory, signals, and calls the observer; or, with an error, makes it and
+  // all later operations fail. The times in its record, or in those of its steps, must be filled in.
   void finish(Operation operation, Status status);
 
   DeviceBase& device() const { return device_; }
@@ -53,7 +53,7 @@ class CheckedQueue : public Queue {
 
  private:
   Status accept(Operation operation, const Order& order);
-  // These check an operation, and fill in its record.
+  // Each checks an operation and fills in its record.
   Status check(Operation& operation) const;
   Status check_copy(const Operation& operation) const;
   Status check_write(const Operation& operation) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of devices: a name and facts, counters, a budget of memory, host-kept semaphores; and memory and
-// kernels that know which device they belong to, so that those of another are refused instead of misread.
+// The common part of devices: a name and facts, counters, a budget of memory, and semaphores kept by the host. Memory
+// and kernels know their device, so that those of another device are refused.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class DeviceBase : public Device {
   const DeviceInfo& info() const override { return info_; }
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
   DeviceStats stats() const override;
-  // A steady clock that began with the device.
+  // A steady clock that started when the device was created.
   std::chrono::nanoseconds now() const override;
 
   Timeline& timeline() { return timeline_; }
@@ -27,7 +27,7 @@ class DeviceBase : public Device {
   // For devices of KernelFormat::kDeviceCode: kUnsupported for a kernel in another form or language than info() says.
   Status check_language(const KernelImage& image) const;
 
-  // Takes memory off the budget in info(), or says why not; gives it back.
+  // Takes bytes from the budget in info(), or fails with the reason; give_back() returns them.
   Status take(std::size_t bytes);
   void give_back(std::size_t bytes);
   void count_import();
@@ -43,11 +43,11 @@ class DeviceBase : public Device {
   DeviceStats stats_;
 };
 
-// Takes itself off the counters of its device when it goes. The bytes themselves are the derived class's to free.
+// Its destructor takes it off the counters of its device. Derived classes free the bytes themselves.
 class OwnedMemory : public DeviceMemory {
  public:
   enum class Kind : std::uint8_t { kAllocated, kImported, kPageable };
-  // The bytes have been taken by DeviceBase::take(), the import is counted here.
+  // Allocated bytes must have been taken by DeviceBase::take(); imports are counted here.
   OwnedMemory(DeviceBase& owner, Kind kind, std::size_t size, std::byte* host);
   ~OwnedMemory() override;
   OwnedMemory(const OwnedMemory&) = delete;
@@ -67,7 +67,7 @@ class OwnedMemory : public DeviceMemory {
   std::byte* const host_;
 };
 
-// The numbers that a launch must agree with to fit its kernel.
+// The properties of a kernel that a launch has to match.
 struct KernelShape {
   std::string name;
   std::uint32_t dimensions = 1;

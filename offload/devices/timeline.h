@@ -54,15 +54,15 @@ class TimelineSemaphore : public Semaphore {
   Status signal(std::uint64_t value) override;
   void fail(Error error) override;
 
-  // Without blocking: whether the value has been reached; the error if it never will be.
+  // Whether the value has been reached, without blocking; the error if it never will be.
   Result<bool> has_reached(std::uint64_t value);
-  // An operation has been done that promised this value. Does nothing once the semaphore has failed.
+  // The operation that promised this value has been done. Has no effect once the semaphore has failed.
   void reach(std::uint64_t value);
-  // Like wait(), but for operations: a clock that counts the host's waiting does not count this.
+  // Like wait(), but on behalf of an operation: a clock that counts the host's waits does not count this one.
   Result<bool> await(std::uint64_t value, Clock::time_point deadline = Clock::time_point::max());
   const Timeline& timeline() const { return timeline_; }
-  // Tells the listener once, when the value is reached or never will be; false if that is so already. There is one
-  // listener: this one takes the place of any before.
+  // Calls the listener once, when the value is reached or never will be; returns false if that is already so. A
+  // semaphore has one listener: a new one replaces the last.
   bool listen(std::uint64_t value, std::shared_ptr<SemaphoreListener> listener, std::uint64_t label);
 
  private:
@@ -81,8 +81,8 @@ class TimelineSemaphore : public Semaphore {
   std::mutex mutex_;        // guards what follows
   std::condition_variable changed_;
   std::uint64_t value_;
-  // The least value that any thread may be waiting for: a thread that waits for the last of a hundred operations is not
-  // woken a hundred times.
+  // The least value for which any thread may be waiting. With it, a thread that waits for the last of a hundred
+  // operations is woken once.
   std::uint64_t awaited_ = kNobody;
   Listening listening_;
   std::optional<Error> failure_;

@@ -64,7 +64,7 @@ enum class ArrayClass : std::uint8_t {
   kUnused,
   kBroadcast,  // read only, at positions that do not depend on the chunk
   kSliced,     // each chunk accesses a range of elements that is known beforehand and moves with the chunk
-  kReduced,    // only updated, by one commutative atomic operation: chunks may update copies, which are combined
+  kReduced,  // only updated, by one commutative atomic operation: chunks may update copies, which are combined
   kScattered,  // accessed at any position
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cores of the host as a device: machine code, on the memory that is there.
+// The cores of the host as a device: kernels are machine code, and use host memory in place.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 namespace dhpvm::offload {
 
 enum class HostExecution : std::uint8_t {
-  // Each queue has a thread, so that submitting returns at once and queues run concurrently.
+  // Each queue has a thread: submitting returns at once, and queues run concurrently.
   kThreaded,
-  // The submitting thread does each operation before submission returns. The reference for the behaviour of devices:
-  // the order of submission is the only order.
+  // The submitting thread does each operation before submission returns, so the order of submission is the only order.
+  // The reference for the behaviour of devices.
   kInline,
 };
 
-// Imported memory is used where it is, and copying it to memory of the device gains nothing.
+// Kernels use imported memory in place; copying it to memory of the device gains nothing.
 class HostDevice final : public DeviceBase {
  public:
   // Kernels run on `pool`.

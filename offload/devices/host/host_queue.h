@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two queues of devices that compute with the host's processors: one does what it is given at once, the other has a
-// thread for it.
+// The two kinds of queues of devices that compute on the host's processors: InlineQueue does each operation during
+// submission, ThreadedQueue has a thread for them.
 #pragma once
 
 #include <atomic>
@@ -21,18 +21,18 @@ namespace dhpvm::offload {
 
 class HostQueue : public CheckedQueue {
  public:
-  // Kernels, which are HostKernels, run on `pool`.
+  // Kernels must be HostKernels, and run on `pool`.
   HostQueue(DeviceBase& device, ThreadPool& pool, QueueOptions options)
       : CheckedQueue(device, std::move(options)), pool_(pool) {}
   Status flush() override { return {}; }
 
  protected:
   bool takes_as_one(const std::vector<Operation>&) const override { return true; }
-  // Waits, does it, signals.
+  // Waits until the operation may begin, does it, and signals.
   void carry_out(Operation operation);
 
  private:
-  // `begin`, by the device's clock; moves on to the end.
+  // `begin` is the operation's begin by the device's clock, and is set to its end.
   Status carry_out_one(Operation& operation, std::chrono::nanoseconds& begin);
 
   ThreadPool& pool_;
@@ -48,18 +48,18 @@ class InlineQueue final : public HostQueue {
 
 class ThreadedQueue final : public HostQueue {
  public:
-  // The thread calls `prepare` before anything else, if there is one: to choose its processors, say, which the threads
-  // that it starts inherit. Fails when the system starts no thread.
+  // The thread first calls `prepare`, if there is one, for example to choose its processors, which threads that it
+  // starts inherit. Fails if the system cannot start a thread.
   static Result<std::unique_ptr<Queue>> create(DeviceBase& device, ThreadPool& pool, QueueOptions options,
                                                std::function<void()> prepare = nullptr);
   ~ThreadedQueue() override;
   ThreadedQueue(const ThreadedQueue&) = delete;
   ThreadedQueue& operator=(const ThreadedQueue&) = delete;
 
-  // Does something useful until there is work again, or not for long: to receive the next operation, say, which then
-  // wakes nobody.
+  // Does something useful until has_work() is true, or for a short time: for example, it receives the next operation,
+  // for which no thread has to be woken then.
   using IdleWork = std::function<void(const std::function<bool()>& has_work)>;
-  // For the thread, where short operations that copy nothing follow each other. Before the first operation.
+  // The thread calls `work` between short operations that copy nothing. Must be called before the first operation.
   void set_idle_work(IdleWork work);
 
  protected:
@@ -74,10 +74,10 @@ class ThreadedQueue final : public HostQueue {
     return !has_copied_ && now - busy_since_ < kBrief;
   }
 
-  // Operations that take less together do not keep the thread from other things: so long nobody is missed in its place.
+  // A run of operations that takes less than this in all counts as short: idle work is not delayed by more.
   static constexpr std::chrono::milliseconds kBrief{1};
 
-  // For the thread alone.
+  // Used by the thread alone.
   AdaptiveSpin spin_;
   AdaptiveSpin::Clock::time_point busy_since_;
   bool has_copied_ = true;  // since then
@@ -85,7 +85,7 @@ class ThreadedQueue final : public HostQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Operation> operations_;          // submitted, not begun
-  std::atomic<std::uint64_t> submitted_ = 0;  // tells without the mutex that there are new ones
+  std::atomic<std::uint64_t> submitted_ = 0;  // shows without the mutex that there are new operations
   bool closing_ = false;
   IdleWork idle_work_;
   Thread thread_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of a reduction that are too few for the threads, while their iterations take long: the threads share
-// the lanes of each block, which combine when all are done. The order of a reduction stays what it is
-// (bytecode/module.h), and with it the bits.
+// Runs blocks of a reduction that are too few for the threads, while their iterations take long: the threads share the
+// lanes of each block, which are combined when all are done. The order of the reduction (bytecode/module.h), and so the
+// bits of its result, stay the same.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ namespace dhpvm::offload {
 
 class LaneRound {
  public:
-  // `rest` begins behind the iterations of `open` that are done, and ends where a block does; if there are
-  // any, it lies in one row.
+  // `rest` begins behind the iterations of `open` that have been done, and ends at the end of a block. If any have been
+  // done, it lies in one row.
   LaneRound(const HostLoop& loop, const codegen::KernelCall& call, std::atomic<std::uint32_t>& stop,
             const IterationSpace& rest, const OpenBlock& open);
 
@@ -32,7 +32,8 @@ class LaneRound {
   std::uint64_t parts() const { return parts_; }
   std::uint64_t iterations() const { return iterations_; }
   double seconds() const { return seconds_; }
-  // The blocks' values, one per reduction for each in iteration order. After a loop that was not cut short, once.
+  // The values of the blocks in iteration order, one for each reduction. Call it once, after a loop that was not cut
+  // short.
   std::vector<std::uint64_t> values();
 
  private:
@@ -48,11 +49,11 @@ class LaneRound {
 
   const HostLoop& loop_;
   const codegen::KernelCall& call_;
-  const Chunking blocks_;  // each a chunk
+  const Chunking blocks_;  // each block is a chunk
   const std::uint64_t width_;
   const std::uint64_t groups_;  // parts of a block
-  std::uint64_t parts_ = 0;     // that there is anything to do for
-  // By block, then as OpenBlock has them. The thread that runs a step owns its lanes.
+  std::uint64_t parts_ = 0;     // the parts that have iterations
+  // The lanes of all blocks, each as in OpenBlock. The thread that runs a step owns the step's lanes.
   std::vector<std::uint64_t> lanes_;
   LoopEnd end_;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of iterations that several threads work on: the last one, the first trap, or the place where they
-// were told to stop. Thread-safe.
+// Where the iterations that several threads share end: at the last one, at the first trap, or where the threads were
+// told to stop. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace dhpvm::offload {
 
-// Positions are numbers that ascend with the order of iterations.
+// Positions are numbers that ascend in iteration order.
 class LoopEnd {
  public:
   static constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
@@ -21,7 +21,7 @@ class LoopEnd {
 
   bool asked_to_stop() const { return stop_.load() != 0; }
 
-  // Everything before `position` that the calling thread had to do has been done.
+  // The calling thread was told to stop, and has done all its iterations before `position`.
   void stop_at(std::uint64_t position) {
     std::uint64_t now = stopped_.load();
     while (position < now && !stopped_.compare_exchange_weak(now, position)) {
@@ -36,19 +36,19 @@ class LoopEnd {
   // kNowhere while nothing has trapped.
   std::uint64_t trapped_at() const { return trapped_.load(); }
 
-  // When all before the first trap has been done, what runs behind it may as well end: it might run for ever, which an
-  // executor that goes in order would never notice.
+  // Call it when all iterations before the first trap have been done: it ends those behind the trap, which might run
+  // for ever, and which an executor in iteration order would never begin.
   void decide() {
     std::uint32_t nobody = 0;
     stop_.compare_exchange_strong(nobody, kDecided);
   }
-  // When nothing runs any more. A request from outside stays.
+  // Call it when no iterations run any more. Takes kDecided back; a request by the caller of the loop stays.
   void settle() {
     std::uint32_t decided = kDecided;
     stop_.compare_exchange_strong(decided, 0);
   }
 
-  // A trap counts only if everything before it has been done: otherwise there might have been another.
+  // A trap counts only if everything before it has been done: otherwise there might be an earlier one.
   codegen::KernelStatus status() const {
     const std::uint64_t trapped = trapped_.load();
     const std::uint64_t stopped = stopped_.load();

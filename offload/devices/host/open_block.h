@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of a reduction that is done in parts: what becomes of its lanes in between. The interpreter may
-// begin a block that a compiled kernel goes on with.
+// The state of a reduction's block that is done in parts. The interpreter may begin a block that a compiled kernel
+// continues.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@ namespace dhpvm::offload {
 struct OpenBlock {
   // The number of its iterations that have been done; 0: no block has been begun.
   std::uint64_t done = 0;
-  // Their results so far: bytecode::kReductionLanes registers for each reduction, one reduction after the
-  // other. Empty until a block has been begun.
+  // The results so far: bytecode::kReductionLanes registers for each reduction, one reduction after the other. Empty
+  // until a block has been begun.
   std::vector<std::uint64_t> lanes;
 
-  // Iterations that the block has left in `front`, which begins with the first of them.
+  // The number of the block's iterations in `front`, a box that begins with the first iteration not done.
   std::uint64_t left(const IterationSpace& front) const {
     return std::min(bytecode::kReductionBlock - done, front.extent(front.inner()));
   }
 
-  // `rest`, which begins behind what is done, from the beginning of the block on.
+  // `rest`, which begins behind the iterations that are done, extended to the beginning of the block.
   IterationSpace with_done(IterationSpace rest) const {
     rest.low[rest.inner()] -= static_cast<std::int64_t>(done);
     return rest;

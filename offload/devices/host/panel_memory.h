@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Memory for what the code of a loop packs (KernelChunk::panels): as many pieces as threads run chunks, for as long as
-// the loop runs. No limit of a program counts it: whether a loop is compiled, and on how many threads it runs, must not
-// decide whether a program stays within its limits.
+// SPDX-License-Identifier: Apache-2.0 Memory for the operands that a loop's code packs (KernelChunk::panels): one piece
+// for each thread that runs chunks, as long as the loop runs. It does not count towards a program's limits: whether a
+// program stays within them must not depend on whether a loop is compiled, or on the number of threads.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +14,16 @@ namespace dhpvm::offload {
 // Thread-safe.
 class PanelMemory {
  public:
-  // Pages that are never written to are not taken from the system.
+  // The system provides a page when it is first written.
   PanelMemory(unsigned threads, std::size_t bytes)
       : bytes_(threads * bytes), memory_(bytes == 0 ? nullptr : allocate(bytes_)) {
     for (unsigned n = 0; memory_ != nullptr && n < threads; ++n) free_.push_back(memory_.get() + n * bytes);
   }
 
-  // The bytes that the system has not granted: all of them or none.
+  // The number of bytes that the system refused: all or none.
   std::size_t missing() const { return memory_ == nullptr ? bytes_ : 0; }
 
-  // The memory of one chunk; null where the code packs nothing.
+  // The memory for one chunk; null if the code packs nothing.
   class Piece {
    public:
     explicit Piece(PanelMemory& owner) : owner_(owner), data_(owner.take()) {}

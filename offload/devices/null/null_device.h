@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A device that computes nothing: the skeleton to copy for a new one (docs/adding-a-device.md), and what remains of the
-// cost of a loop when the device costs nothing.
+// SPDX-License-Identifier: Apache-2.0 A device that computes nothing: a skeleton for new devices
+// (docs/adding-a-device.md), and a way to measure what a loop costs apart from the device.
 #pragma once
 
 #include "offload/devices/device_base.h"
@@ -8,8 +7,8 @@
 
 namespace dhpvm::offload {
 
-// Copies and fills are done, so that data come back as they went; launches take any kernel and do nothing, which
-// info().compute_units == 0 says.
+// Copies and fills are done, so that data come back unchanged. Launches accept any kernel and do nothing;
+// info().compute_units is 0 for that reason.
 class NullDevice final : public DeviceBase {
  public:
   NullDevice();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated accelerator: copies and kernels really happen, on the host and at once; how long they would
-// take on a device of the given rates is kept on a virtual clock. Overlap, chunk sizes and failures can be
-// tried on any machine, and come out the same every time.
+// A simulated accelerator: copies and kernels really run, on the host and at once. A virtual clock counts the time that
+// they would take on a device with the given rates. Overlap, chunk sizes and failures can be tried on any machine, with
+// the same outcome every time.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@
 
 namespace dhpvm::offload {
 
-// An operation begins when the operation before it in its queue, what it waits for, and its engine are done,
-// and not before the host has submitted it. A copy takes SimOptions::copy and its bytes at their rate, a
-// launch SimOptions::launch and its iterations at theirs, a host call nothing. Submitting takes the host no
-// time, except that it waits for copies of pageable memory, as drivers do that stage them.
+// An operation begins when it has been submitted, the operation before it in its queue has ended, its waits are over,
+// and its engine is free. A copy takes SimOptions::copy plus its bytes at their rate, a launch SimOptions::launch plus
+// its iterations at theirs, a host call no time. Submitting takes no time, except that the host waits for copies of
+// pageable memory, as with drivers that stage them.
 class SimDevice final : public DeviceBase {
  public:
   SimDevice(std::string name, const SimOptions& options, std::shared_ptr<ThreadPool> pool);
@@ -37,7 +37,7 @@ class SimDevice final : public DeviceBase {
   Engine engine_of(OperationRecord::Kind kind) const;
   // The simulated time of an operation that took the host `measured`; `pageable`: it copies memory that is not pinned.
   VirtualTime duration_of(const OperationRecord& record, bool pageable, VirtualTime measured) const;
-  // Counts an operation that is about to be done; the failure that SimOptions have for it, if so.
+  // Counts an operation that is about to be done. Returns the failure that SimOptions prescribe for it, if any.
   Status admit(const OperationRecord& record);
 
  private:

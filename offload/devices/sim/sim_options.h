@@ -24,15 +24,16 @@ struct SimOptions {
   std::uint64_t memory_bytes = 1'000'000'000;  // mem
   std::uint32_t copy_engines = 2;              // engines: 0 to 2
   std::uint32_t compute_units = 16;            // units
-  bool keeps_results = false;  // lazy=1: results are sent back when they are needed, lost or not
-  // For tests of what goes wrong; counted from 1.
-  std::optional<std::uint64_t> lost;         // the device is lost after so many operations
-  std::optional<std::uint64_t> alloc_fail;   // the allocation that fails
-  std::optional<std::uint64_t> fail_launch;  // the launch that fails
-  std::optional<std::uint64_t> load_fail;    // the first kernels that cannot be loaded are so many
+  bool keeps_results =
+      false;  // lazy=1: results are sent back only when they are needed, even if it may be lost
+  // Failures, for tests. Operations are counted from 1.
+  std::optional<std::uint64_t> lost;         // the device is lost after this many operations
+  std::optional<std::uint64_t> alloc_fail;   // the number of the allocation that fails
+  std::optional<std::uint64_t> fail_launch;  // the number of the launch that fails
+  std::optional<std::uint64_t> load_fail;    // this many kernels, the first ones, cannot be loaded
 };
 
-// kInvalidArgument for what is not understood, with what could stand there.
+// kInvalidArgument for an unknown option or value; the message says what is possible.
 Result<SimOptions> parse_sim_options(std::string_view name);
 
 // "upload 12 GB/s, ...": for people.

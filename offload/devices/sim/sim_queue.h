@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queue of the simulated device: does what it is given at once, and books when that would have been.
+// The queue of the simulated device: does each operation at once, and books its time on the virtual clock.
 #pragma once
 
 #include "offload/devices/checked_queue.h"
@@ -11,7 +11,7 @@ class SimQueue final : public CheckedQueue {
  public:
   SimQueue(SimDevice& device, QueueOptions options)
       : CheckedQueue(device, std::move(options)), sim_(device) {}
-  // The host has waited for all operations, when this is over.
+  // Waits for all operations, so the host's time moves on to the end of the last one.
   ~SimQueue() override { sim_.clock().advance(end_); }
   SimQueue(const SimQueue&) = delete;
   SimQueue& operator=(const SimQueue&) = delete;
@@ -21,7 +21,7 @@ class SimQueue final : public CheckedQueue {
   void submit(Operation operation) override;
 
  private:
-  // When the operation may begin, of one whose waits are all over.
+  // When an operation may begin whose waits are over.
   VirtualTime ready(const Operation& operation, VirtualTime submitted) const;
 
   SimDevice& sim_;

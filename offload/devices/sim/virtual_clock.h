@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a simulated device. It does not pass by itself: operations take what the device's rates say,
-// and the host's time moves on when it waits. All of it is decided when operations are submitted, so that the
-// same submissions give the same times on every machine.
+// The time of a simulated device. It does not pass by itself: operations take as long as the device's rates say, and
+// the host's time moves on when the host waits. All times are determined at submission, so that the same submissions
+// give the same times on every machine.
 #pragma once
 
 #include <array>
@@ -27,13 +27,14 @@ struct Booking {
 // Thread-safe.
 class VirtualClock {
  public:
-  // Where the host is.
+  // The host's time.
   VirtualTime now() const;
-  // The host has waited until `time`, if that is later.
+  // The host has waited until `time`; no effect if that has passed.
   void advance(VirtualTime time);
-  // The host has looked whether something is done, and not waited: that takes a moment, so that a loop around it ends.
+  // The host has polled without waiting. That takes a moment, so that a polling loop ends.
   VirtualTime look();
-  // The first time after `ready` and after all that the engine has been given before.
+  // Books the engine for `duration`, from the first time at or after `ready` at which its earlier operations have
+  // ended.
   Booking book(Engine engine, VirtualTime ready, VirtualTime duration);
 
  private:
@@ -43,22 +44,21 @@ class VirtualClock {
   std::array<VirtualTime, 3> free_{};  // by engine
 };
 
-// A semaphore that knows when its values are reached, on the clock of the simulation.
+// A semaphore that knows when its values are reached by the clock of the simulation.
 class SimSemaphore final : public TimelineSemaphore {
  public:
   SimSemaphore(Timeline& timeline, VirtualClock& clock, std::uint64_t initial);
 
-  // The value that has been reached at the clock's time. The host's time moves on a little.
+  // The value that has been reached at the host's time. This is a poll: the host's time moves on a little.
   Result<std::uint64_t> value() override;
-  // The host's time moves on to when the value is reached. With a deadline that has passed this is a look,
-  // like value(); other deadlines are on the machine's clock and count only while the value has not been
-  // submitted.
+  // Moves the host's time on to when the value is reached. With a deadline that has passed, it is a poll, like value().
+  // Other deadlines are times of the machine's clock, and count only as long as the value has not been promised.
   Result<bool> wait(std::uint64_t value, Clock::time_point deadline) override;
   Status signal(std::uint64_t value) override;
 
-  // By the device: before reach().
+  // For the device, before it calls reach().
   void will_reach(std::uint64_t value, VirtualTime time);
-  // When the value is reached, of one that has been promised.
+  // When a promised value is reached.
   VirtualTime time_of(std::uint64_t value);
 
  private:
@@ -70,7 +70,7 @@ class SimSemaphore final : public TimelineSemaphore {
 
   VirtualClock& clock_;
   std::mutex mutex_;
-  // Both value and time rise from one to the next: what would be reached after something larger is left out.
+  // Ascending in value and time: a value that would be reached after a larger one is left out.
   std::vector<Step> steps_;
 };
 
