@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an idle thread spins before it sleeps. To be woken takes longer than many waits: 35 us in a virtual machine,
-// and as much again for the other side where both sleep in turns. Then each sees only long sleeps, although each would
-// be answered soon. So a thread finds out: after some short sleeps it spins once, for as long as a wait may take that
-// is worth it, and goes on as long as most waits end so. One whose core others want sleeps: who yields may get its core
-// back only after milliseconds, who sleeps is woken sooner.
+// Decides whether an idle thread spins before it sleeps. Waking a thread takes longer than many waits: 35 us in a
+// virtual machine, and twice that where both sides sleep in turns. Then each side sees only long sleeps, although each
+// answer would come soon. So a thread tries: after some short sleeps it spins once, for at most kLongest, and goes on
+// spinning as long as most waits end within that time. A thread whose core is wanted by others sleeps: after a yield it
+// may get its core back only after milliseconds, after a sleep sooner.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace dhpvm {
 
-// The core that a thread runs on. Tests give one of their own, whose time passes as they say.
+// The core that a thread runs on. Tests pass one of their own, with a clock that they control.
 struct SystemCore {
   static std::chrono::steady_clock::time_point now() { return std::chrono::steady_clock::now(); }
   static void yield() { std::this_thread::yield(); }
@@ -23,15 +23,16 @@ template <class Core>
 class BasicAdaptiveSpin {
  public:
   using Clock = std::chrono::steady_clock;
-  // Longer waits are slept through.
+  // Longer waits are not worth spinning for.
   static constexpr std::chrono::microseconds kLongest{100};
-  // A sleep of this length may have been such a wait: the rest is the time to be woken.
+  // A sleep no longer than this may have been a wait of at most kLongest; the rest is the time that waking takes.
   static constexpr std::chrono::microseconds kShortSleep{250};
-  // Short sleeps in a row before a thread spins: at first, and at most, where that was in vain again and again.
+  // The number of short sleeps in a row before a thread spins: at first, and at most, after repeated spinning in vain.
   static constexpr unsigned kFirstPatience = 2;
   static constexpr unsigned kMostPatience = 256;
 
-  // Whether to check again (true) or to sleep; yields the core in between. `idle_since` tells waits apart.
+  // Whether to check again (true) or to sleep; yields the core in between. A new value of `idle_since` begins a new
+  // wait.
   bool again(Clock::time_point idle_since) {
     if (idle_since != wait_) end_wait(idle_since);
     if (credit_ == 0) return false;
@@ -44,7 +45,7 @@ class BasicAdaptiveSpin {
     return true;
   }
 
-  // The thread has slept for so long, in the wait that again() has been asked about last.
+  // The thread has slept for `time`, in the wait that again() was last asked about.
   void slept(Clock::duration time) {
     if (has_spun_) {
       lose(1);
@@ -60,7 +61,7 @@ class BasicAdaptiveSpin {
   unsigned patience() const { return patience_; }
 
  private:
-  // Waits in vain that a thread bears in a row, after as many that were not.
+  // The most waits in a row that a thread spins through in vain; it earns one for each wait that ended in time.
   static constexpr unsigned kMostCredit = 8;
 
   // The wait that this thread has spun through is over.

@@ -12,8 +12,8 @@
 namespace dhpvm {
 namespace {
 
-// The content of a small file, empty if it cannot be read. Streams of the standard library would set up all of its
-// locales first, in programs that need nothing else of them.
+// The content of a small file; empty if it cannot be read. Streams of the standard library would load their locales
+// first, which programs need for nothing else.
 std::string content_of(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string content;

@@ -22,11 +22,11 @@ class ControlGroups {
   // `root` is where the files of the system are, for tests.
   explicit ControlGroups(const std::filesystem::path& root = "/");
 
-  // Where the files of `controller`, "cpu" or "memory" say, may be, from the process's groups upwards. Some folders may
-  // not exist: in a container the path of a group may be that of the host, and only the top is there.
+  // The folders in which the files of `controller`, "cpu" or "memory", may be, from the process's groups upwards. Some
+  // may not exist: in a container the path of a group can be the host's, so that only the topmost folder is there.
   std::vector<Folder> folders(std::string_view controller) const;
 
-  // Nothing where there is no such file.
+  // The first line of the file; nothing if there is no such file.
   static std::optional<std::string> first_line(const std::filesystem::path& file);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decisions behind a random program, for tests and fuzzers: taken from bytes while they last, then from a generator
-// (splitmix64) that the bytes seed.
+// The decisions behind a random program, for tests and fuzzers. They are taken from the given bytes while these last,
+// then from a generator (splitmix64) seeded with them.
 #pragma once
 
 #include <cstddef>

@@ -28,10 +28,10 @@ template <typename Bytes>
 Status read_all(const std::string& path, Bytes& out) {
   const Descriptor file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  // kNotFound apart from other errors: a search in several places goes on only after that.
+  // kNotFound is told apart from other errors, because a search in several folders goes on only after it.
   if (file.get() < 0) return io_error("read", path, errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo);
   constexpr std::size_t kStep = 64 * 1024;
-  // One more than a file has, so that its end is seen without room for more, which would have to be zeroed.
+  // One byte more than the file has: its end is then seen without growing the buffer, which would be zeroed.
   std::size_t step = kStep;
   struct stat info{};
   if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)

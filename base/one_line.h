@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text for lines of logs and messages: errors, and what others have sent.
+// Text for one line of a log or message: errors, and text from other processes.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@
 namespace dhpvm {
 namespace {
 
-// Segments that are never written hold what the file holds.
+// Only segments that are never written: their pages can be read from the file again.
 int release_pages(dl_phdr_info* object, std::size_t /*size*/, void* name) {
   const std::string_view path = object->dlpi_name;
   if (path.substr(path.rfind('/') + 1) != *static_cast<const std::string_view*>(name)) return 0;
@@ -25,7 +25,7 @@ int release_pages(dl_phdr_info* object, std::size_t /*size*/, void* name) {
     const std::uintptr_t start = object->dlpi_addr + segment.p_vaddr;
     const std::uintptr_t begin = start / page * page;
     const std::uintptr_t end = (start + segment.p_memsz + page - 1) / page * page;
-    // Whatever the system refuses stays.
+    // The system may refuse; the pages then stay.
     static_cast<void>(madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED));
   }
   return 0;
@@ -38,7 +38,7 @@ std::vector<std::string> private_library_paths(const void* code, std::string_vie
   Dl_info here{};
   if (dladdr(code, &here) != 0 && here.dli_fname != nullptr) {
     const std::string_view own = here.dli_fname;
-    // Without a slash it was found by its name, and so are its companions.
+    // Without a slash, the loader found this library by its name, and will find its companions likewise.
     if (const std::size_t slash = own.rfind('/'); slash != std::string_view::npos) {
       const std::string folder(own.substr(0, slash + 1));
       paths.push_back(folder + std::string(name));

@@ -12,7 +12,7 @@
 namespace dhpvm {
 namespace {
 
-// Also on machines with more processors than the usual set has room for.
+// Also on machines with more processors than cpu_set_t has room for.
 unsigned allowed_processors() {
   for (int room = CPU_SETSIZE; room <= (1 << 16); room *= 2) {
     cpu_set_t* const set = CPU_ALLOC(room);
@@ -25,7 +25,7 @@ unsigned allowed_processors() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// 200000 of 100000 microseconds is two processors; "max" and -1 are any number of them.
+// A quota of 200000 us in a period of 100000 us is two processors; "max" and -1 mean that there is no quota.
 std::optional<double> quotient(const std::string& quota, const std::string& period) {
   const double microseconds = std::strtod(quota.c_str(), nullptr);
   const double of = std::strtod(period.c_str(), nullptr);

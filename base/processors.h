@@ -12,7 +12,7 @@ namespace dhpvm {
 // groups, rounded up. At least 1. Asked once; the answer is that of the first call.
 unsigned usable_processors();
 
-// The least quota of these groups; nothing where there is none. For tests.
+// The smallest quota of these groups; nothing if none has one. For tests.
 std::optional<double> processor_quota(const ControlGroups& groups);
 
 }  // namespace dhpvm

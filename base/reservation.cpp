@@ -15,7 +15,7 @@ Reservation::Reservation(std::size_t bytes, std::size_t alignment) {
   };
   const std::size_t mapped = bytes + alignment;
   if (mapped < bytes) return;
-  // Kernels from 6.7 on align what is a multiple of 2 MiB by themselves, and pages are aligned to 4 KiB everywhere.
+  // Kernels from 6.7 on align mappings of multiples of 2 MiB by themselves, and every mapping is aligned to 4 KiB.
   void* start = map(bytes);
   if (start == MAP_FAILED) return;
   if ((reinterpret_cast<std::uintptr_t>(start) & (alignment - 1)) == 0) {
@@ -61,7 +61,7 @@ bool Reservation::populate(std::size_t offset, std::size_t bytes) const {
 
 void Reservation::discard(std::size_t offset, std::size_t bytes) const {
   if (madvise(data_ + offset, bytes, MADV_DONTNEED) == 0) return;
-  // The system keeps the pages of a process that locks its memory (mlockall), but a new mapping takes their place.
+  // The system keeps the pages of a process that has locked its memory (mlockall), but a new mapping replaces them.
   if (mmap(data_ + offset, bytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
     std::memset(data_ + offset, 0, bytes);

@@ -27,12 +27,11 @@ class Reservation {
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  // Asks for transparent huge pages from `offset` on. Best effort: without them everything works, 2 to
-  // 8 % slower.
+  // Asks for transparent huge pages from `offset` on. Best effort: programs are 2 to 8 % slower without them.
   void prefer_huge_pages(std::size_t offset) const;
-  // Takes the above back, so that the kernel does not fill gaps between used pages in the background.
+  // Undoes prefer_huge_pages(), so that the kernel does not fill gaps between used pages in the background.
   void prefer_small_pages(std::size_t offset) const;
-  // Makes the pages of a range resident in one call instead of a fault each. False when the system has no
+  // Makes the pages of a range resident by one call, in place of a page fault for each. False when the system has no
   // memory for them.
   bool populate(std::size_t offset, std::size_t bytes) const;
   // Gives the pages back; they read as zero afterwards.

@@ -8,8 +8,9 @@
 namespace dhpvm {
 namespace {
 
-// Idle reservations that are kept. An isolate has five, so this is what a dozen of them need: enough for programs that
-// make isolates one after the other on several threads, and little address space for those that made many once.
+// The idle reservations that are kept. An isolate has five, so these are enough for a dozen isolates: for programs that
+// make isolates one after the other on several threads. Programs that made many isolates once keep little address
+// space.
 constexpr std::size_t kMostIdle = 64;
 
 bool fits(const Reservation& reservation, std::size_t bytes, std::size_t alignment) {
@@ -22,7 +23,7 @@ bool fits(const Reservation& reservation, std::size_t bytes, std::size_t alignme
 Reservation ReservationPool::take(std::size_t bytes, std::size_t alignment) {
   {
     const std::lock_guard lock(mutex_);
-    // The last one first: its pages are in the cache.
+    // The last one first: its pages are still in the processor's cache.
     const auto found = std::find_if(idle_.rbegin(), idle_.rend(), [&](const Reservation& reservation) {
       return fits(reservation, bytes, alignment);
     });
@@ -34,7 +35,7 @@ Reservation ReservationPool::take(std::size_t bytes, std::size_t alignment) {
   }
   Reservation made(bytes, alignment);
   if (made.data() != nullptr) return made;
-  // The address space may be limited, and the idle ones hold what is missing.
+  // The address space may be limited: release the idle reservations, and try again.
   std::vector<Reservation> dropped;
   {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Address space that waits to be used again: the system takes several microseconds for each mapping that it makes or
-// ends, which is most of the cost of a small isolate.
+// A pool of reserved address space. The system takes several microseconds to make or end a mapping, which is most of
+// the cost of a small isolate.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class ReservationPool {
   // A reservation of this size in bytes that was given back, or a new one. All bytes are zero. Empty if the system
   // refuses.
   Reservation take(std::size_t bytes, std::size_t alignment);
-  // The caller has zeroed all bytes again, and left few pages resident: those stay resident in the pool.
+  // The caller has zeroed all bytes again, and left few pages resident, because resident pages stay so in the pool.
   void give_back(Reservation reservation);
 
  private:
@@ -25,7 +25,7 @@ class ReservationPool {
   std::vector<Reservation> idle_;
 };
 
-// The same where there may be no pool: null takes from the system, and gives back to it.
+// The same for callers that may have no pool: a null `pool` maps and unmaps through the system.
 Reservation take_reservation(ReservationPool* pool, std::size_t bytes, std::size_t alignment);
 void give_back_reservation(ReservationPool* pool, Reservation reservation);
 

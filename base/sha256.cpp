@@ -56,7 +56,7 @@ void compress_portable(State& state, const unsigned char* data, std::size_t bloc
 }
 
 #if defined(__x86_64__)
-// By the processor's instructions: two rounds each, on the registers ABEF and CDGH.
+// With the processor's instructions: each does two rounds, on the registers ABEF and CDGH.
 __attribute__((target("sha,sse4.1"))) void compress_sha(State& state, const unsigned char* data,
                                                         std::size_t blocks) {
   const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
@@ -94,7 +94,7 @@ bool find_sha() {
          __builtin_cpu_supports("sse4.1");
 }
 
-// Asked once: in a virtual machine the question takes microseconds.
+// Asked once: in a virtual machine CPUID takes microseconds.
 bool has_sha() {
   static const bool found = find_sha();
   return found;
@@ -139,7 +139,7 @@ std::array<std::uint8_t, 32> Sha256::finish() {
       "\x80\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
       "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
       kBlock);
-  // So that 8 bytes are left in the block, for the size.
+  // Pad so that 8 bytes are left in the block, for the size.
   update(padding.substr(0, (2 * kBlock - 9 - size_ % kBlock) % kBlock + 1));
   char size[8];
   for (std::size_t i = 0; i < sizeof size; ++i) size[i] = static_cast<char>(bits >> (56 - 8 * i));

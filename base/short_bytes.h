@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and comparisons of texts, which are short: where a call of the C library, and its choice among
-// ways for long ones, costs more than the bytes.
+// Copies and comparisons of short texts, for which a call of the C library costs more than the bytes.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +39,7 @@ bool equal_ends(const char* left, const char* right, std::size_t size) {
 
 }  // namespace short_bytes
 
-// memcpy.
+// memcpy for short texts.
 inline void copy_short(char* to, const char* from, std::size_t size) {
   if (size > 32) {
     std::memcpy(to, from, size);
@@ -57,7 +56,7 @@ inline void copy_short(char* to, const char* from, std::size_t size) {
   }
 }
 
-// left == right.
+// left == right, for short texts.
 inline bool equal_short(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   const std::size_t size = a.size();

@@ -8,9 +8,9 @@
 
 namespace dhpvm {
 
-// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`, letter
-// case counting half as much as a replacement would (the unit is half an edit). Gives up beyond `limit` and
-// returns a number above it.
+// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`, in half edits: a
+// change of case counts as one half edit, everything else as two. Gives up beyond `limit` and returns a number above
+// it.
 std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
 
 // The candidate closest to `name`, if it is close enough to be a likely slip; otherwise empty. Ties go to

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stop token of an execution: why it has to end, seen by every thread and device that works for it.
 //
-// A request stays until the thread of the execution has answered it, so that all who look see the same. Compiled loops
-// look at one word each, because they also use it among themselves: StopToken::Word.
+// A request stays until the thread of the execution has answered it, so that all threads see the same. A compiled loop
+// reads one word of its own, a StopToken::Word, which its threads use for other messages as well.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class StopToken {
   static constexpr std::uint32_t kDeadline = 2;
 
   StopToken() = default;
-  // No word may be left.
+  // All words must be gone.
   ~StopToken() {
     for (Entry* entry = entries_.load(); entry != nullptr;) {
       Entry* const next = entry->next;
@@ -29,18 +29,18 @@ class StopToken {
   StopToken(const StopToken&) = delete;
   StopToken& operator=(const StopToken&) = delete;
 
-  // May be called from signal handlers. All operations are sequentially consistent: a word that is taken meanwhile sees
-  // the reason, or is seen here.
+  // May be called from signal handlers. All operations are sequentially consistent: a word that is taken at the same
+  // time either sees the reason itself, or is seen here.
   void raise(std::uint32_t reason) {
     reasons_.fetch_or(reason);
     for (Entry* entry = entries_.load(); entry != nullptr; entry = entry->next) entry->value.fetch_or(reason);
   }
-  // The request has been answered.
+  // The thread of the execution has answered the request.
   void lower(std::uint32_t reason) {
     if ((reasons_.load(std::memory_order_relaxed) & reason) != 0) reasons_.fetch_and(~reason);
   }
   std::uint32_t reasons() const { return reasons_.load(std::memory_order_relaxed); }
-  // The reasons, for who only looks at them.
+  // The reasons, for callers that only read them.
   const std::atomic<std::uint32_t>& word() const { return reasons_; }
 
  private:
@@ -66,7 +66,7 @@ class StopToken {
   std::atomic<Entry*> entries_{nullptr};
 
  public:
-  // For one loop: 0 until the token is raised. Other bits than those of the reasons belong to the loop.
+  // For one loop: 0 until the token is raised. The bits that are no reasons belong to the loop.
   class Word {
    public:
     explicit Word(StopToken& token) : entry_(token.take()) {

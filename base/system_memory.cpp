@@ -11,7 +11,7 @@
 namespace dhpvm {
 namespace {
 
-// None for "max", and where there is no such file.
+// Nothing for "max", and if there is no such file.
 std::optional<std::size_t> read_number(const std::filesystem::path& file) {
   const std::optional<std::string> text = ControlGroups::first_line(file);
   if (!text) return std::nullopt;

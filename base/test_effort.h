@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much tests try.
+// How much effort tests make: the number of random cases, and of combinations.
 #pragma once
 
 namespace dhpvm {
@@ -14,8 +14,8 @@ constexpr unsigned test_effort(unsigned cases) {
 #endif
 }
 
-// A test of all combinations of some values tries every so many of them: one in seven under sanitizers, a prime, so
-// that each value still occurs.
+// A test of all combinations of some values tries every n-th of them. Under sanitizers n is 7, a prime, so that each
+// value still occurs.
 #ifdef DHPVM_SANITIZED
 inline constexpr unsigned kTestStride = 7;
 #else

@@ -12,7 +12,7 @@
 namespace dhpvm {
 namespace {
 
-// About what waking a sleeping thread costs: spinning then never costs more than twice the best choice.
+// About the time that waking a sleeping thread takes: spinning then never costs more than twice the best choice.
 constexpr std::chrono::microseconds kSpin{50};
 
 // Waking costs the caller some microseconds, and the workers spin for nothing if no further loop comes: wake them after
@@ -61,7 +61,7 @@ struct alignas(64) ThreadPool::Share {
   }
 };
 
-// One loop. It lives on its caller's stack: no worker may touch it after the last decrement of `helpers`.
+// One loop. It lives on its caller's stack: no worker may touch it after `helpers` has reached 0.
 struct ThreadPool::Job {
   Call call;
   const void* context;
@@ -143,11 +143,11 @@ void ThreadPool::run(std::uint32_t count, Call call, const void* context) {
   withdraw(job);
 }
 
-// Under the mutex. A thread that the system refuses is one helper less; the loops run all the same.
+// Under the mutex. If the system refuses a thread, the loops run with one helper less.
 void ThreadPool::start_workers() {
   started_ = true;
   workers_.reserve(size_ - 1);
-  // The signals of the process are for threads of the application, whose handlers may count on being there.
+  // All signals are blocked in workers: see base/thread.h.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -176,7 +176,7 @@ void ThreadPool::publish(Job& job, unsigned helpers) {
     if (!started_) start_workers();
     jobs_.push_back(&job);
     epoch_.fetch_add(1, std::memory_order_release);
-    // Spinning workers need no wake-up, and an unnecessary system call costs more than an empty loop.
+    // A spinning worker needs no wake-up, and an unnecessary system call costs more than an empty loop.
     if (helpers > spinning_) to_wake = std::min(helpers - spinning_, sleeping_);
     all = to_wake == sleeping_;
   }
@@ -201,8 +201,8 @@ void ThreadPool::withdraw(Job& job) {
   --waiting_callers_;
 }
 
-// Under the mutex: the job with the fewest helpers among
-// those with chunks left, so that isolates share fairly.
+// Under the mutex: the job with the fewest helpers among those with chunks left, so that isolates share the workers
+// fairly.
 ThreadPool::Job* ThreadPool::find_job() {
   Job* best = nullptr;
   for (Job* job : jobs_) {
@@ -221,7 +221,7 @@ void ThreadPool::work(unsigned share) {
       job->helpers.fetch_add(1, std::memory_order_relaxed);
       lock.unlock();
       job->participate(share);
-      // Publishes what this worker has written to the caller, for whom the job may be over now.
+      // Release: the caller, which may see the job as over now, must see what this worker has written.
       job->helpers.fetch_sub(1, std::memory_order_release);
       lock.lock();
       if (waiting_callers_ > 0) finished_.notify_all();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pool of threads for data-parallel work. The calling thread takes part; the others start with the first
-// loop that has something for them, spin for a few microseconds when they run out of work, and then sleep.
+// A pool of threads for data-parallel work. The calling thread takes part; the others start with the first loop that
+// has work for them; when they run out of work, they spin for a few microseconds and then sleep.
 //
 // The chunks of a loop are dealt out as one contiguous share per thread, the same one every time, so that
 // successive loops over the same arrays find them in the caches of the cores that had them before. A thread
@@ -33,9 +33,9 @@ class ThreadPool {
 
   unsigned size() const { return size_; }
 
-  // Whether a loop of a few microseconds is worth sharing: whether workers spin, and so are there at once.
-  // Also now and then while they sleep, if the question keeps coming: they are late for this loop, but in
-  // time for the next ones.
+  // Whether a loop of a few microseconds is worth sharing: true while workers spin, because they join at once. While
+  // they sleep and the question is asked often, it is true now and then, to wake them: they are late for this loop, but
+  // in time for the next ones.
   bool ready_for_short_loop();
 
   // Calls body(chunk) once for every chunk in [0, count), on any of the threads, and returns when all calls
@@ -58,7 +58,7 @@ class ThreadPool {
   struct Job;
   struct Worker {
     ThreadPool* pool;
-    unsigned share;  // which share of every job is this worker's own; the caller's is 0
+    unsigned share;  // the share of every job that belongs to this worker; the caller has share 0
     pthread_t thread;
   };
 
@@ -72,7 +72,7 @@ class ThreadPool {
   bool spin_until(Predicate predicate) const;
 
   const unsigned size_;
-  bool spins_ = false;  // when there is a core for everyone
+  bool spins_ = false;  // whether there is a core for each thread
 
   std::mutex mutex_;
   std::condition_variable wake_;      // a job was published, or the pool stops
@@ -80,8 +80,8 @@ class ThreadPool {
   std::atomic<std::uint32_t> epoch_{
       0};                              // counts the published jobs; read without the mutex by those that spin
   std::atomic<unsigned> spinning_{0};  // written under the mutex
-  // Short loops that came while the workers slept, each within a spin's time of the one before. Threads that
-  // race with each other here lose only a chance to wake the workers.
+  // The short loops that came while the workers slept, each within the spinning time of the one before. Threads that
+  // race here only miss a chance to wake the workers.
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::chrono::steady_clock::rep> last_short_{0};
   // mutex_ guards the members below.

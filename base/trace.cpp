@@ -10,18 +10,18 @@
 namespace dhpvm {
 namespace {
 
-// Quoted and escaped. Names may come from programs and file systems: bytes that are no UTF-8 are replaced.
+// A quoted and escaped text. Names may come from programs and file systems: bytes that are not UTF-8 are replaced.
 std::string json_text(const std::string& text) {
   using Json = nlohmann::json;
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// An argument that is more than shown.
+// The argument that also draws arrows.
 constexpr std::string_view kFlow = "flow";
 
-// Small enough to come from memory that has been used before: 64 KiB.
+// 64 KiB: small enough to come from memory that the allocator has used before.
 constexpr std::size_t kPieceWords = 8192;
-// Before the values: phase and number of values, track and kind, begin, duration.
+// The words before the values: phase and number of values, track and kind, begin, duration.
 constexpr std::size_t kFixedWords = 4;
 
 constexpr std::uint64_t pack(std::uint64_t high, std::uint32_t low) { return high << 32 | low; }
@@ -125,7 +125,7 @@ std::vector<Tracer::Event> Tracer::events() const {
 }
 
 std::string Tracer::to_json() const {
-  // Before the names, so that all of theirs are known.
+  // Read the events before the names: every kind that they use then has its name.
   const std::vector<Event> all = events();
   const std::lock_guard lock(mutex_);
   std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
@@ -137,8 +137,8 @@ std::string Tracer::to_json() const {
         separator, i, json_text(tracks_[i]));
     separator = ",\n";
   }
-  // JSON texts of each kind, formatted once: events, of
-  // which there may be millions, format only their numbers.
+  // The JSON text of each kind, formatted once: for each event, of which there may be millions, only numbers are
+  // formatted.
   std::vector<Names> texts;
   texts.reserve(names_.size());
   for (const Names* const names : names_) {

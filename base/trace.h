@@ -39,15 +39,15 @@ class Tracer {
 
   // A row of the picture, such as "interpreter", "gc", "cuda:0 upload". Returns its id.
   std::uint32_t add_track(std::string name);
-  // The same one for the same names.
+  // The same names give the same kind.
   Kind kind(std::string_view name, std::span<const std::string_view> arguments = {});
 
   // A slice on `track` from `begin` to `end`, with the values of the kind's arguments.
   void slice(std::uint32_t track, Kind kind, Clock::time_point begin, Clock::time_point end,
              std::initializer_list<std::int64_t> values = {});
-  // A point in time: now.
+  // An event without duration, now.
   void instant(std::uint32_t track, Kind kind, std::initializer_list<std::int64_t> values = {});
-  // The same for what happens seldom enough to be named each time.
+  // The same for events that are rare enough to pass their names each time.
   void slice(std::uint32_t track, std::string_view name, Clock::time_point begin, Clock::time_point end,
              Arguments arguments = {});
   void instant(std::uint32_t track, std::string_view name, Arguments arguments = {});
@@ -59,8 +59,8 @@ class Tracer {
 
  private:
   enum class Phase : std::uint8_t { kSlice, kInstant, kCounter };
-  // Events, one after the other: a few words each, and their values. Pieces stay where they are: memory that
-  // is cleared first, or copied as it grows, is touched twice.
+  // Memory for events: a few words for each, with their values. Pieces never move and are never cleared: either would
+  // touch the memory twice.
   struct Piece {
     std::unique_ptr<std::uint64_t[]> words;
     std::size_t size;
@@ -93,7 +93,7 @@ class Tracer {
   // The events of a track, in the order in which they were added.
   std::vector<Event> events() const;
 
-  // Tracks share these: each is mostly one thread's, so that threads seldom wait for each other.
+  // The tracks share this many logs. A log is mostly used by one thread, so that threads seldom wait for each other.
   static constexpr std::size_t kLogs = 16;
 
   const Clock::time_point start_;
