@@ -13,11 +13,11 @@
 namespace dhpvm::gc {
 namespace {
 
-// Blocks with less room than this (4 KiB) are left alone until the next full collection: sweeping them costs
-// more than the few objects they would take.
+// Blocks with less free room than this (4 KiB) are not swept until the next full collection: sweeping them costs more
+// than the few objects that would fit.
 constexpr std::size_t kWorthSweeping = kGranulesPerBlock / 16;
 
-// When there is little memory left, 256 bytes are worth it.
+// When memory is scarce, 256 bytes are worth a sweep.
 constexpr std::size_t kWorthSweepingThoroughly = 256 / kGranule;
 
 // A class takes another class's block only if half of it is free.
@@ -25,15 +25,15 @@ constexpr std::size_t kRoomy = kGranulesPerBlock / 2;
 constexpr int kRoomyInspections = 16;
 constexpr int kRoomyAttempts = 2;
 
-// The first pages stay small, so that a short program does not pay for zeroing, and holding, 2 MiB at a time.
+// The first pages stay small, so that a short program pays neither for zeroing nor for holding 2 MiB at a time.
 constexpr std::size_t kSmallPages = 2 * kHugePage;
 
 constexpr std::size_t kMinimumReservation = 16 * kBlockSize;
 constexpr std::size_t kBlocksPerHugePage = kHugePage / kBlockSize;
 constexpr std::uint8_t kIdleCyclesBeforeDiscard = 2;
 
-// A heap that ends clears the marks of so few blocks itself, two pages each: that takes less time than giving them back
-// to the system, and getting them again.
+// When a heap ends, it clears the marks of up to so many blocks itself, two pages each: that takes less time than
+// giving them back to the system and getting them again.
 constexpr BlockIndex kMarksCleared = 2;
 constexpr int kScribble = 0xDB;
 
@@ -68,7 +68,7 @@ BlockSpace::~BlockSpace() {
   if (pool_ != nullptr) give_back();
 }
 
-// All that was written reads as zero afterwards.
+// Afterwards everything that was written reads as zero.
 void BlockSpace::give_back() {
   if (high_water_ != 0) {
     unpoison(memory_.data(), high_water_ * kBlockSize);
@@ -86,8 +86,8 @@ void BlockSpace::give_back() {
   give_back_reservation(pool_, std::move(info_memory_));
 }
 
-// Small heaps do without the calls, and without mappings of their own: neighbours of the same kind are one to the
-// kernel.
+// Small heaps do without the calls, and so without separate mappings: the kernel merges neighbouring mappings of the
+// same kind.
 void BlockSpace::ask_for_huge_pages(BlockIndex block) {
   if (block == kSmallPages / kBlockSize && sparse_.empty()) memory_.prefer_huge_pages(kSmallPages);
   if (block == kHugePage / kGranulesPerBlock) mark_memory_.prefer_huge_pages(kHugePage);
@@ -105,7 +105,7 @@ std::optional<BlockIndex> BlockSpace::take_queued(unsigned size_class) {
     const BlockIndex block = blocks.back();
     blocks.pop_back();
     if (!is_in(block, size_class)) continue;
-    // An empty one is in the cache, and used again at once.
+    // An empty block is in the cache; use it again at once.
     if (info(block).state == State::kUnswept) sweep(block);
     if (info(block).state == State::kFree) return take_free(block, size_class);
     if (info(block).state != State::kQueued) continue;
@@ -134,7 +134,7 @@ void BlockSpace::sweep_all() {
   unswept_granules_ = 0;
 }
 
-// Objects that two threads have marked at once were counted twice: the excess goes when all blocks are swept.
+// Objects that two threads marked at once were counted twice; sweeping all blocks corrects the count.
 void BlockSpace::sweep(BlockIndex block) {
   const std::size_t before = info(block).free_granules;
   count_free_of(block);
@@ -193,7 +193,7 @@ BlockIndex BlockSpace::take_free(BlockIndex block, unsigned size_class) {
   return block;
 }
 
-// A hole of a page is in every sparse block; a larger one has to be looked for.
+// Every sparse block has a hole of a page; a larger hole has to be searched for.
 std::optional<BlockIndex> BlockSpace::take_sparse(unsigned size_class, std::size_t size) {
   if (too_large_for_sparse_ != 0 && size >= too_large_for_sparse_) return std::nullopt;
   for (std::size_t i = sparse_.size(); i-- > 0;) {
@@ -230,7 +230,7 @@ bool BlockSpace::take_zeroed(BlockIndex block) {
   return true;
 }
 
-// Calls visit(first, end) for ranges that make up all blocks, on several threads where that is worth it.
+// Calls visit(first, end) for ranges that cover all blocks, on several threads where that is worth it.
 template <typename Visit>
 void BlockSpace::for_each_slice(ThreadPool* pool, Visit&& visit) const {
   constexpr BlockIndex kSlice = 512;
@@ -267,7 +267,7 @@ void BlockSpace::count_free_of(BlockIndex block) {
   });
 }
 
-// The state that follows from free_granules. The caller rebuilds the lists.
+// Derives the block's state from free_granules. The caller rebuilds the lists.
 void BlockSpace::settle(BlockIndex block) {
   Info& block_info = info(block);
   if (block_info.free_granules == kGranulesPerBlock) {

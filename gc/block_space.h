@@ -43,13 +43,13 @@ class BlockSpace {
     return static_cast<std::size_t>(static_cast<const std::byte*>(address) - base()) < memory_.size();
   }
   std::uint8_t* mark_of(const Object* object) const { return marks() + offset_of(object) / kGranule; }
-  // The two above, as values for a loop's registers.
+  // The bounds of the blocks and their mark bytes, as values that a loop can keep in registers.
   class View {
    public:
     View(const std::byte* base, std::size_t size, std::uint8_t* marks)
         : base_(base), size_(size), marks_(marks) {}
     bool contains(const Object* object) const { return offset_of(object) < size_; }
-    // Only if it is contained.
+    // Only for objects in blocks.
     std::uint8_t* mark_of(const Object* object) const { return marks_ + offset_of(object) / kGranule; }
 
    private:
@@ -68,8 +68,8 @@ class BlockSpace {
   std::optional<BlockIndex> take_queued(unsigned size_class);
   // An unswept block of any class that turns out to be empty. None only when no block is unswept.
   std::optional<BlockIndex> take_emptied(unsigned size_class);
-  // A block that is at least half free and has a hole of `size` bytes, from the queue of another class. Looks
-  // at few, and at each only once per cycle: in a heap full of small holes none would do.
+  // A block of another class's queue that is at least half free and has a hole of `size` bytes. Looks at few blocks,
+  // and at each only once per cycle: in a heap full of small holes none would do.
   std::optional<BlockIndex> take_roomy(unsigned size_class, std::size_t size);
   // A block that costs memory: a sparse one with a hole of `size` bytes, or else an empty one. None when the
   // reservation is used up.
@@ -79,23 +79,23 @@ class BlockSpace {
 
   // Collection. All marks cleared before a full one, by the threads of `pool` if there is one:
   void clear_marks(ThreadPool* pool);
-  // After marking: queues the touched blocks, unswept, in which `marked` granules were marked (minor); or recounts the
-  // free space of all blocks and rebuilds the queue (full).
+  // After marking. Minor: queues the touched blocks unswept; `marked` granules were marked in them. Full: recounts the
+  // free space of all blocks and rebuilds the queues.
   void finish_minor(std::size_t marked);
   void finish_full(ThreadPool* pool);
-  // Sweeps what is left unswept, so that the figures below are exact.
+  // Sweeps all unswept blocks, so that the figures below are exact.
   void sweep_all();
-  // Whether the next of these is to queue blocks with little room too: for a heap near its limit.
+  // Whether finish_minor() and finish_full() also queue blocks with little room: for a heap near its limit.
   void sweep_thoroughly(bool thoroughly) { thoroughly_ = thoroughly; }
   // Right after a collection: gives the free pages inside queued blocks back to the system. These blocks become
   // sparse.
   void release_pages();
-  // Likewise: gives all empty blocks back to the system.
+  // Also right after a collection: gives all empty blocks back to the system.
   void release_empty();
 
   bool holds_objects(BlockIndex block) const { return info(block).state != State::kFree; }
   bool is_touched(BlockIndex block) const { return info(block).state == State::kTouched; }
-  // Blocks that ever held objects have lower indices.
+  // All blocks that ever held objects have lower indices.
   BlockIndex high_water() const { return high_water_; }
 
   // Bytes of the blocks that hold objects, and of unswept ones, without the pages given back.
@@ -110,15 +110,15 @@ class BlockSpace {
   enum class State : std::uint8_t {
     kFree,     // holds nothing
     kQueued,   // in its class's queue
-    kUnswept,  // likewise, but free_granules is as of the collection before
+    kUnswept,  // in its class's queue, with free_granules as of the collection before
     kTouched,  // in touched_: an allocation area has used it since the last collection
     kDense,    // too full to be worth sweeping before the next full collection
-    kSparse,   // in sparse_: the system has some of its pages, and using them again costs memory
+    kSparse,   // some of its pages were given back, so that using them again costs memory
   };
   // Blocks of one size class that have room. The next one to take is at the back.
   struct Queue {
-    std::vector<BlockIndex> blocks;  // some may have been taken since: is_in() tells
-    std::size_t offered = 0;         // how many, from the front, have been offered to other classes
+    std::vector<BlockIndex> blocks;  // some may have been taken meanwhile: is_in() tells
+    std::size_t offered = 0;         // how many of the first ones have been offered to other classes
   };
   struct Info {
     std::uint16_t free_granules;  // as of the last collection that looked at the block
@@ -165,15 +165,15 @@ class BlockSpace {
   BlockIndex free_hint_ = 0;  // no free block lies below
   std::array<Queue, kSizeClasses> queues_;
   std::vector<BlockIndex> touched_;
-  std::vector<BlockIndex> unswept_;  // and some that have been swept since
+  std::vector<BlockIndex> unswept_;  // and some that have been swept meanwhile
   std::vector<BlockIndex> sparse_;
-  std::size_t too_large_for_sparse_ = 0;  // no sparse block has a hole of this size; 0: not known of any
+  std::size_t too_large_for_sparse_ = 0;  // no sparse block has a hole of this size; 0: not known
   std::size_t used_blocks_ = 0;
   std::size_t written_blocks_ = 0;
   std::size_t released_pages_ = 0;  // in sparse blocks
   std::size_t peak_used_bytes_ = 0;
   std::size_t live_granules_ = 0;     // in swept blocks; in unswept ones, as of the collection before
-  std::size_t unswept_granules_ = 0;  // marked since in unswept blocks
+  std::size_t unswept_granules_ = 0;  // marked in unswept blocks since then
 };
 
 }  // namespace dhpvm::gc

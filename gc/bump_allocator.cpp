@@ -60,7 +60,7 @@ void BumpAllocator::open_medium(MediumArea& medium, BlockIndex block) {
   medium.zeroed = blocks_.take_zeroed(block);
 }
 
-// From the current hole, or the next one of the area's block that is large enough.
+// Takes memory from the current hole, or from the next hole of the area's block that is large enough.
 std::byte* BumpAllocator::take_medium(MediumArea& medium, std::size_t size) {
   if (std::byte* memory = medium.area.take(size)) return memory;
   const Hole hole = find_hole(medium.coverage, medium.position, size / kGranule);

@@ -53,7 +53,7 @@ class BumpAllocator {
 
   // The same for objects of any class, going on to partly filled blocks. Null if they have no room.
   std::byte* take(AllocationArea& main, std::size_t size);
-  // The same from a block that costs memory; null when there is none.
+  // The same from a block whose use costs memory; null if there is none.
   std::byte* take_from_fresh(AllocationArea& main, std::size_t size);
 
   // Before a collection: closes all areas.
@@ -61,7 +61,7 @@ class BumpAllocator {
 
   // Bytes of the holes opened since the last retire().
   std::size_t opened_bytes() const { return opened_; }
-  // The same without the holes that were left behind because they were too small.
+  // The same without the holes that were skipped because they were too small.
   std::size_t consumed_bytes() const { return opened_ - static_cast<std::size_t>(wasted_ - wasted_before_); }
   // Bytes handed out since creation.
   std::uint64_t allocated_bytes(const AllocationArea& main) const;
@@ -98,8 +98,8 @@ class BumpAllocator {
 
   std::size_t opened_ = 0;
   std::uint64_t total_opened_ = 0;   // since creation, up to the last retire()
-  std::uint64_t wasted_ = 0;         // since creation: opened, but left behind unused
-  std::uint64_t wasted_before_ = 0;  // of it, up to the last retire()
+  std::uint64_t wasted_ = 0;         // since creation: in holes that were opened and skipped
+  std::uint64_t wasted_before_ = 0;  // the part of it before the last retire()
 };
 
 }  // namespace dhpvm::gc

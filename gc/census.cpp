@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heap::census: who holds the memory, for the error that says there is none.
+// Heap::census: the objects that hold the memory, for the message of an out-of-memory error.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace dhpvm::gc {
 
-// Walks mark bytes, not references: needs no memory in proportion to the heap, which has just run out of it.
+// Walks mark bytes, not references, so that it needs no memory in proportion to the heap, which is full.
 std::string Heap::census(std::size_t top) const {
   struct Row {
     TypeId type = 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The consequences of an object's death: weak references to it become null, its cleaner runs.
-//
-// Both lists are split into young and old entries, so that a minor collection looks only at what is new.
+// What follows an object's death: weak references to it become null, and its cleaner runs.
 #pragma once
 
 #include <cstddef>

@@ -29,7 +29,7 @@ std::optional<CollectionKind> ExternalPressure::due(Clock::time_point now) const
   const std::size_t patience = now < not_before_ ? kImpatience : 1;
   const std::size_t grown = live_after_full_ + live_after_full_ / 2;
   if (live_ / patience > std::max(kLeastLive, grown)) return CollectionKind::kFull;
-  // Above three quarters of the budget, but only if something was added since the last collection.
+  // Above three quarters of the budget, but only if enough was added since the last collection.
   if (budget_ != 0 && patience == 1 && live_ > budget_ - budget_ / 4 && young_ > budget_ / 16)
     return CollectionKind::kFull;
   if (young_ / patience > (patience == 1 ? young_limit_ : most_young())) return CollectionKind::kMinor;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decides when memory outside the heap, held alive by small objects inside it, calls for a collection.
-//
-// Without this a program that fills and drops 1 MiB buffers would exhaust the machine before 8 MiB of handles
-// made a minor collection due. Bytes are counted where they are allocated; resident memory is never read.
+// Decides when memory outside the heap, kept alive by small objects inside it, is a reason for a collection.
+// || Without this, a program that fills and drops buffers of 1 MiB would exhaust the machine before its handles filled
+// a nursery. Bytes are counted where they are allocated; resident memory is never read.
 #pragma once
 
 #include <chrono>
@@ -27,11 +26,11 @@ class ExternalPressure {
   void remove(std::size_t bytes) { live_ -= bytes < live_ ? bytes : live_; }
   std::size_t live() const { return live_; }
 
-  // The collection that is due now, if any. Collections that this asked for are kept to 5 % of the time (10
-  // % if the last one freed much), and each that frees little doubles what the next minor one waits for: a
-  // program whose buffers are all in use gains nothing from collecting again and again. One that drops its
-  // buffers gains much from collecting early, because it gets memory back that is still in the caches, where
-  // new memory would have to be cleared page by page.
+  // The collection that is due now, if any. Collections that this class asked for may take 5 % of the time (10 % if the
+  // last one freed much), and each one that frees little doubles the bytes that the next minor one waits for: a program
+  // whose buffers are all in use gains nothing from repeated collections. One that drops its buffers gains much from
+  // collecting early, because it gets memory back that is still in the caches, where new memory would have to be
+  // cleared page by page.
   std::optional<CollectionKind> due(Clock::time_point now) const;
 
   // After each collection, whatever its reason.
@@ -39,7 +38,7 @@ class ExternalPressure {
                  Clock::time_point begin, Clock::time_point end);
 
  private:
-  // The limit of young bytes at first, and the most that it grows to.
+  // The first limit of young bytes, and the largest.
   std::size_t least_young() const;
   std::size_t most_young() const;
 

@@ -7,16 +7,16 @@ namespace dhpvm::gc {
 namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
-// A collection of so little takes a millisecond or two.
+// Collecting a heap of this size takes a millisecond or two.
 constexpr std::size_t kLeast = 8 * kMiB;
-// Every heap may grow by this much if its collections are dear.
+// Every heap may grow by this much if its collections are expensive.
 constexpr std::size_t kLeastBound = 32 * kMiB;
-// A small heap may double before it is collected as a whole; a large one grows by half, which costs some more
-// collections and keeps a program with 256 MiB of live objects within 400 MiB.
+// A small heap may double before a full collection. A large one grows by half, which costs some more collections and
+// keeps a program with 256 MiB of live objects within 400 MiB.
 constexpr std::size_t kMayDouble = 128 * kMiB;
 // The share of the program's time that full collections may take.
 constexpr double kShare = 1.0 / 40;
-// One measurement may be wrong: another program may have had the processor.
+// The most by which one measurement changes the estimate: another program may have had the processor.
 constexpr double kMostChange = 4;
 
 }  // namespace

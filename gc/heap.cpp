@@ -10,7 +10,8 @@
 namespace dhpvm::gc {
 namespace {
 
-// Address space for blocks over the limit of what they occupy: sparse blocks occupy only some of their pages.
+// Address space for blocks, as a multiple of the bytes that they may occupy: sparse blocks occupy only some of their
+// pages.
 constexpr std::size_t kSparseness = 4;
 constexpr std::size_t kMaximumObject = std::size_t{1} << 41;
 
@@ -37,7 +38,7 @@ Heap::Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProv
       roots_(roots),
       marker_(blocks_, large_, types, options.thread_pool),
       external_(options.external_budget_bytes),
-      // A small heap cannot afford a nursery that is most of it.
+      // A nursery must not take most of a small heap.
       nursery_(options.nursery_bytes,
                options.limit_bytes == 0 ? 0 : std::max(options.limit_bytes / 8, kBlockSize)),
       growth_(options.growth),
@@ -52,7 +53,7 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
   if (options.limit_bytes != 0 && options.limit_bytes < reservation / kSparseness)
     reservation = kSparseness * options.limit_bytes;
   DHPVM_TRY(heap->blocks_.reserve(reservation, options.verify, options.address_space));
-  // Where address space is scarce, the stack must not take what the blocks have left to others.
+  // Where address space is scarce, the mark stack must not take what the blocks have left to other uses.
   std::size_t stack = options.mark_stack_bytes;
   if (heap->blocks_.reserved_bytes() < reservation)
     stack = std::min(stack, heap->blocks_.reserved_bytes() / 8);
@@ -85,7 +86,7 @@ Object* Heap::allocate_slow(TypeId type, std::size_t size) {
   return allocate_sized(type, size, 0, Contents::kZeroed);
 }
 
-// Collections that are due for another reason than a lack of memory.
+// Runs the collections that are due for other reasons than a lack of memory.
 void Heap::safepoint() {
   attention_ = false;
   bump_.rearm(area_);
@@ -140,10 +141,10 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
   return object;
 }
 
-// Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls for: at most
-// one minor collection, in parts or as a whole, then a full one; and last, what a fragmented heap can do without
-// collecting. Where a minor collection has freed no hole that is large enough, the next would not either; yet the holes
-// opened in vain would make it seem worthwhile for ever.
+// Calls take(shortage, after_full) until it returns an object. In between it collects as the shortage demands: at most
+// one minor collection, in parts or as a whole, then a full one, and at last relieve(). A second minor collection would
+// not help: where the first has freed no hole that is large enough, the next would not either, although the holes that
+// were opened in vain would make it seem worthwhile for ever.
 template <typename Take>
 Object* Heap::allocate_or_collect(std::size_t size, Take&& take) {
   bool after_minor = false;
@@ -186,32 +187,31 @@ Object* Heap::give_up(Shortage shortage, std::size_t size) {
 
 bool Heap::fits_memory(std::size_t bytes) const {
   if (options_.memory_bytes == 0) return true;
-  // With the blocks that are empty for now: large objects and arrays outside cannot use them.
+  // Includes the empty blocks: large objects and arrays outside the heap cannot use them.
   const std::size_t occupied = blocks_.resident_bytes() + large_.bytes() + external_.live();
   return occupied <= options_.memory_bytes && bytes <= options_.memory_bytes - occupied;
 }
 
-// While a nursery is marked in parts, what the program allocates is not held against it: else the part that the heap
-// becomes too large in would be the last one, however much is left to be marked.
+// While a minor collection runs in parts, allocations of the program do not count here: otherwise the part in which the
+// heap becomes too large would have to be the last one, however much is left to mark.
 bool Heap::may_grow(std::size_t bytes) const {
   std::size_t threshold = footprint_threshold_ + (is_marking_ ? nursery_.bytes() : 0);
   if (limit_ != 0) threshold = std::min(threshold, limit_);
   return footprint() + bytes <= threshold;
 }
 
-// A heap that lives near its limit has little room, and uses it up before the nursery's budget. Most of what
-// it has just used is garbage all the same, so a minor collection comes first, unless it could not free 1/64
-// of the limit.
+// A heap near its limit has little room, and uses it up before the nursery's budget. Most of what it has just allocated
+// is garbage all the same, so a minor collection comes first, unless it cannot free 1/64 of the limit.
 bool Heap::worth_a_minor() const {
   return bump_.opened_bytes() + large_allocated_ > options_.limit_bytes / 256;
 }
 
-// With less than 1/64 left even after a full collection, one would follow another every few allocations:
-// better to give up early than to crawl on.
+// With less than 1/64 left even after a full collection, a full collection would come every few allocations: it is
+// better to give up early.
 bool Heap::nearly_full() const { return limit_ != 0 && live_bytes() > limit_ - limit_ / 64; }
 
-// A full collection has left holes that nothing fits into: their pages go back to the system, and what pages cannot
-// help is not held against the program, so that the heap counts as full only when it is half full of live objects.
+// A full collection has left holes that are too small: their pages go back to the system, and the limit is raised by
+// the holes that remain, so that the heap counts as full only when live objects fill half of it.
 void Heap::relieve() {
   release_memory();
   blocks_.release_pages();
@@ -223,7 +223,7 @@ void Heap::relieve() {
   set_thresholds();
 }
 
-// With this limit the holes are at most half of a full heap.
+// With this limit, holes are at most half of a full heap.
 std::size_t Heap::limit_for_holes() const {
   return 2 * (blocks_.used_bytes() - blocks_.live_bytes()) + options_.limit_bytes / 64;
 }
@@ -249,7 +249,7 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     shortage = Shortage::kGrowth;
     if (!may_grow(bytes)) blocks_.sweep_all();
     if (!may_grow(bytes)) {
-      // One object may exceed what the heap was expected to grow by; only the limit is absolute.
+      // One object may exceed the expected growth of the heap; only the limit is absolute.
       if (!after_full) return nullptr;
       if (limit_ != 0 && footprint() + bytes > limit_) return nullptr;
     }
@@ -387,8 +387,8 @@ void Heap::set_thresholds() {
   allow_footprint(footprint());
 }
 
-// A fragmented heap may occupy more than the threshold after a full collection. It must still be able to grow
-// a little, or it would collect for every block.
+// A fragmented heap may occupy more than the threshold after a full collection. It must be able to grow a little all
+// the same; otherwise it would collect for every block.
 void Heap::allow_footprint(std::size_t bytes) {
   footprint_threshold_ =
       std::max(footprint_threshold_, bytes + std::max(nursery_.bytes(), live_after_full_ / 8));

@@ -83,8 +83,8 @@ class Heap {
   // 48 or 80. All elements are accessible. The caller fills in the dimensions of a MultiArray.
   Array* allocate_array(TypeId type, const TypeInfo& info, std::int64_t length);
 
-  // The handle alone: `length` is set; `data` and `buffer` are null and no element is accessible until the
-  // caller attaches a buffer. Only for arrays of primitives.
+  // An array's handle without elements: `length` is set; `data` and `buffer` are null, and no element is accessible
+  // until the caller attaches a buffer. Only for arrays of primitives.
   Array* allocate_array_handle(TypeId type, const TypeInfo& info, std::int64_t length);
 
   // A weak reference to `target`, which is kept alive during this call. The target may be set to null later,
@@ -98,8 +98,8 @@ class Heap {
   // A string that lives as long as the heap. Null only when the system is out of memory.
   String* allocate_immortal_string(TypeId type, std::string_view text);
 
-  // ---- The write barrier: after or before storing a reference into an object that is not known to be
-  // ---- new, but with no allocation in between.
+  // ---- The write barrier: call it after or before storing a reference into an object that is not known to be ----
+  // new, but with no allocation in between.
 
   // For a field of `holder`. For arrays too, if the element is not known.
   void write_barrier(Object* holder) {
@@ -119,22 +119,22 @@ class Heap {
   // Runs `cleaner` once, after the death of `object` or at the end of the heap.
   void add_cleaner(Object* object, Cleaner cleaner, void* context);
 
-  // Tells of bytes outside the heap that an object keeps alive, so that their amount drives collections. Does
-  // not collect itself: the next allocation may.
+  // Adds to the bytes outside the heap that objects keep alive; their amount drives collections. Does not collect: the
+  // next allocation may.
   void add_external(std::size_t bytes);
   void remove_external(std::size_t bytes) { external_.remove(bytes); }
 
   // ---- Collection.
 
   void collect(CollectionKind kind, CollectionReason reason = CollectionReason::kRequested);
-  // For a thread that waits, now and then: collects and gives memory back, if the program has
-  // allocated little for a while and that is worth it. May collect, so only objects reachable from roots survive.
+  // For a thread that waits, to be called now and then: collects and gives memory back if the program has allocated
+  // little for a while and that is worth it. May collect, so only objects reachable from roots survive.
   void rest(IdleWatch::Wait wait);
-  // The same for a program that runs, but leaves it to the next allocation.
+  // The same for a program that runs; a collection is left to the next allocation.
   void look_for_idleness();
-  // Gives everything that holds no objects back to the system.
+  // Gives all memory without objects back to the system.
   void release_memory();
-  // Whether so many more bytes, inside or outside the heap, fit into HeapOptions::memory_bytes.
+  // Whether `bytes` more, inside or outside the heap, fit into HeapOptions::memory_bytes.
   bool fits_memory(std::size_t bytes) const;
   // Why the last allocation that failed did so.
   Shortfall shortfall() const { return shortfall_; }
@@ -146,8 +146,8 @@ class Heap {
   // error. Counts what survived the last collection, so it is exact right after an allocation has failed.
   std::string census(std::size_t top = 8) const;
 
-  // Checks the heap as HeapOptions::verify does around each collection: kInternal with the first fault. Any
-  // time between allocations.
+  // Checks the heap as HeapOptions::verify does around each collection; kInternal with the first fault. May be called
+  // at any time between allocations.
   Status check() const;
 
   // ---- For the interpreter and the native code generator.
@@ -165,8 +165,8 @@ class Heap {
  private:
   friend class Verifier;
   enum class Contents : std::uint8_t { kZeroed, kUndefined };
-  // Why an attempt to allocate failed: the nursery is used up, the heap would have to grow too far, or the
-  // system refuses.
+  // Why an attempt to allocate has failed: the nursery is used up, the heap would have to grow too much, or the system
+  // refuses memory.
   enum class Shortage : std::uint8_t { kNursery, kGrowth, kSystem };
 
   Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProvider& roots);
@@ -184,7 +184,7 @@ class Heap {
   template <typename Take>
   Object* allocate_or_collect(std::size_t size, Take&& take);
   std::byte* take_small(std::size_t size, Shortage& shortage);
-  // For a small object that does not fit into the current hole: null if no other one is open.
+  // For a small object that does not fit into the current hole. Null if no other hole is open.
   std::byte* take_from_next_hole(std::size_t size) {
     return attention_ ? nullptr : bump_.take_open(area_, size);
   }
@@ -198,7 +198,7 @@ class Heap {
   void log_elements(Array* holder, std::int64_t first, std::int64_t count);
 
   void release_scarce_memory(CollectionKind kind, std::size_t occupied_before, std::size_t external_before);
-  // One pause of a minor collection that is done in parts. The last one ends it.
+  // One pause of a minor collection that is done in parts. The last part ends the collection.
   void collect_part(CollectionReason reason);
   void collect_under_stress();
   void finish_collection(CollectionKind kind, CollectionReason reason, Marker::Clock::time_point begin);
@@ -251,7 +251,7 @@ class Heap {
 
   RememberedSet remembered_;
 
-  // A minor collection has marked a part.
+  // a minor collection has marked a part and has not ended
   bool is_marking_ = false;
   std::size_t allowance_ = 0;     // bytes to be allocated, beyond the nursery, before the next part
   std::size_t young_before_ = 0;  // young_bytes() when it began

@@ -17,14 +17,14 @@ namespace dhpvm::gc {
 
 namespace {
 
-// A part of a minor collection marks for so long.
+// The time for which one part of a minor collection marks.
 constexpr std::chrono::microseconds kPart{1000};
-// Between two parts the program may allocate a quarter of what the first one has marked: the rest becomes less, even if
-// all that is new survives.
+// Between two parts the program may allocate a quarter of the bytes that the first part has marked, so that the work
+// left shrinks even if all new objects survive.
 constexpr std::size_t kAllowance = 4;
 constexpr std::size_t kLeastAllowance = kBlockSize;
-// The roots are scanned when nothing else is left, and again after each part in which there was no time for what they
-// refer to. That is only what the program has allocated since, and a third time it is not much.
+// The roots are scanned when nothing else is left, and again after each part that had no time for what they refer to.
+// Each scan finds only what the program has allocated since the one before, which is not much by the third.
 constexpr unsigned kMostRootScans = 3;
 
 }  // namespace
@@ -35,7 +35,7 @@ void Heap::collect_part(CollectionReason reason) {
   const auto begin = Marker::Clock::now();
   if (options_.verify) verify_or_die(CollectionKind::kMinor, false);
   const std::size_t marked_before = marker_.marked();
-  // A program that writes to more old objects than the parts have time for is stopped for long in the end.
+  // A program that writes to more old objects than the parts have time for gets one long pause in the end.
   if (!std::exchange(is_marking_, true)) young_before_ = young_bytes();
   const bool is_overdue = young_bytes() - young_before_ > nursery_.bytes();
   if (reason == CollectionReason::kStress) {
@@ -53,7 +53,7 @@ void Heap::collect_part(CollectionReason reason) {
   note_pause(CollectionKind::kMinor, reason, live_bytes(), begin);
 }
 
-// From the remembered set and the roots, as long as the marker is not late. True if nothing is left.
+// Marks from the remembered set and the roots until the marker is late. True if nothing is left.
 bool Heap::mark_young() {
   if (!remembered_.scan(marker_) || !marker_.finish()) return false;
   ++root_scans_;
@@ -76,8 +76,8 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   finish_collection(kind, reason, begin);
 }
 
-// One in eight is full. The others are whole, as an error shows soonest then, and in every second 64 parts of a few
-// objects each.
+// One in eight is full. The others are whole minor collections, which show an error soonest; in every second 64 turns
+// most of them are parts of a few objects.
 void Heap::collect_under_stress() {
   const std::uint32_t turn = ++stress_collections_;
   if (turn % 8 == 0) return collect(CollectionKind::kFull, CollectionReason::kStress);
@@ -147,7 +147,7 @@ void Heap::note_pause(CollectionKind kind, CollectionReason reason, std::size_t 
   options_.tracer->counter("heap footprint", static_cast<std::int64_t>(footprint()));
 }
 
-// Where memory is scarce, not much is kept for later.
+// Where memory is scarce, little is kept for later.
 void Heap::release_scarce_memory(CollectionKind kind, std::size_t occupied_before,
                                  std::size_t external_before) {
   const std::size_t memory = options_.memory_bytes;
@@ -157,7 +157,7 @@ void Heap::release_scarce_memory(CollectionKind kind, std::size_t occupied_befor
 }
 
 void Heap::mark_all() {
-  // A minor collection that has begun is given up: its marks go with all others.
+  // A minor collection that has begun is abandoned: its marks are cleared with all others.
   marker_.abandon();
   blocks_.clear_marks(options_.thread_pool);
   large_.clear_marks();
@@ -179,7 +179,7 @@ void Heap::adapt(CollectionKind kind, CollectionReason reason, std::size_t live_
   if (kind == CollectionKind::kMinor) return nursery_.minor_collected(allocated, survived, nursery_room_);
   const std::size_t grown = live_before - std::min(live_before, live_after_full_);
   nursery_.full_collected(grown, live_before - std::min(live_before, live_bytes()));
-  // Others say nothing about when the next one pays.
+  // Collections for other reasons do not tell when the next one pays.
   if (reason == CollectionReason::kGrowth || reason == CollectionReason::kLimit)
     growth_.collected(grown, begin, Growth::Clock::now());
   set_thresholds();

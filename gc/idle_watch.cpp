@@ -8,23 +8,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A program that occupies less is left alone.
+// A program that occupies less is not collected.
 constexpr std::size_t kWorthCollecting = std::size_t{8} << 20;
-// So much is allocated in a busy phase.
+// The bytes allocated in a busy phase.
 constexpr std::size_t kBusy = std::size_t{32} << 20;
-// Less than this per second is little: a nursery is used up a few times a second.
+// Allocating less than this per second counts as little: a busy program uses up a nursery a few times a second.
 constexpr double kCalmRate = 40.0 * (1 << 20);
 constexpr milliseconds kLook{100};
 constexpr milliseconds kCalm{500};
 constexpr milliseconds kShortestInterval{1000};
 constexpr std::chrono::seconds kLongestInterval{60};
-// A program that does nothing at all will not drop more than it has.
+// Fruitless collections in a row after which a program that allocates nothing is left alone: it will not drop anything.
 constexpr int kFruitlessTries = 3;
 
 }  // namespace
 
-// A sleep that ends before the collection would be prolonged by it. Waiting for input may end at any moment: it has to
-// last as long as the collection is expected to take, but no longer than kCalm: on a busy machine the last pause may
+// A sleep that ends before the collection would be prolonged by it. A wait for input may end at any moment: it must
+// have lasted as long as the collection is expected to take, but at most kCalm: on a busy machine the last pause may
 // have taken seconds, during which gigabytes would stay.
 bool IdleWatch::has_time(Wait wait) const {
   return wait.time >= (wait.kind == WaitKind::kAhead ? pause_ : std::min<Clock::duration>(pause_, kCalm));
@@ -39,9 +39,9 @@ bool IdleWatch::due(Clock::time_point now, std::uint64_t allocated, std::size_t 
   look_allocated_ = allocated_ = allocated;
   if (occupied < kWorthCollecting || now - calm_since_ < kCalm || !has_time(wait)) return false;
   const std::uint64_t since = allocated - allocated_before_;
-  // A busy phase comes to an end; what it cost pays for one collection at once.
+  // A busy phase has ended; what it has cost pays for one collection at once.
   if (since > std::max(kBusy, occupied_after_ / 2)) return true;
-  // A long wait pays for a collection as well.
+  // A long wait pays for a collection, too.
   if (wait.time != kRunning.time && wait.time / 20 > pause_ && since > kBusy / 32) return true;
   return now >= not_before_ && (since > kBusy / 32 || fruitless_ < kFruitlessTries);
 }
@@ -50,7 +50,7 @@ void IdleWatch::collected(CollectionKind kind, CollectionReason reason, std::siz
                           Clock::time_point begin, Clock::time_point end) {
   if (kind == CollectionKind::kMinor) return;
   pause_ = end - begin;
-  // A program that waited for a collection was not calm.
+  // A program that waited for a collection does not count as calm.
   look_begin_ = calm_since_ = end;
   if (reason != CollectionReason::kIdle) return;
   const bool paid = after < before - before / 4;

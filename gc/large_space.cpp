@@ -46,7 +46,7 @@ Object* LargeSpace::allocate(std::size_t size, std::size_t card_bytes, bool zero
   auto* node = static_cast<LargeNode*>(memory);
   *node = LargeNode{.size = size, .cards = nullptr, .card_count = 0, .marked = false, .young = true};
   if (card_bytes != 0) {
-    // Behind the object, so that the cards cost no second allocation.
+    // The cards lie behind the object, so that they need no allocation of their own.
     node->cards = reinterpret_cast<std::uint8_t*>(node->object()) + size;
     node->card_count = static_cast<std::uint32_t>(card_count(card_bytes));
     std::memset(node->cards, 0, node->card_count);

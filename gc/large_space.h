@@ -34,20 +34,19 @@ class LargeSpace {
   LargeSpace& operator=(const LargeSpace&) = delete;
   ~LargeSpace();
 
-  // The bytes that allocate() will add to bytes().
+  // The bytes by which allocate() raises bytes().
   static std::size_t footprint(std::size_t size, std::size_t card_bytes);
-  // An object of `size` bytes: zeroed, or with undefined contents behind the first granule. Its header is
-  // for the caller to fill. `card_bytes` is the number of bytes of elements to be covered by cards. Null when
-  // the system has no memory.
+  // An object of `size` bytes: zeroed, or with undefined contents behind the first granule. Its header is for the
+  // caller to fill. `card_bytes`: the bytes of elements that cards are to cover. Null when the system has no memory.
   Object* allocate(std::size_t size, std::size_t card_bytes, bool zeroed);
 
-  // Before a full collection. Young ones are marked too, if a minor collection had begun.
+  // Before a full collection. Clears the marks of young objects too, which a minor collection in parts may have set.
   void clear_marks();
-  // Frees unmarked objects: the young ones (minor) or all (full). The survivors are old.
+  // Frees unmarked objects: among the young ones (minor) or all (full). The survivors are old.
   void sweep_young(bool scribble);
   void sweep_all(bool scribble);
 
-  // Gives the memory of freed objects back to the system, which the allocator keeps for new ones otherwise.
+  // Gives the memory of freed objects back to the system; the allocator keeps it for new ones otherwise.
   static void release_empty();
 
   std::size_t bytes() const { return bytes_; }

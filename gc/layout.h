@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes that the whole collector agrees on.
+// The sizes that all parts of the collector share.
 #pragma once
 
 #include <bit>
@@ -23,9 +23,8 @@ constexpr std::size_t kPagesPerBlock = kBlockSize / kPageSize;
 // Larger objects would fragment blocks too much: they live on their own in the large-object space.
 constexpr std::size_t kLargeThreshold = 8 * 1024;
 
-// Objects up to this size share blocks of any mixture. Larger ones, "medium" ones, have blocks per size
-// class: they would skip, and so waste, most holes of a mixed block, and a heap that never moves anything
-// would grow without end.
+// Objects up to this size share blocks. Larger, "medium" ones have blocks of their size class: in a mixed block they
+// would skip, and so waste, most holes, and a heap that never moves objects would grow without end.
 constexpr std::size_t kMediumThreshold = 256;
 
 // Class 0 holds small objects, class i medium ones of (128 << i, 256 << i] bytes.

@@ -21,7 +21,7 @@ class MarkStack {
   MarkStack(const MarkStack&) = delete;
   MarkStack& operator=(const MarkStack&) = delete;
 
-  // Takes half as much, and half again, if the system refuses. False if it refuses a page. `pool` may be null, and
+  // If the system refuses, tries half as much, and half again. False if it refuses even a page. `pool` may be null, and
   // otherwise outlives the stack.
   bool reserve(std::size_t bytes, ReservationPool* pool) {
     pool_ = pool;
@@ -62,12 +62,12 @@ class MarkStack {
     bool empty() const { return top_ == bottom_; }
     // How many more objects fit.
     std::size_t room() const { return static_cast<std::size_t>(end_ - top_); }
-    // There is room.
+    // Precondition: there is room.
     void push_unless_null(Object* object) {
       *top_ = object;
       top_ += object != nullptr ? 1 : 0;
     }
-    // Likewise, and it is not null.
+    // Precondition: there is room, and `object` is not null.
     void push_again(Object* object) { *top_++ = object; }
     Object* pop() { return *--top_; }
 
@@ -78,12 +78,12 @@ class MarkStack {
     Object** end_ = nullptr;
   };
 
-  // Empties the stack, which makes room again where objects were taken from below.
+  // Empties the stack, and makes room again that was lost below when the oldest objects were taken.
   void rewind() {
     top_ = bottom_ = begin();
     used_ = true;
   }
-  // Removes the `count` objects that have been here longest; some others stay. Valid until the next push.
+  // Removes the `count` objects that were pushed first; more than these are here. Valid until the next push.
   std::span<Object* const> take_oldest(std::size_t count) {
     const std::span<Object* const> oldest(bottom_, count);
     bottom_ += count;
@@ -92,7 +92,8 @@ class MarkStack {
 
   std::span<Object* const> all() const { return {bottom_, top_}; }
 
-  // After a collection. A deep structure may have touched hundreds of MiB; a small stack is kept for the next one.
+  // After a collection: gives memory back if a deep structure has touched hundreds of MiB. A small stack is kept for
+  // the next collection.
   void trim() const {
     if (memory_.size() > kKept) memory_.discard(kKept, memory_.size() - kKept);
   }

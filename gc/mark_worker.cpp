@@ -7,14 +7,14 @@
 namespace dhpvm::gc {
 namespace {
 
-// 16 MiB. More arrays wait only in chains of arrays; what they refer to then goes to the stack at once.
+// 16 MiB. Only chains of arrays have more that wait; what further ones refer to goes to the stack at once.
 constexpr std::size_t kMostRests = std::size_t{1} << 20;
 
-// An object at most so many bytes away is in the cache, or on its way there already.
+// An object at most so many bytes away is in the cache already, or being fetched.
 constexpr std::uintptr_t kNear = 256;
 constexpr std::uintptr_t kAhead = 512;
 
-// The header's second word, which other workers may be setting kUnlogged in.
+// Reads the header's second word atomically: other workers may be setting kUnlogged in it.
 Header header_of(Object* object) {
   std::atomic_ref word(object->header.size_and_flags);
   return {object->header.type, word.load(std::memory_order_relaxed)};
@@ -22,7 +22,7 @@ Header header_of(Object* object) {
 
 }  // namespace
 
-// Arrays may be long, so that exactly one worker traces each.
+// An array may be long, so only one worker traces it.
 bool MarkWorker::mark_outside(Object* object) {
   if (header_of(object).has(kImmortal)) return false;
   std::atomic_ref marked(LargeNode::of(object)->marked);
@@ -69,11 +69,11 @@ std::uintptr_t distance(const Object* from, const Object* to) {
 
 }  // namespace
 
-// The stack gives back first what was pushed last: of the first and the last field, that is to be the object nearer in
-// memory, so that a structure is marked in the order in which it was built, and the processor fetches ahead. A tree of
-// 1 GiB built from the top takes half of the time so. A quite near object does not even go to the stack: it is
+// The stack returns first what was pushed last, so of the first and the last field the one nearer in memory is pushed
+// last: a structure is then marked in the order in which it was built, and the processor fetches ahead. That halves the
+// time for a tree of 1 GiB that was built from the top. A very near object does not even go to the stack: it is
 // returned, to be marked next. Marking is bound by the number of its instructions, so one and two fields have code of
-// their own; and nothing branches on whether a field is null, which no processor foresees.
+// their own; and nothing branches on whether a field is null, which no processor predicts well.
 [[gnu::always_inline]] inline Object* MarkWorker::push_fields(MarkStack::Cursor& stack, const Object* object,
                                                               std::size_t count) {
   if (stack.room() < count) [[unlikely]] {
@@ -111,7 +111,7 @@ void MarkWorker::trace_slice(Rest& rest, std::size_t most) {
                  [this](const Ref* slots, std::size_t count) { push_range(slots, count); });
 }
 
-// One slice of the array that was met last.
+// Traces one slice of the array that was met last.
 void MarkWorker::trace_rest() {
   Rest rest = rests_.back();
   trace_slice(rest, kSlice);
@@ -165,7 +165,7 @@ bool MarkWorker::drain(std::size_t steps) {
       }
       object = trace_onto(stack, object);
       if (object == nullptr) break;
-      // A structure that was built in this order goes on in it.
+      // A structure that was built in this order continues behind the object.
       __builtin_prefetch(reinterpret_cast<const std::byte*>(object) + kAhead, 1);
       if (--steps == 0) [[unlikely]] {
         stack.push_again(object);

@@ -49,17 +49,17 @@ class MarkWorker {
 
   MarkWorker(const BlockSpace& blocks, std::span<const TypeInfo> types, std::span<const Trace> traces)
       : blocks_(blocks), types_(types), traces_(traces) {}
-  // A minor collection may not have ended: what waits for it has been written to the stack.
+  // A minor collection may have begun and not ended: what it has on the stack is dropped.
   ~MarkWorker() {
     if (!is_done()) abandon();
   }
   MarkWorker(const MarkWorker&) = delete;
   MarkWorker& operator=(const MarkWorker&) = delete;
-  // Before anything else. False if the system refuses the smallest stack.
+  // Call it before anything else. False if the system refuses the smallest stack.
   bool reserve_stack(std::size_t bytes, ReservationPool* pool) { return stack_.reserve(bytes, pool); }
   void trim() const { stack_.trim(); }
 
-  // An object to be marked, if it is not yet, and traced.
+  // Adds an object that is to be marked, if it is not yet, and traced.
   void push(Object* object) {
     if (!stack_.push(object)) [[unlikely]]
       overflowed_ = true;
@@ -69,7 +69,7 @@ class MarkWorker {
       if (slots[i] != nullptr) push(slots[i]);
     }
   }
-  // Pushes what `object`, itself marked already, refers to.
+  // Pushes what `object` refers to; `object` itself is marked already.
   void trace(Object* object);
 
   // The number of objects that wait on the stack.
@@ -78,16 +78,17 @@ class MarkWorker {
   // Takes up to `steps` objects from the stack. True when there is nothing left to do.
   bool drain(std::size_t steps);
 
-  // Moves about half of what waits, the oldest first, to the end of `packet`; nothing if hardly anything waits.
+  // Moves about half of what waits, the oldest first, to the end of `packet`; moves nothing if hardly anything waits.
   void give(std::vector<Object*>& packet);
 
   // Whether nothing waits.
   bool is_done() const { return stack_.empty() && waiting_ == 0 && rests_.empty(); }
-  // Takes over all that waits elsewhere.
+  // Takes over everything that waits in `other`.
   void adopt(MarkWorker& other);
-  // Forgets all that waits, and what was marked.
+  // Forgets everything that waits, and the count of marked granules.
   void abandon();
-  // Calls visit(object, is_array) for what waits: objects to be marked, and arrays some of whose elements are.
+  // Calls visit(object, is_array) for everything that waits: objects to be marked, and arrays with elements to be
+  // marked.
   template <typename Visit>
   void for_each_waiting(Visit&& visit) const {
     for (Object* const object : stack_.all()) visit(object, false);
@@ -98,11 +99,11 @@ class MarkWorker {
   }
 
   std::size_t marked() const { return marked_; }
-  // Granules in blocks that were marked since this was last asked.
+  // The granules in blocks that were marked since the last call.
   std::size_t take_marked() { return std::exchange(marked_, 0); }
 
   bool has_overflowed() const { return overflowed_; }
-  // Whether the stack was full since this was last asked: children of marked objects may be unmarked.
+  // Whether the stack was full since the last call: children of marked objects may be unmarked then.
   bool take_overflowed() {
     const bool overflowed = overflowed_;
     overflowed_ = false;

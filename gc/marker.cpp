@@ -10,17 +10,17 @@
 namespace dhpvm::gc {
 namespace {
 
-// One thread marks this in about a fifth of a millisecond: less is not worth waking others for.
+// The steps that one thread takes in about a fifth of a millisecond: waking others is not worth it for less.
 constexpr std::size_t kStepsAlone = 16 * 1024;
-// After so many steps a worker looks whether another has nothing to do.
+// A worker looks this often whether another has nothing to do.
 constexpr std::size_t kStepsBetweenGifts = 128;
 // The mark stack of a worker that joins in. Deeper structures overflow, which costs only time.
 constexpr std::size_t kHelperStack = std::size_t{64} << 20;
-// Turns for which a worker without work asks before it lets other threads run.
+// The number of times a worker without work asks for some before it yields its core.
 constexpr int kPatience = 64;
-// Fewer than one part in a hundred finds out that helpers are late.
+// After helpers came late, so many parts are marked alone: fewer than one part in a hundred is spent on trying again.
 constexpr unsigned kPartsAlone = 512;
-// Only other programs, this machine's or its host's, keep the marker from looking at the clock for so long.
+// Longer gaps between two looks at the clock are caused by other programs, on this machine or on its host.
 constexpr std::chrono::microseconds kMostBetweenLooks{100};
 
 }  // namespace
@@ -74,7 +74,7 @@ void Marker::set_limit(Limit limit) {
   if (parts_alone_ != 0) --parts_alone_;
 }
 
-// The time in which another program has the processor is not spent on marking.
+// The time in which another program has the processor does not count as spent on marking.
 bool Marker::look_at_clock() {
   const Clock::duration elapsed = Clock::now() - last_look_;
   last_look_ += elapsed;
@@ -92,7 +92,7 @@ void Marker::trim_stacks() const {
 
 // ---- Together
 
-// Until nothing is left, or it is late.
+// Marks until nothing is left, or the marker is late.
 void Marker::drain() {
   for (std::size_t steps = 0;; steps += limit_.objects) {
     if (first().drain(limit_.objects) || is_late()) return;
@@ -102,7 +102,7 @@ void Marker::drain() {
   }
 }
 
-// As many as the pool has threads, or as the system has address space for.
+// Adds one for each thread of the pool, or as many as the system has address space for.
 void Marker::add_workers() {
   while (workers_.size() < pool_->size()) {
     auto worker = std::make_unique<MarkWorker>(blocks_, types_, traces_);
@@ -111,7 +111,7 @@ void Marker::add_workers() {
   }
 }
 
-// The first worker counts as busy before it begins: helpers that are there earlier wait for what it gives. One that
+// The first worker counts as busy before it begins: helpers that start earlier wait for what it gives. A helper that
 // comes when all is done finds nothing, so that it does not matter how many threads take part.
 void Marker::drain_together() {
   busy_.store(1, std::memory_order_relaxed);
@@ -125,17 +125,17 @@ void Marker::drain_together() {
     }
   });
   if (is_over_.load(std::memory_order_relaxed)) adopt_leftovers();
-  // Where other programs have the processors, this thread has waited for a helper that did not run.
+  // The helpers did not run: other programs have the processors, and this thread has waited for a helper.
   if (is_limited() && Clock::now() - part_begin_ > 2 * limit_.time) parts_alone_ = kPartsAlone;
 }
 
-// The first worker looks at the clock, the others at what it has seen.
+// Only the first worker reads the clock; the others see its result.
 bool Marker::is_over(std::size_t index) {
   if (index == 0 && is_late()) is_over_.store(true, std::memory_order_relaxed);
   return is_over_.load(std::memory_order_relaxed);
 }
 
-// The threads that join in next time are others, or none.
+// In the next part other threads may join in, or none.
 void Marker::adopt_leftovers() {
   for (std::size_t i = 1; i < workers_.size(); ++i) first().adopt(*workers_[i]);
   for (const std::vector<Object*>& packet : std::exchange(packets_, {})) {
@@ -144,7 +144,7 @@ void Marker::adopt_leftovers() {
   packet_count_.store(0, std::memory_order_relaxed);
 }
 
-// A worker that counts as busy marks until nothing is left for any worker, or it is late.
+// Marks as a busy worker until nothing is left for any worker, or the marker is late.
 void Marker::work(std::size_t index) {
   MarkWorker& worker = *workers_[index];
   do {
@@ -170,8 +170,9 @@ void Marker::share(MarkWorker& worker) {
   packet_count_.store(packets_.size(), std::memory_order_relaxed);
 }
 
-// A worker that counts as hungry takes a packet and becomes busy, or learns that all is done or late. The giver of a
-// packet is busy, and stays so until it has been put down: without busy workers and packets there will be none.
+// For a hungry worker: takes a packet and becomes busy, or learns that everything is done or the marker is late. The
+// giver of a packet is busy, and stays so until the packet is in the list: no busy workers and no packets means that
+// all is done.
 bool Marker::find_work(std::size_t index) {
   for (int turn = 0;; ++turn) {
     const bool is_last_look = busy_.load(std::memory_order_acquire) == 0;
@@ -209,7 +210,7 @@ void Marker::visit_range(const Ref* slots, std::size_t count) {
   }
 }
 
-// Together: what waits for one object alone would not fill the queue that hides the cache misses of the others.
+// All at once: one object's references alone would not fill the queue that hides cache misses.
 void Marker::scan(std::span<Object* const> objects) {
   for (Object* const object : objects) {
     first().trace(object);
@@ -230,7 +231,7 @@ void Marker::scan_card(LargeNode* node, std::size_t card) {
 bool Marker::finish() {
   if (!first().is_done()) drain();
   if (!first().is_done()) return false;
-  // Rare, and not worth to be done in parts.
+  // This is rare, and not worth doing in parts.
   const Limit limit = std::exchange(limit_, {});
   while (any_overflowed()) rescan();
   limit_ = limit;

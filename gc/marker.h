@@ -36,7 +36,7 @@ ElementRange elements_of_card(const Array& array, const TypeInfo& type, std::siz
 class Marker final : public RootVisitor {
  public:
   using Clock = std::chrono::steady_clock;
-  // A part ends when it has taken so much time. It looks at the clock after so many objects.
+  // A part ends after `time`. The clock is read after every `objects` objects.
   struct Limit {
     Clock::duration time = Clock::duration::max();
     std::size_t objects = 1024;
@@ -44,36 +44,38 @@ class Marker final : public RootVisitor {
 
   // `pool` may be null, and otherwise outlives the marker.
   Marker(BlockSpace& blocks, LargeSpace& large, std::span<const TypeInfo> types, ThreadPool* pool);
-  // Before anything else. False if the system refuses the smallest stack.
+  // Call it before anything else. False if the system refuses the smallest stack.
   bool reserve_stack(std::size_t bytes, ReservationPool* pool) {
     return workers_.front()->reserve_stack(bytes, pool);
   }
 
   void visit_range(const Ref* slots, std::size_t count) override;
 
-  // Marks what `objects`, themselves marked already, refer to.
+  // Marks what `objects` refer to; `objects` are marked already.
   void scan(std::span<Object* const> objects);
   // Pushes the elements under a card of a large array.
   void scan_card(LargeNode* node, std::size_t card);
 
-  // Until nothing reachable from what was given is unmarked, or it is late. True if nothing is left.
+  // Marks until everything reachable from what was given is marked, or the marker is late. True if nothing is left.
   bool finish();
 
-  // From now on marking stops when it is late; the default is never.
+  // From now on marking stops when it is late; without a limit it never is.
   void set_limit(Limit limit);
   bool is_late() { return is_limited() && look_at_clock(); }
-  // Forgets what waits, and what was marked.
+  // Forgets everything that waits, and the count of marked granules.
   void abandon();
-  // Calls visit(object, is_array) for what waits: objects to be marked, and arrays some of whose elements are.
+  // Calls visit(object, is_array) for everything that waits: objects to be marked, and arrays with elements to be
+  // marked.
   template <typename Visit>
   void for_each_waiting(Visit&& visit) const {
     workers_.front()->for_each_waiting(visit);
   }
-  // Whether something that waited is not known any more: only finish() will find it.
+  // Whether the stack has overflowed, so that some objects that waited are not known any more: only finish() finds
+  // them.
   bool has_overflowed() const;
   // Granules in blocks that were marked since take_marked().
   std::size_t marked() const;
-  // Granules in blocks that were marked since this was last asked; a few may count twice.
+  // The granules in blocks that were marked since the last call; a few may count twice.
   std::size_t take_marked();
 
   bool is_marked(const Object* object) const;
@@ -102,13 +104,13 @@ class Marker final : public RootVisitor {
   std::vector<Trace> traces_;
   std::vector<std::unique_ptr<MarkWorker>> workers_;  // the first belongs to the thread that collects
   Limit limit_;
-  Clock::duration spent_{};  // of its time
+  Clock::duration spent_{};  // the time that this part has taken
   Clock::time_point last_look_;
   Clock::time_point part_begin_;
   std::chrono::nanoseconds processor_begin_{};  // this thread's processor time when the part began
-  unsigned parts_alone_ = 0;                    // for so many parts no other thread is asked
+  unsigned parts_alone_ = 0;                    // so many parts are to be marked without helpers
 
-  // While workers mark together: work that one has given away for another to take.
+  // While workers mark together: packets of work that one has given away for another to take.
   std::mutex mutex_;
   std::vector<std::vector<Object*>> packets_;
   std::atomic<std::size_t> packet_count_{0};  // of packets_

@@ -9,18 +9,18 @@ namespace {
 constexpr std::size_t kSmallest = std::size_t{4} << 20;
 constexpr std::size_t kFirst = std::size_t{8} << 20;
 
-// A smaller share is marked in so little time that no size makes a difference.
+// A smaller share is marked so quickly that the size makes no difference.
 constexpr double kWorthTrying = 1.0 / 16;
-// Nearly as good as the best share.
+// A share within this factor of the best is nearly as good.
 constexpr double kNearly = 1.2;
 constexpr double kNegligible = 0.03;
-// With a share above this, the objects may only live longer than the nursery waits: a larger one may still gain.
+// With a share above this, objects may only live longer than the nursery waits: a larger one may still help.
 constexpr double kMost = 0.5;
 
-// Collections from one trial to the next, which costs some memory and what is in the caches.
+// Collections from one trial to the next: a trial costs some memory, and evicts other data from the caches.
 constexpr std::uint32_t kFirstInterval = 384;
 constexpr std::uint32_t kLongestInterval = 8192;
-// A program that has begun to do something else does not wait for so long.
+// A program whose behaviour has changed waits for fewer.
 constexpr std::uint32_t kShortestInterval = 48;
 constexpr double kChanged = 2;
 
@@ -46,14 +46,14 @@ void Nursery::minor_collected(std::size_t allocated, std::size_t survived, std::
     shares_ = {};
     return try_size(0);
   }
-  // Hardly anything survives: what is used again while it is in the cache is used faster.
+  // Hardly anything survives: memory that is used again while it is in the cache is used faster.
   if (share < 1.0 / 128) bytes_ = std::min(std::max(bytes_ / 2, kSmallest), most_);
   if (share > 1.0 / 8) bytes_ = std::min(std::max(bytes_, kFirst), most_);
 }
 
 void Nursery::full_collected(std::size_t promoted, std::size_t died) { dies_old_ = died > promoted / 4; }
 
-// How many sizes may be chosen. Large ones only where they can gain: while a heap just grows, what survives is no
+// How many sizes may be chosen. Large ones only where they can help: while a heap only grows, what survives is not
 // garbage.
 std::size_t Nursery::choices(std::size_t room) const {
   const std::size_t ceiling = std::min(dies_old_ ? std::max(room, kFirst) : kFirst, most_);

@@ -4,8 +4,8 @@
 // Objects that survive a minor collection are old at once, so a larger nursery pays where objects die a little later
 // than a small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So
 // sizes are tried now and then, from the first up, and the smallest one is kept that does nearly as well as the best.
-// Below the first there is one more, for programs of which hardly anything survives. How long the program is stopped
-// does not depend on the size: what takes long is marked in parts.
+// There is one below the first, for programs in which hardly anything survives. The size does not determine the length
+// of pauses: a nursery that takes long is marked in parts.
 #pragma once
 
 #include <array>
@@ -16,15 +16,15 @@ namespace dhpvm::gc {
 
 class Nursery {
  public:
-  // `fixed` bytes for ever, or, if 0, as it pays. `most` bounds what is chosen; 0 does not.
+  // `fixed` bytes for ever, or, if it is 0, a chosen size. `most` bounds the choice; 0 is no bound.
   Nursery(std::size_t fixed, std::size_t most);
 
   std::size_t bytes() const { return bytes_; }
 
-  // After a minor collection: of `allocated` bytes, more than a nursery if it was marked in parts, `survived` became
-  // old. `room`: the bytes that a nursery above the first size may have.
+  // After a minor collection: `survived` of `allocated` bytes became old; `allocated` may exceed the nursery if it was
+  // marked in parts. `room`: the bytes that a nursery above the first size may have.
   void minor_collected(std::size_t allocated, std::size_t survived, std::size_t room);
-  // After a full collection, in which `died` bytes died; `promoted` bytes had become old since the one before.
+  // After a full collection, in which `died` bytes died; `promoted` bytes had become old since the last one.
   void full_collected(std::size_t promoted, std::size_t died);
 
  private:
@@ -45,11 +45,11 @@ class Nursery {
   const bool is_fixed_;
   const std::size_t most_;
   std::size_t bytes_;
-  bool dies_old_ = false;  // much of what survived minor collections was found dead by a full one
+  bool dies_old_ = false;  // a full collection found much of what had survived minor ones dead
 
-  double share_ = 0;           // of the nursery that survives, over the last collections
-  double expected_share_ = 0;  // when the size was chosen
-  std::size_t known_ = 0;      // sizes that the last trial could try
+  double share_ = 0;           // the share of the nursery that survives, over the last collections
+  double expected_share_ = 0;  // share_ when the size was chosen
+  std::size_t known_ = 0;      // the number of sizes that the last trial could try
 
   bool is_trial_ = false;
   std::size_t index_ = 0;     // the size being tried
@@ -57,7 +57,7 @@ class Nursery {
   std::array<double, kSizes> shares_{};
 
   std::uint32_t since_trial_;  // collections, as nursery.cpp counts them
-  std::uint32_t interval_;     // from one trial to the next
+  std::uint32_t interval_;     // collections from one trial to the next
 };
 
 }  // namespace dhpvm::gc

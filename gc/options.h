@@ -17,14 +17,14 @@ class Tracer;
 namespace dhpvm::gc {
 
 struct HeapOptions {
-  // Blocks and large objects together may not exceed this many bytes, unless more than half of that is holes that
-  // nothing fits into; 0 means only the reservation limits them.
+  // Blocks and large objects together may not exceed this many bytes, unless more than half of that is holes too small
+  // for any object; 0: only the reservation limits them.
   std::size_t limit_bytes = 0;
 
-  // The bytes that a heap full of such holes may occupy (docs/decisions/0023). 0: 2.25 times the limit.
+  // The bytes that a heap with such holes may occupy (docs/decisions/0023). 0: 2.25 times the limit.
   std::size_t fragmented_limit_bytes = 0;
 
-  // The bytes for blocks, large objects and external memory together: the memory of the machine, say. 0: unknown.
+  // The bytes for blocks, large objects and external memory together, such as the memory of the machine. 0: unknown.
   std::size_t memory_bytes = 0;
 
   // Bytes allocated between two minor collections. 0 starts at 8 MiB and adapts between 4 and 64
@@ -49,10 +49,10 @@ struct HeapOptions {
   // Its threads mark and sweep together while the program waits. May be null. Must outlive the heap.
   ThreadPool* thread_pool = nullptr;
 
-  // Called when a program that is idle has been collected: for memory outside the heap that was kept for later.
+  // Called after an idle program has been collected: to give back memory outside the heap that was kept for later.
   std::function<void()> release_memory = {};
 
-  // Where the heap takes its address space from, and gives it back to. May be null. Must outlive the heap.
+  // Source of the heap's address space, which the heap returns there. May be null. Must outlive the heap.
   ReservationPool* address_space = nullptr;
 
   // Address space to reserve for blocks. Halved until the system agrees (RLIMIT_AS).

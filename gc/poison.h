@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells AddressSanitizer which heap memory holds no objects. Nothing without it.
+// Tells AddressSanitizer which parts of the heap hold no objects. Does nothing without it.
 #pragma once
 
 #include <cstddef>

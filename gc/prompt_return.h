@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// While one exists, large objects that are freed go back to the system at once. The allocator otherwise waits for a
-// while, and then for the next object of the same pages, which an idle program never makes.
+// While an object of this class exists, the memory of freed large objects goes back to the system at once. The
+// allocator otherwise keeps it for a while, until the next allocation, which an idle program never makes.
 #pragma once
 
 namespace dhpvm::gc {
@@ -13,7 +13,7 @@ class PromptReturn {
   PromptReturn& operator=(const PromptReturn&) = delete;
 
  private:
-  [[maybe_unused]] long delay_ = 0;  // the allocator's own, in milliseconds
+  [[maybe_unused]] long delay_ = 0;  // the allocator's own delay, in milliseconds
 };
 
 }  // namespace dhpvm::gc

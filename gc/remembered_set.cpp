@@ -9,7 +9,7 @@ namespace {
 
 // Objects lie all over the heap, so their headers are fetched ahead.
 constexpr std::size_t kPrefetchDistance = 16;
-// Between two looks whether the marker is late.
+// Objects scanned between two looks at whether the marker is late.
 constexpr std::size_t kObjectsInPart = 256;
 constexpr std::size_t kCardsInPart = 32;
 

@@ -10,7 +10,7 @@ namespace dhpvm::gc {
 
 class Heap;
 
-// Receives roots during a collection. Nulls are welcome.
+// Receives roots during a collection. Roots may be null.
 class RootVisitor {
  public:
   void visit(Ref ref) { visit_range(&ref, 1); }
@@ -27,7 +27,7 @@ class RootVisitor {
 class RootProvider {
  public:
   virtual void visit_roots(RootVisitor& visitor) = 0;
-  // Called once before each full collection: may set roots to null that nothing will read again.
+  // Called once before each full collection: may set roots to null that are not read again.
   virtual void drop_dead_roots() {}
 
  protected:

@@ -62,7 +62,7 @@ void Verifier::reach(const Object* object, const Object* holder) {
   work_.push_back(object);
 }
 
-// Looks at the object's place first, so that a wild reference is reported rather than followed.
+// Checks that the object's address is plausible first, so that a wild reference is reported rather than followed.
 std::string Verifier::fault_of(const Object* object) const {
   const auto address = reinterpret_cast<std::uintptr_t>(object);
   if (address % kGranule != 0) return "which is not aligned";
@@ -104,8 +104,8 @@ std::string Verifier::fault_of_shape(const Object* object) const {
     if (array.length < 0) return "an array of negative length";
     if (array.readable > array.length || array.writable > array.length)
       return "an array with a bound above its length";
-    // A closed array has forgotten where its elements were, and others have been moved to a buffer since; those that
-    // were inside it take up their room until it dies.
+    // A closed array no longer knows where its elements were, and some arrays have been moved to a buffer since:
+    // elements inside the object take up their room until it dies.
     const bool closed = array.data == nullptr;
     const bool inside = array.data == reinterpret_cast<const std::byte*>(object) + type.size ||
                         ((closed || array.buffer != nullptr) && actual > round_up(size, kGranule));
@@ -135,7 +135,7 @@ void Verifier::check_references(const Object* object) {
       return fail(fmt::format("{} is neither unlogged nor in the remembered set", describe(object)));
     }
   }
-  // `card` is meaningful for large arrays only.
+  // `card` matters for large arrays only.
   const auto check_slot = [&](Ref target, std::size_t byte) {
     reach(target, object);
     if (target == nullptr || !fault_.empty() || !old || is_old(target)) return;
@@ -160,7 +160,7 @@ void Verifier::check_references(const Object* object) {
     }
   } else if (type.shape == Shape::kWeak) {
     const Ref target = reinterpret_cast<const Weak*>(object)->target;
-    // Not followed, and possibly dead until the next collection; but never freed already.
+    // A weak target is not followed, and may be dead until the next collection; but it is never freed yet.
     const std::string fault = target == nullptr ? std::string{} : fault_of(target);
     if (!fault.empty())
       fail(fmt::format("{} refers weakly to {}, {}", describe(object), static_cast<const void*>(target),

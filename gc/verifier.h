@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks a heap with an independent, slow marker: a hash set instead of mark bytes, the full TypeInfo instead
-// of the marker's digest, no generations. A disagreement with the collector is a bug in one of them, or
-// a root or barrier that the heap's user forgot.
+// Checks a heap with an independent, slow marker: a hash set instead of mark bytes, the full TypeInfo instead of the
+// marker's digest, no generations. A disagreement with the collector is a bug in either of them, or a root or write
+// barrier that the heap's user has forgotten.
 #pragma once
 
 #include <string>
@@ -22,14 +22,14 @@ class Verifier final : public RootVisitor {
   // Between collections, and between the parts of one: every reachable object is well-formed, none overlaps another,
   // and every reference from an old to a young object is in the remembered set, or waits to be marked.
   Status check();
-  // Right after a collection: also, reachable objects are marked; and after a full one, nothing else is.
+  // Right after a collection. Checks also that reachable objects are marked, and after a full one that no others are.
   Status check_after(CollectionKind kind);
 
   void visit_range(const Ref* slots, std::size_t count) override;
 
  private:
   void reach(const Object* object, const Object* holder);
-  // Empty if the object is sound.
+  // The fault of the object; empty if there is none.
   std::string fault_of(const Object* object) const;
   std::string fault_of_shape(const Object* object) const;
   bool is_old(const Object* object) const;
@@ -45,7 +45,7 @@ class Verifier final : public RootVisitor {
   const Heap& heap_;
   std::unordered_set<const Object*> large_;
   std::unordered_set<const Object*> remembered_;
-  std::unordered_set<const Object*> waiting_;  // a minor collection that has begun will mark them,
+  std::unordered_set<const Object*> waiting_;  // a minor collection that has begun will mark these,
   std::unordered_set<const Object*> tracing_;  // and what these arrays refer to
   std::unordered_set<const Object*> reached_;
   std::vector<const Object*> work_;
