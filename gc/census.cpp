@@ -37,8 +37,8 @@ std::string Heap::census(std::size_t top) const {
   }
   std::erase_if(rows, [](const Row& row) { return row.objects == 0; });
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
-  std::string text = fmt::format("{} bytes live in {} of blocks and {} of large objects", live_bytes(),
-                                 blocks_.used_bytes(), large_.bytes());
+  std::string text = fmt::format("{} bytes are live, in {} bytes of blocks and {} bytes of large objects",
+                                 live_bytes(), blocks_.used_bytes(), large_.bytes());
   for (std::size_t i = 0; i < std::min(top, rows.size()); ++i) {
     const char* name = types_[rows[i].type].name;
     fmt::format_to(std::back_inserter(text), "\n  {:>12} bytes in {:>9} {}", rows[i].bytes, rows[i].objects,

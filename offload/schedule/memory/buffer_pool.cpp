@@ -38,16 +38,16 @@ BufferPool::~BufferPool() = default;
 Error BufferPool::exhausted(std::size_t bytes, const char* why) const {
   return error(
       ErrorCode::kOffHeapExhausted,
-      "a buffer of {} bytes {}; {} buffers use {} bytes, {} of them only until operations in flight end; the "
-      "budget is {} bytes",
-      bytes, why, stats_.buffers, stats_.owned_bytes + stats_.quarantined_bytes, stats_.quarantined_bytes,
-      options_.budget_bytes);
+      "a buffer of {} bytes {}: {} buffers use {} of {} bytes, {} of these until operations in flight have "
+      "ended; close arrays that are no longer needed, or raise the off-heap limit",
+      bytes, why, stats_.buffers, stats_.owned_bytes + stats_.quarantined_bytes, options_.budget_bytes,
+      stats_.quarantined_bytes);
 }
 
 Status BufferPool::check_budget(std::size_t bytes, std::size_t capacity) const {
   const std::size_t used = stats_.owned_bytes + stats_.quarantined_bytes;
   if (used <= options_.budget_bytes && capacity <= options_.budget_bytes - used) return {};
-  return exhausted(bytes, "would exceed the off-heap budget");
+  return exhausted(bytes, "exceeds the off-heap limit");
 }
 
 Result<Buffer*> BufferPool::allocate(std::size_t bytes, BufferContents contents) {
