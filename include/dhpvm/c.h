@@ -155,10 +155,10 @@ DHPVM_C_API dhpvm_code dhpvm_isolate_new(dhpvm_module* module, const dhpvm_isola
                                          dhpvm_isolate** isolate, dhpvm_error** error);
 /* The program itself ends with its last function and object. */
 DHPVM_C_API void dhpvm_isolate_free(dhpvm_isolate* isolate);
-/* Goes on with a newer module, whose heap is empty. Functions of the isolate are those of their name in it from the
- * next call on; calls that are under way end in the old code, where objects stay as well. DHPVM_NOT_FOUND or
- * DHPVM_INVALID_ARGUMENT if a function that the caller has is missing there or has another signature: the isolate then
- * stays as it is. Not while other threads interrupt it. */
+/* Goes on with a newer module, with an empty heap. From the next call on, functions of the isolate run the functions of
+ * the same name in it; calls that are under way end in the old code, and objects stay there. DHPVM_NOT_FOUND or
+ * DHPVM_INVALID_ARGUMENT if a function that the caller has is missing in the newer module or has another signature
+ * there: the isolate then stays as it is. Not while other threads interrupt it. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_reload(dhpvm_isolate* isolate, const dhpvm_module* module,
                                             dhpvm_error** error);
 /* Makes the running call trap with DHPVM_INTERRUPTED soon, or the next one. Threads: any, and signal handlers; the
@@ -174,9 +174,9 @@ DHPVM_C_API dhpvm_code dhpvm_isolate_set_fuel(dhpvm_isolate* isolate, uint64_t f
 /* Applies to calls that start from now on; DHPVM_NO_DEADLINE: no deadline. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_set_deadline(dhpvm_isolate* isolate, int64_t deadline_ns,
                                                   dhpvm_error** error);
-/* From now on, parallel loops that take longer than `interval_ns` tell of their progress: at most once an interval, and
- * once at their end. NULL: nobody is told, which is the default. Isolate::set_progress says which loops tell nothing.
- * Between calls of the program only. DHPVM_INVALID_ARGUMENT for an interval below 0. */
+/* From now on, `function` is called for parallel loops that take longer than `interval_ns`: at most once an interval,
+ * and once at their end. NULL, the default: no calls. Isolate::set_progress lists the loops without calls. Call this
+ * only between calls of the program. DHPVM_INVALID_ARGUMENT for an interval below 0. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_set_progress(dhpvm_isolate* isolate, dhpvm_progress_function function,
                                                   void* user, int64_t interval_ns, dhpvm_error** error);
 /* Host and input functions that wait call this a few times a second, with the time that they have waited so far. An
@@ -245,8 +245,8 @@ DHPVM_C_API dhpvm_code dhpvm_object_from_dlpack(dhpvm_isolate* isolate,
                                                 struct DLManagedTensorVersioned* tensor,
                                                 dhpvm_object** object, dhpvm_error** error);
 /* The array as a tensor of DLPack 1, without a copy. The tensor keeps it alive until its deleter is called, from any
- * thread. The program sees what is written to it; it must not be touched while a function of the program runs. That of
- * memory which the host has lent for reading has DLPack's flag for it. */
+ * thread. The program sees what is written to it; it must not be touched while a function of the program runs. The
+ * tensor of an array that the host has lent for reading has DLPack's flag for read-only memory. */
 DHPVM_C_API dhpvm_code dhpvm_object_to_dlpack(dhpvm_object* object, struct DLManagedTensorVersioned** tensor,
                                               dhpvm_error** error);
 /* A pointer of the host as the language's `resource`, which programs pass on; `release`, unless it is NULL, is called
@@ -262,9 +262,10 @@ DHPVM_C_API dhpvm_code dhpvm_object_resource(const dhpvm_object* object, void** 
 DHPVM_C_API dhpvm_code dhpvm_object_new(dhpvm_isolate* isolate, const char* type,
                                         const dhpvm_value* arguments, size_t argument_count,
                                         dhpvm_object** object, dhpvm_error** error);
-/* A method of an object as a function that is bound to it and keeps it alive, and a closure by the name "invoke". Its
- * parameters are those behind the object; otherwise as dhpvm_isolate_function. There are the methods of interfaces that
- * the class implements, those that the program itself calls, and with dhpvm_compile_options.host_objects all. */
+/* A method of an object as a function that is bound to it and keeps it alive; the name "invoke" stands for a closure
+ * itself. Its parameters are those behind the object; otherwise as dhpvm_isolate_function. Found are the methods of
+ * interfaces that the class implements, those that the program itself calls, and with
+ * dhpvm_compile_options.host_objects all. */
 DHPVM_C_API dhpvm_code dhpvm_object_method(const dhpvm_object* object, const char* name,
                                            const char* signature, dhpvm_function** function,
                                            dhpvm_error** error);

@@ -136,9 +136,9 @@ class DHPVM_API Engine {
   // cancelled, and destroying the engine waits for it. Call this before the end of a process that
   // need not wait.
   bool settle(std::chrono::nanoseconds patience) const;
-  // How many processes in a row have ended, after settle() had returned false, before they had compiled what this one
-  // has begun to compile, too: a process that waits a little and finds one here may wait longer, or no later run will
-  // find the code either. The cache on disk knows. Thread-safe.
+  // The number of earlier processes in a row that ended before they had compiled the code that this one is compiling
+  // (their settle() returned false), as the cache on disk has noted. If it is not 0, a process that usually waits for a
+  // short time may wait longer: otherwise no later run will find the code either. Thread-safe.
   unsigned compile_attempts() const;
 
   // For the library's own use.

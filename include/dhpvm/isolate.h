@@ -24,10 +24,10 @@
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
-// Calls that were active together, outermost first, and the time that was spent so. The line of a frame is that of the
-// call or, of the innermost one, the line that ran; no file where it is not known. Other uses of time are
-// the innermost frame, in brackets: "[garbage collection]", "[parallel loop on the cores]", "[native io.read_text]".
-// The outermost one is "[callers left out]" where there were more than 200.
+// A stack of calls, outermost first, and the time that was spent in it. The line of a frame is that of its call, and of
+// the innermost frame the line that ran; `file` is empty where it is unknown. Time spent on something else has an
+// innermost frame in brackets: "[garbage collection]", "[parallel loop on the cores]", "[native io.read_text]". The
+// outermost frame is "[callers left out]" if there were more than 200.
 struct ProfileStack {
   std::vector<StackFrame> frames;
   std::chrono::nanoseconds time{0};
@@ -83,7 +83,8 @@ class DHPVM_API Isolate {
   Result<std::vector<Value>> call(std::string_view name, std::initializer_list<Value> arguments = {}) const {
     return call(name, std::span(arguments.begin(), arguments.size()));
   }
-  // The one result, converted as Value::as does it: `call<double>("area", {2, 3.5})`; void if there is to be none.
+  // Returns the only result, converted as Value::as does it: `call<double>("area", {2, 3.5})`. With void, there must be
+  // no result.
   template <typename T>
   Result<T> call(std::string_view name, std::initializer_list<Value> arguments = {}) const {
     return detail::only_result<T>(call(name, arguments));
@@ -103,17 +104,17 @@ class DHPVM_API Isolate {
   // function; the trap if it trapped.
   Result<int> run_main(std::span<const std::string> arguments = {});
 
-  // Runs one of Module::tests(). Its trap, or the error that it gave: kUserTrap with the error's text, and the places
-  // where it was made and passed on as frames. os.exit is an error as well. kNotFound and kInvalidArgument if there is
-  // no such test. Output is flushed.
+  // Runs one of Module::tests(). Fails with the test's trap, or, if the test gives an error, with kUserTrap: the
+  // error's text, and as frames the places where it was made and passed on. os.exit is an error as well. kNotFound and
+  // kInvalidArgument if there is no such test. Output is flushed.
   Status run_test(std::string_view name);
 
-  // Goes on with a newer module, whose heap is empty. Functions that were found by `function` are those of their name
-  // in the newer one from the next call on; calls that are under way, in which a host function may have called this,
-  // end in the old code. Objects, and their methods and closures, stay in the old module's heap, which lives as long as
-  // they do. Fuel goes on, options and deadline stay. kNotFound or kInvalidArgument, with both signatures, if the newer
-  // module lacks such a function or has another signature for it, and the errors of `create`: the isolate then stays
-  // as it is. Not while other threads call interrupt().
+  // Goes on with a newer module, with an empty heap. From the next call on, functions that were found by `function` run
+  // the functions of the same name in the newer module; calls that are under way, from which a host function may have
+  // called this, end in the old code. Objects, and their methods and closures, stay in the old module's heap, which
+  // lives as long as they do. Fuel goes on, options and deadline stay. kNotFound or kInvalidArgument, with both
+  // signatures, if the newer module lacks such a function or has another signature for it, and the errors of `create`:
+  // the isolate then stays as it is. Not while other threads call interrupt().
   Status reload(const Module& module);
 
   // Makes the running call trap with kInterrupted soon, or the next call if none is running. The only function that
@@ -127,16 +128,16 @@ class DHPVM_API Isolate {
   // Applies to calls that start from now on; Limits::kNoDeadline: no deadline.
   void set_deadline(std::chrono::nanoseconds deadline);
 
-  // From now on, parallel loops that take longer than `interval` tell `function` of their progress: at most once an
-  // interval, and once at their end. An empty function: nobody is told, which is the default and costs nothing. Loops
-  // that are interpreted to their end tell nothing (Jit::kOff, fuel, check_races, count_lines), and nor do those that
-  // devices run together with later ones. Between calls of the program only.
+  // From now on, `function` is called for parallel loops that take longer than `interval`: at most once an interval,
+  // and once at their end. With an empty function, the default, nothing is called, at no cost. There are no calls for
+  // loops that are interpreted to their end (Jit::kOff, fuel, check_races, count_lines), nor for those that devices run
+  // together with later ones. Call this only between calls of the program.
   void set_progress(ProgressFunction function,
                     std::chrono::nanoseconds interval = std::chrono::milliseconds(100));
 
   // Input and host functions that wait call this a few times a second, with the time that they have waited so far. It
   // gives back memory that a waiting program does not need. kInterrupted or kDeadline if the program has to stop: the
-  // function should return this error; one that never calls rest() delays the stop.
+  // function should return this error. A function that never calls rest() delays the stop.
   Status rest(std::chrono::nanoseconds waited) const;
 
   // A new array in the program's memory, zeroed, to be filled through Object::elements and passed as often as
@@ -158,9 +159,9 @@ class DHPVM_API Isolate {
   Statistics statistics() const;
   // Explains to the author of the program how each parallel loop has run so far, and why it ran no faster.
   std::string explain_loops() const;
-  // How often each line was run so far, in the order of the module's functions: the lines that have code. A line comes
-  // once for each function that has code of it. Empty unless IsolateOptions::count_lines is set, and for a module
-  // without lines (`strip`). A function that nothing in the module refers to has no code.
+  // How often each line was run so far, in the order of the module's functions. Only lines that have code are listed; a
+  // line is listed once for each function that has code of it. Empty unless IsolateOptions::count_lines is set, and for
+  // a module without lines (`strip`). A function that nothing in the module refers to has no code.
   std::vector<LineCount> line_counts() const;
   // Where the time of calls from the host went so far, by samples of the stack, 500 a second. Empty unless
   // EngineOptions::profile is set.

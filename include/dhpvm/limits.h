@@ -94,9 +94,9 @@ struct IsolateOptions {
   // for "auto". A loop that the named device cannot run runs on the host, and EngineOptions::log receives the reason
   // once. Needs `jit`.
   std::string device = "auto";
-  // A loop that would run on the host, although `device` names others alone, fails instead, and so does create() where
-  // none of them can be used: both with kDeviceFailed and the reason. Loops that the program itself keeps on the host,
-  // by @device("host"), run there.
+  // If `device` names only devices other than the host, a loop that would run on the host fails instead, and so does
+  // create() if none of these devices can be used: both with kDeviceFailed and the reason. Loops that the program
+  // itself keeps on the host, by @device("host"), run there.
   bool require_device = false;
   Policy policy = Policy::kFastest;
   // With kRemote: how many times slower than this machine workers may be expected to be. More than 0.
@@ -114,7 +114,8 @@ struct IsolateOptions {
   OutputFunction standard_error = {};
   InputFunction standard_input = {};
 
-  // The parts of the system that the program may use, of those that EngineOptions permits; std::nullopt: all of these.
+  // The parts of the system that the program may use, within those that EngineOptions permits; std::nullopt: all of
+  // these.
   std::optional<SystemRights> rights = {};
 
   // For debugging. Conflicting accesses of different iterations of a parallel loop trap with kRace; such loops run

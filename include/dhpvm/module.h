@@ -18,7 +18,7 @@
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
-// How the names of functions begin that are tests.
+// The prefix of the names of tests.
 inline constexpr std::string_view kTestPrefix = "test_";
 
 struct CompileOptions {
@@ -31,8 +31,8 @@ struct CompileOptions {
   std::function<Result<std::string>(const std::string& path)> read = {};
   // Diagnostics with ANSI colours, for a terminal.
   bool colour = false;
-  // The module knows the line of each instruction, for IsolateOptions::count_lines: without it, only the lines of those
-  // that can trap, call a function, or end a turn of a loop. Its code is slower.
+  // The module knows the line of each instruction, for IsolateOptions::count_lines, and its code is slower. Without it,
+  // the module knows only the lines of instructions that can trap, call a function, or end a turn of a loop.
   bool all_lines = false;
   // The module exports what a host needs to make objects of the program and to use them, for each class of the source,
   // and for each class, List, Map and Set in the types of its fields and functions: the methods, "Node.area", and a
@@ -93,9 +93,9 @@ class DHPVM_API Module {
   std::shared_ptr<detail::ModuleState> state_;
 };
 
-// The source of a program or module in the one style of the language: its tokens and comments with other blanks and
-// line ends. Formatting the result again changes nothing. Imports are not read; of `options`, `file_name` and `colour`
-// count. kCompile: there are syntax errors. Thread-safe.
+// Formats the source of a program or module in the one style of the language: tokens and comments stay, blanks and line
+// ends change. Formatting the result again changes nothing. Imports are not read; `options` counts only for `file_name`
+// and `colour`. kCompile: there are syntax errors. Thread-safe.
 DHPVM_API Result<std::string> format_source(std::string_view source, const CompileOptions& options = {});
 // Whether the file at `path` differs from its formatted text. With kWrite such a file is replaced in one step: failures
 // leave it unchanged. kCompile, kNotFound, kIo.

@@ -116,9 +116,9 @@ class DHPVM_API Object {
   template <typename T>
   Result<T> call(std::string_view method, std::initializer_list<Value> arguments = {}) const;
 
-  // The elements of an array of one dimension, a List or a Set, and the entries of a Map, in the program's order: as
-  // they are now, for `for (const Value& value : *list.values())`; structs are Records. Numbers of an array are there
-  // without a copy in elements(). kBadCast for another object, kNullReference.
+  // The elements of an array of one dimension, a List or a Set, and the entries of a Map, in the program's order and as
+  // they are now: `for (const Value& value : *list.values())`. Structs are Records. elements() gives the numbers of an
+  // array without a copy. kBadCast for another object, kNullReference.
   Result<std::vector<Value>> values() const;
   Result<std::vector<std::pair<Value, Value>>> entries() const;
   // The same, converted as Value::as does it: `list.values<double>()`, `prices.entries<std::string, double>()`.
@@ -157,7 +157,7 @@ class DHPVM_API Object {
     return std::span<T>(reinterpret_cast<T*>(bytes->data()), bytes->size() / sizeof(T));
   }
   Result<std::span<std::byte>> elements_of(detail::Kind kind, bool write) const;
-  // The bytes of a field of this kind, which is there from then on if they are written.
+  // The bytes of a field of this kind. With Access for writing, a field that was null has a value from then on.
   Result<std::span<std::byte>> field_of(std::string_view name, detail::Kind kind,
                                         detail::Access access) const;
   Result<Object> get_reference(std::string_view field) const;

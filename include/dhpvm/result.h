@@ -205,7 +205,7 @@ class [[nodiscard]] Result<void> : public Status {
   Result(Status status) : Status(std::move(status)) {}  // NOLINT: implicit by design
   Result(Error error) : Status(std::move(error)) {}     // NOLINT: implicit by design
 
-  // Only when ok(), and checked, as it is where there is a value: for code that is written for every T.
+  // Only when ok(). Checked like the value() of other results: for code that is written for every T.
   void value() const {
     if (!ok()) std::abort();
   }

@@ -9,12 +9,12 @@
 
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE {
 
-// Folders count with everything below them, wherever links lead: a path is permitted if the file itself, with all links
-// followed, lies in one of the folders. They are looked up when the engine is made; one that does not exist then
-// permits what is made at its path later.
+// A folder stands for everything below it. A path is permitted if the file that it leads to, with all links followed,
+// lies in one of the folders. Folders are looked up when the engine is made; one that does not exist then permits what
+// is made at its path later.
 //
-// Programs cannot get around this. Another process can, if it puts a link in the place of a file between the check and
-// the use.
+// Programs cannot circumvent this. Another process can help them to, by replacing a file by a link between the check
+// and the use.
 struct SystemRights {
   // Folders whose files may be read, listed and described.
   std::vector<std::string> read = {};

@@ -53,12 +53,12 @@ constexpr const EndCauseRow& row_of(EndCause cause) { return kEndCauses[static_c
 // The end of a session.
 struct SessionEnd {
   EndCause cause = EndCause::kLost;
-  std::string reason;  // in words; the client is told the same
+  std::string reason;  // in words; the client gets the same text
   std::chrono::nanoseconds duration{0};
   std::string seal;    // "none", "integrity" or "full": how array data was protected in transit
   std::string client;  // its name, if it has proven one: in a certificate, or in the file of clients
   std::string key;     // the name of its key; empty: none
-  // Not known where the session's process has died.
+  // Unknown if the session's process has died.
   struct Work {
     std::uint64_t jobs = 0;
     std::uint64_t bytes_in = 0;
@@ -69,9 +69,9 @@ struct SessionEnd {
 
 struct WorkerLogEntry {
   LogLevel level = LogLevel::kInfo;
-  std::uint64_t session = 0;  // 0: it is about none
+  std::uint64_t session = 0;  // 0: the entry is about no session
   std::string text;
-  std::optional<SessionEnd> end;  // of the last line of a session
+  std::optional<SessionEnd> end;  // set in the last entry of a session
 
   // The line for people.
   std::string to_line() const {

@@ -151,8 +151,8 @@ typedef struct dhpvm_isolate_options {
   uint8_t jit_wait;
   uint8_t check_races;
   uint8_t gc_verify;
-  /* Since version 4: loops fail with DHPVM_DEVICE_FAILED where they would run on the host, although `device` names
-   * others alone, and so does dhpvm_isolate_new where none of these can be used. */
+  /* Since version 4: if `device` names only devices other than the host, loops that would run on the host fail with
+   * DHPVM_DEVICE_FAILED, and so does dhpvm_isolate_new if none of these devices can be used. */
   uint8_t require_device;
   uint8_t reserved;
   /* The member below came with version 3. */

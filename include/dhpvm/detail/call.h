@@ -41,7 +41,7 @@ class DHPVM_API Call : public Window {
   void end();
 
   const Target& target_;
-  bool must_end_ = false;  // windows or loans, which most calls have given back when run() returns
+  bool must_end_ = false;  // there are windows or loans to give back; after run() mostly not
   // The machine's own record of the call; its layout is private to the machine.
   alignas(std::max_align_t) std::byte machine_[208];
 };

@@ -21,7 +21,7 @@ struct HostCall : Window {
 
 using HostThunk = Status (*)(void* function, HostCall& call);
 
-// The trap for an error that the host function returned, and for an exception that it threw.
+// The trap for an error that the host function has returned, or for an exception that it has thrown.
 DHPVM_API Error host_failure(const HostCall& call, Error cause);
 DHPVM_API Error host_exception(const HostCall& call, std::string_view what);
 

@@ -56,13 +56,12 @@ struct ArrayView {
   std::int64_t sizes[3] = {0, 1, 1};
 };
 
-// The library's part. `slot` is a position in the reference window.
+// Defined in the library. `slot` is a position in the reference window.
 DHPVM_API Status put_text(Window& window, unsigned slot, std::string_view text);
 DHPVM_API Status get_text(const Window& window, unsigned slot, std::string_view& text);
 // A new array of this type that is a copy of `count` elements at `data`.
 DHPVM_API Status put_copy(Window& window, unsigned slot, HostType type, const void* data, std::size_t count);
-// The elements of the array, after checking that all of them can be read (and written, unless the
-// type says otherwise).
+// The elements of the array. An error if they cannot all be read, or, unless the type is read-only, written.
 DHPVM_API Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& view);
 // A C++ object behind the language's `resource`. `tag` is different for each type.
 DHPVM_API Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_ptr<void> object);
@@ -76,7 +75,7 @@ DHPVM_API Status put_object(Window& window, unsigned slot, const Object& object)
 // A new [str] with copies of the texts, and copies of its texts.
 DHPVM_API Status put_texts(Window& window, unsigned slot, std::span<const std::string> texts);
 DHPVM_API Status get_texts(const Window& window, unsigned slot, std::vector<std::string>& texts);
-// For a time that the host's type cannot hold.
+// The error for a time that the host's type cannot hold.
 DHPVM_API Error time_error(double seconds);
 
 template <typename T>
@@ -200,7 +199,7 @@ constexpr HostType nullable(HostType type) {
   type.nullable = true;
   return type;
 }
-// Views have no copy of their own, and objects are nullable as they are.
+// Views own no copy of the elements, and an Object can be null by itself.
 template <typename T>
   requires(TypeOf<T>::kKnown && !std::is_same_v<T, Object> && std::is_default_constructible_v<T> &&
            (TypeOf<T>::kType.shape != HostType::Shape::kArray || requires(T& value) { value.clear(); }))
