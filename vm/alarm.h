@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raises stop tokens when a time has come: how a deadline reaches loops that run on several threads and devices.
+// Raises stop tokens at given times: this is how a deadline reaches loops that run on several threads and devices.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,7 @@ class Alarm {
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  // Starts the thread, unless it runs. Fails when the system grants none: alarms do not ring then.
+  // Starts the thread unless it runs. Fails when the system refuses a thread: then no token is raised.
   Status start();
 
   // While it lives, StopToken::kDeadline of `token` is raised at `time`.

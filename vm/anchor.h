@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the context tell C++ code where compiled code stands. Internal to this room.
+// Tells C++ code, through the context, where compiled code stands. Internal to this room.
 //
 // Compiled code keeps its registers to itself. While it calls a function of the virtual machine that may
 // collect, trap or call back into the program, an Anchor stands for it on the frame stack.
@@ -23,7 +23,7 @@ class Anchor {
     context.p = p_end - function.primitive_registers;
     context.r = r_end - function.reference_registers;
   }
-  // After a trap, frames of the interpreter may lie above.
+  // After a trap, frames of the interpreter may lie above this one.
   ~Anchor() {
     context_.frame = frame_;
     context_.pc = pc_;

@@ -21,7 +21,7 @@ namespace {
 
 // Sizes multiply to at most this many bytes: far beyond any machine, and safe to compute with.
 constexpr std::uint64_t kMaximumBytes = std::uint64_t{1} << 46;
-// So many elements of any type are below that.
+// So many elements of any type take fewer bytes than that.
 constexpr std::uint64_t kUsualLength = std::uint64_t{1} << 20;
 
 std::string shape_text(std::span<const std::int64_t> sizes) {
@@ -58,8 +58,7 @@ Status measure(const gc::TypeInfo& info, std::span<const std::int64_t> sizes, Ex
     overflow |= __builtin_mul_overflow(length, static_cast<std::uint64_t>(size), &length);
     overflow |= __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
   }
-  // An empty array may have any outer size, but a product that overflows before it meets a zero
-  // is still zero.
+  // An empty array may have any outer size: the product is zero even if it would overflow before it meets the zero.
   if (is_empty) {
     extent = {};
     return {};
@@ -128,7 +127,7 @@ Result<offload::Buffer*> Isolate::new_buffer(std::uint64_t bytes) {
   };
   auto buffer = allocate();
   if (buffer.ok()) return buffer;
-  // Arrays that nothing refers to any more may hold the memory.
+  // Unreachable arrays may hold the memory.
   heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
   // Deferred loops and loops in flight may hold arrays that are otherwise unreachable.
   if (loops_ != nullptr) {
@@ -217,7 +216,7 @@ Result<gc::Array*> new_lent_array(Isolate& isolate, gc::TypeId type, void* data,
   gc::Array* const array = isolate.heap().allocate_array_handle(type, info, extent.length);
   if (array == nullptr) return isolate.out_of_memory("the handle of a lent array");
   set_dimensions(array, info, sizes);
-  // An empty span may have no address; but null means that the loan has ended.
+  // An empty span may have a null address; but null in an array means that the loan has ended.
   static std::byte nothing;
   array->data = data != nullptr ? static_cast<std::byte*>(data) : &nothing;
   array->readable = extent.length;
@@ -296,12 +295,13 @@ Status Isolate::make_accessible(gc::Array& array, std::int64_t index, bool write
 Status Isolate::fetch(gc::Array& array, bool write) {
   ++context_->fetches;
   if (offload::BufferCopies* const copies = static_cast<offload::Buffer*>(array.buffer)->copies()) {
-    // Loops that were deferred may run now. Without a thread that watches the clock, they are stopped between chunks.
+    // Loops that were deferred may run now. If no thread can watch the clock, a deadline stops them between chunks
+    // only.
     if (loops_ != nullptr) (void)loops_->watch_deadline(*context_);
     Status status = write ? copies->to_host_for_writing() : copies->to_host_for_reading();
     if (context_->profiler != nullptr) context_->profiler->check(*context_, Profiler::Part::kDevices);
     if (!status.ok()) {
-      // The program has done nothing wrong, whatever the device says.
+      // An error of the user's family is not the program's mistake either: the device has failed.
       if (status.error().family() != ErrorFamily::kUser) return status;
       return Error(ErrorCode::kDeviceFailed, status.error().message());
     }

@@ -22,7 +22,7 @@ inline void describe(const Context& context, gc::Ref array, codegen::KernelArray
   }
   const auto& handle = *reinterpret_cast<const gc::Array*>(array);
   described.data = handle.data;
-  // The host may use every element of an owned off-heap array once it has fetched them; of others, readable ones.
+  // The host may use every element of an owned off-heap array after fetching it; of other arrays, the readable ones.
   described.shape.readable = handle.buffer != nullptr ? handle.length : handle.readable;
   described.shape.writable = handle.buffer != nullptr ? handle.length : handle.writable;
   described.shape.length = handle.length;

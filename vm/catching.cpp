@@ -51,7 +51,7 @@ bool continue_at_handler(Context& context) {
   bool in_loop = context.loop.active;
   for (;;) {
     if (const Word* const handler = context.catching.handler(*context.linked, *frame->function, pc)) {
-      // The calls below this one are not left.
+      // The number of calls below this one, which are not left.
       std::size_t callers = 0;
       for (const Frame* at = frame; at->return_pc != &kExitCode && at->return_pc != &kAnchorCode; --at)
         ++callers;
@@ -79,7 +79,7 @@ bool continue_at_handler(Context& context) {
 }
 
 std::int64_t keep_trap(Context& context) {
-  // Each belongs to a call, or to a block inside of one, that has not ended.
+  // Each belongs to an active call, or to a block in it.
   constexpr std::size_t kMostKept = 100'000;
   std::vector<Error>& kept = context.catching.kept;
   if (kept.size() >= kMostKept) {

@@ -8,8 +8,8 @@
 namespace dhpvm::vm {
 namespace {
 
-// "body.12" is a function, "continue.12.40" one that is entered in the middle. "enter.12", which only leads to either,
-// is none of the program's.
+// "body.12" is a function, "continue.12.40" one that is entered in the middle. "enter.12", a stub that only leads to
+// either, does not belong to a function of the program.
 std::optional<std::uint32_t> function_of(std::string_view name) {
   constexpr std::string_view kBody = "body.";
   constexpr std::string_view kContinue = "continue.";
@@ -34,7 +34,7 @@ void CodeMap::add(const void* begin, std::size_t size, std::string_view name) {
   const auto low = reinterpret_cast<std::uintptr_t>(begin);
   const std::uintptr_t high = low + size;
   const std::lock_guard lock(mutex_);
-  // Code that was here has been freed.
+  // The code that was here has been freed.
   auto at = parts_.upper_bound(low);
   if (at != parts_.begin() && std::prev(at)->second.end > low) --at;
   while (at != parts_.end() && at->first < high) at = parts_.erase(at);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which function the machine code at an address belongs to, for profiles.
+// Maps an address of machine code to the function that it belongs to, for profiles.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace dhpvm::vm {
 // Thread-safe: the compiling thread adds what it loads while programs look addresses up.
 class CodeMap {
  public:
-  // `name`: that of the symbol, "body.12", which has the function's index in its module. Others are not kept.
+  // `name`: the symbol's name. "body.12" contains the function's index in its module; other names are ignored.
   void add(const void* begin, std::size_t size, std::string_view name);
   // The function's index in its module.
   std::optional<std::uint32_t> find(std::uintptr_t address) const;

@@ -15,8 +15,8 @@
 namespace dhpvm::vm {
 namespace {
 
-// The library's code stays in memory for so long after a job: 28 MiB. Most programs compile nothing afterwards, and one
-// that does has it mapped again from the system's cache of files.
+// The time after a job for which the library's code, 28 MiB, stays in memory. Most programs compile nothing after that,
+// and one that does gets the pages mapped again from the system's page cache.
 constexpr std::chrono::milliseconds kPatienceWithCode{500};
 
 struct FoundLibrary {
@@ -77,7 +77,8 @@ Result<codegen::CodeGenerator*> CompileService::loaded_generator() {
 
 Result<codegen::LoadedGenerator> CompileService::load_library() {
   const std::lock_guard lock(library_mutex_);
-  // Options that are not understood stay so. A library may have been unreachable for lack of memory or descriptors.
+  // The time before the library is loaded again. Wrong options stay wrong, but a library may have been unreachable for
+  // lack of memory or descriptors.
   constexpr std::chrono::seconds kPatience{1};
   const auto now = std::chrono::steady_clock::now();
   if (failure_ && (failure_->code() == ErrorCode::kInvalidArgument || now < retry_at_)) return *failure_;
@@ -145,7 +146,7 @@ void CompileService::add(Job job) {
 void CompileService::run(const Job& job) {
   const auto loaded = generator();
   if (loaded.ok()) return job(**loaded);
-  // Warn once if options were explicit and wrong. A missing library is no reason to warn.
+  // Warn once if options were given and are wrong. A missing library is no reason to warn.
   if (loaded.error().code() != ErrorCode::kInvalidArgument || has_warned_.exchange(true)) return;
   if (options_.warn) options_.warn(loaded.error().message());
 }
@@ -157,7 +158,7 @@ void CompileService::work() {
   for (;;) {
     if (was_used && !changed_.wait_for(lock, kPatienceWithCode, is_wanted)) {
       was_used = false;
-      lock.unlock();  // who adds a job is not to wait for the system
+      lock.unlock();  // the caller of add() must not wait for the system
       release_library_pages(codegen::kLibraryName);
       lock.lock();
     }

@@ -35,10 +35,10 @@ class CompileService {
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
 
-  // The code generator. It takes from the cache what was compiled before, for which the library is not loaded.
-  // kUnsupported when this installation has none, with what to do.
+  // The code generator. Code that was compiled before comes from the cache, without loading the library. kUnsupported,
+  // with the remedy, if this installation has none.
   Result<codegen::CodeGenerator*> generator();
-  // The same, with the library loaded: for those who expect to need it.
+  // The same with the library loaded, for callers that expect to need it.
   Result<codegen::CodeGenerator*> loaded_generator();
 
   // The error of the last attempt to load the library; empty without one.
@@ -52,13 +52,13 @@ class CompileService {
   // next processes: see attempts().
   bool settle(std::chrono::steady_clock::time_point deadline);
 
-  // How many processes in a row have ended before they had compiled what this one has begun to compile, too: the most
-  // of any code.
+  // The number of processes in a row that ended before they had compiled code that this one has begun to compile, too:
+  // the maximum over all pieces of code.
   unsigned attempts();
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
-  // run(): at once, on the calling thread. add(): on the background thread after the jobs added before; at once if the
-  // system starts no thread. Neither runs the job if there is no generator.
+  // run() runs the job at once, on the calling thread; add() on the background thread, after the jobs added before, or
+  // at once if the system refuses a thread. Neither runs the job if there is no generator.
   void run(const Job& job);
   void add(Job job);
 

@@ -17,10 +17,10 @@
 namespace dhpvm::vm {
 namespace {
 
-// Kept free for what compiled code calls, and for functions that do not look whether there is room.
+// Stack space that is kept free for functions called by compiled code, and for functions that do not check the stack.
 constexpr std::uintptr_t kReserve = std::uintptr_t{256} << 10;
-// Going from the interpreter into compiled code and back takes a few hundred bytes; below this, the
-// interpreter, which uses no stack for the program's calls, keeps to itself.
+// Going from the interpreter into compiled code and back takes a few hundred bytes; with less space than this,
+// everything stays in the interpreter, which uses no stack for the program's calls.
 constexpr std::uintptr_t kToEnter = std::uintptr_t{16} << 10;
 
 std::uintptr_t stack_pointer() { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
@@ -30,11 +30,11 @@ struct StackBounds {
   std::uintptr_t high = 0;
 };
 
-// The first thread's stack, whose end the kernel has told: the C library looks for it in /proc/self/maps, which takes a
-// tenth of the time of a short program. Nothing if the system does not say, or if the limit is so large that something
-// else may lie inside of it.
+// The first thread's stack. Its end comes from the kernel's auxiliary vector: the C library would read /proc/self/maps,
+// which takes a tenth of the time of a short program. Nothing if the system does not say, or if the limit is so large
+// that something else may lie inside it.
 StackBounds find_first_stack() {
-  // The name of the program is the last but one thing on it, with a zero word behind.
+  // The program's name is the last thing but one on the stack, followed by a zero word.
   constexpr rlim_t kUsualLimit = rlim_t{64} << 20;  // the kernel keeps twice as much free for it
   const auto name = static_cast<std::uintptr_t>(::getauxval(AT_EXECFN));
   rlimit limit{};
@@ -68,7 +68,7 @@ bool run(Context& context, codegen::EnterFunction code) {
   Frame* const frame = context.frame;
   std::uint64_t* const primitives = context.primitives;
   context.primitives = context.p;
-  context.pc = &kEnterNativeCode;  // the registers are no longer those of an instruction
+  context.pc = &kEnterNativeCode;  // the registers are not those of an instruction any more
   std::byte* const locals = frame->locals(context.local_end);
   const std::int64_t ticks = context.ticks;
   context.ticks = 0;  // compiled code has them
@@ -90,15 +90,15 @@ bool run(Context& context, codegen::EnterFunction code) {
 }
 
 void measure_native_stack(Context& context) {
-  // Asking the system takes microseconds, so once for each thread.
+  // Asking the system takes microseconds: ask once for each thread.
   thread_local const StackBounds bounds = find_stack();
   const std::uintptr_t here = stack_pointer();
-  // Half of the least usual size on a stack unknown to the system, that of a coroutine for instance.
+  // On a stack unknown to the system, such as a coroutine's, assume half of the smallest usual size.
   const bool known = bounds.low < here && here < bounds.high;
   context.native_limit = known ? bounds.low + kReserve : here - (std::uintptr_t{32} << 10);
 }
 
-// The thread is looked up by the first compiled code of a call: calls that are interpreted do without.
+// The stack of the thread is looked up by the first compiled code of a call: interpreted calls do without.
 bool has_room_to_enter(Context& context) {
   if (context.native_limit == kStackNotMeasured) measure_native_stack(context);
   return stack_pointer() >= context.native_limit + kToEnter;

@@ -6,16 +6,16 @@
 
 namespace dhpvm::vm {
 
-// Context::native_limit of a call from C++ that has not entered compiled code yet: the thread is looked up then.
+// Context::native_limit of a call from C++ that has not entered compiled code yet: the stack of the thread is looked up
+// when it does.
 constexpr std::uintptr_t kStackNotMeasured = 0;
 
-// The saved registers stand at the entry of a compiled function: runs it, and leaves them behind its call.
-// False: the program has trapped.
+// Runs the compiled function at whose entry the saved registers stand, and leaves them behind its call. False: the
+// program has trapped.
 bool enter_compiled(Context& context);
 
-// The ticks have been used up, and given out again, at the instruction at context.pc: takes a sample, and if
-// there is compiled code for the loop that runs, goes on in it to the end of the function. False: the program
-// has trapped.
+// The ticks have been used up at the instruction at context.pc, and a new batch has been given out. Takes a sample, and
+// if the current loop has compiled code, continues in it to the end of the function. False: the program has trapped.
 bool continue_compiled(Context& context);
 
 }  // namespace dhpvm::vm

@@ -123,13 +123,13 @@ std::int64_t call_method(void* state, void* r, std::int64_t ticks, std::int64_t 
   return ticks;
 }
 
-// Apart, so that what comes before keeps nothing in the machine's registers for it.
+// A function of its own, so that its caller saves no machine registers for it.
 [[gnu::noinline]] std::int64_t call_anchored(Context& context, void* r, std::int64_t ticks, std::int64_t left,
                                              std::uint64_t site, const LinkedImport& import) {
   std::uint64_t* const p = context.primitives;
   context.ticks = ticks;
   const Anchor anchor(context, site, left, p + import.primitives, references(r) + import.references);
-  // Calls back into the program put their registers behind these windows.
+  // Calls from a native back into the program put their registers behind these windows.
   if (!call_import(context, import, p, references(r))) return kTrapped;
   return context.ticks;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that the interpreter knows of a running isolate. Internal to this room.
+// The state of a running isolate in the interpreter. Internal to this room.
 //
 // While instructions run, the program counter, the register windows, the top frame and the ticks live in
 // machine registers; the fields of the same names here are up to date only where C++ code can look: in slow
@@ -33,7 +33,7 @@ class Isolate;
 class LoopTier;
 class Tier;
 
-// Opcodes that no module contains: where calls return to that were not made by a call instruction.
+// Opcodes that occur in no module: return addresses of calls that no call instruction made.
 constexpr std::uint16_t kExitOp = bytecode::kOpCount;             // back to C++
 constexpr std::uint16_t kIterateOp = bytecode::kOpCount + 1;      // the next iteration of the parallel loop
 constexpr std::uint16_t kEnterNativeOp = bytecode::kOpCount + 2;  // the code of a compiled function
@@ -65,8 +65,8 @@ struct InterpretedLoop {
   const bytecode::Word* resume_pc;  // where to go on behind the loop
   std::uint64_t* window;            // its argument window of primitives
   std::uint32_t block_position;     // iterations done in the current block of the reductions
-  bool leaves_block_open;  // at the end of a row: the loop is a part of a block that goes on elsewhere
-  std::byte* local_end;    // Context::local_end
+  bool leaves_block_open;           // at the end of a row: the block goes on elsewhere
+  std::byte* local_end;             // Context::local_end
   std::vector<std::uint64_t> accumulators;
   std::vector<std::uint64_t> lanes;  // by lane, then by reduction
   Tracer::Clock::time_point begin;
@@ -77,7 +77,7 @@ struct InterpretedLoop {
 
 using TrapReason = codegen::TrapKind;
 
-// Where a call stood when the program trapped.
+// A call at the time when the program trapped.
 struct TracePosition {
   const LinkedFunction* function;
   const bytecode::Word* pc;
@@ -104,8 +104,8 @@ struct Context {
 
   InterpretedLoop loop;
 
-  // Fields for compiled code. It uses no primitive registers: those that the interpreter would use for its calls are
-  // free from here on.
+  // Fields for compiled code, which uses no primitive registers: the registers that the interpreter would use for its
+  // calls are free from here on.
   std::uint64_t* primitives = nullptr;
   const void* const* bodies = nullptr;  // by function: compiled code, or null
   std::uintptr_t native_limit = 0;      // how far the machine's own stack may be used
@@ -120,13 +120,13 @@ struct Context {
   std::optional<Error> trap;         // set when the interpreter stops early
   std::vector<TracePosition> trace;  // with it: the calls since the last entry from C++, innermost first
 
-  // Fuel is taken in batches; deadline and interrupts are looked at between them.
+  // Fuel is taken in batches; between them, deadline and interrupts are checked.
   std::uint32_t batch = kBatch;
   std::uint64_t fuel_left = 0;     // not counting the batch
   std::uint64_t fuel_batched = 0;  // given out in batches so far
   bool fuel_limited = false;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::optional<Alarm::Setting> deadline_alarm;  // of this call; set by the first who needs it
+  std::optional<Alarm::Setting> deadline_alarm;  // of this call; set by the first loop that needs it
   StopToken* stop;
   std::uint64_t bulk_bytes = 0;        // moved by single instructions since the last look at the clock
   std::uint64_t collections_seen = 0;  // of Heap::collections(), at that time
@@ -144,14 +144,14 @@ struct Context {
   Tracer* tracer = nullptr;
   std::uint32_t track = 0;
 
-  // Primitives, references, frames and local arrays, one behind the other: the system grants a process some 65,000
-  // mappings, whatever their size.
+  // Primitives, references, frames and local arrays, in one mapping: a process may have some 65,000 mappings, whatever
+  // their size.
   Reservation stacks;
   std::byte* reference_stack = nullptr;
   std::vector<gc::Ref> string_constants;
   LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
   Catching catching;
-  // By word of the module's code: how often the instruction there was run. Empty unless that is counted.
+  // For each word of the module's code, how often the instruction there was run. Empty unless executions are counted.
   std::vector<std::uint64_t> executions;
   std::unique_ptr<Profiler> profiler;  // null: no samples are taken
   std::uintptr_t native_entry =

@@ -12,7 +12,7 @@ namespace {
 using bytecode::RegisterSet;
 using bytecode::Word;
 
-// The source of knowledge about the needed registers of a frame.
+// How the needed registers of a frame are known.
 enum class Registers : std::uint8_t {
   kAtPlace,   // an interpreted call that stands at a known instruction
   kMirrored,  // a compiled call: its needed registers lie below those of the frame above
@@ -27,14 +27,14 @@ bool contains_code(const Context& context, const LinkedFunction& function, const
 
 // `pc`: where the call of the frame will go on.
 Registers registers_of(const Context& context, const Frame& frame, const Word* pc) {
-  // An iteration that does not need an array any more leaves it to the next.
+  // An iteration that needs an array no more leaves it to the next one.
   if (frame.return_pc == &kIterateCode || frame.return_pc == &kAnchorCode) return Registers::kUnknown;
   return contains_code(context, *frame.function, pc) ? Registers::kAtPlace : Registers::kUnknown;
 }
 
-// The same of the frame below `frame`.
+// The same for the frame below `frame`.
 Registers registers_below(const Context& context, const Frame& frame) {
-  // An anchor, or a frame without a function, stands on that of a compiled function.
+  // An anchor, or a frame without a function, lies on the frame of a compiled function.
   if (frame.return_pc == &kAnchorCode || frame.function == &context.outermost) return Registers::kMirrored;
   return registers_of(context, *(&frame - 1), frame.return_pc);
 }
@@ -53,10 +53,10 @@ void DeadRegisters::clear(const Context& context) {
   const RegisterSet* needed = nullptr;  // at needed_pc
   for (;; --frame) {
     gc::Ref* const end = registers + frame->function->reference_registers;
-    // Registers of a call beyond the frames above it are dead: its callees have clobbered them.
+    // Registers of a call that lie beyond the frames above it are dead: its callees have overwritten them.
     if (known != Registers::kUnknown && end > used_end) std::fill(used_end, end, nullptr);
     if (known == Registers::kAtPlace) {
-      // A deep recursion stands at the same place in most of its frames.
+      // In a deep recursion, most frames stand at the same instruction.
       if (std::exchange(needed_pc, pc) != pc) needed = &needed_at(context, *frame->function, pc);
       for (gc::Ref* slot = registers; slot < std::min(end, callee); ++slot) {
         if (!bytecode::contains(*needed, static_cast<std::uint32_t>(slot - registers))) *slot = nullptr;
@@ -94,7 +94,7 @@ RegisterSet DeadRegisters::find_needed(const Context& context, const LinkedFunct
     if (begin < offset && bytecode::decode(module, *function.source, begin).next() == offset)
       analysis.liveness.add_if_caught(number, begin, needed);
   }
-  // A native function keeps in its windows what it needs, results included.
+  // A native function keeps in its windows everything that it needs, results included.
   const bytecode::Instruction instruction = bytecode::decode(module, *function.source, offset);
   if (instruction.row->family == bytecode::Family::kCallNative) {
     const std::uint32_t results =

@@ -2,8 +2,8 @@
 // Clears the reference registers of active calls that no instruction will read again, so that they keep nothing alive
 // across a full collection. Internal to this room.
 //
-// The compiled form of a function mirrors only what it needs, so this concerns the frames of the interpreter. The place
-// where such a frame stands is known if it is the top frame, or if what it called is interpreted, too. Others keep
+// Compiled code mirrors only the references that it needs, so this concerns frames of the interpreter. The instruction
+// at which such a frame stands is known if it is the top frame, or if its callee is interpreted, too. Other frames keep
 // all their registers: those below a call from C++, and those of parallel loops, whose iterations share the arrays.
 #pragma once
 

@@ -9,12 +9,12 @@
 
 namespace dhpvm::vm {
 
-// Only where chunks overlap: the serial modes are there to be compared with, a loop after the other. Loops that can
-// trap or have a result are never deferred, and need no plan to be told so.
+// Only where chunks overlap: the serial modes exist for comparison, one loop after the other. Loops that can trap or
+// have a result are never deferred, and need no plan to decide that.
 std::optional<DeferredChain::Way> DeferredChain::way_of(offload::Part& part, const offload::Loop& loop,
                                                         std::uint64_t rows) {
   if (!part.device->overlaps() || loop.can_trap || !loop.reductions.empty()) return std::nullopt;
-  // Loops whose arrays fit are many, and short.
+  // Loops whose arrays fit on the device are many, and short.
   std::uint64_t bytes = 0;
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) bytes += loop.array(n).bytes();
   const bool is_large = bytes > part.device->blocks().budget() / 2;
@@ -31,7 +31,7 @@ std::optional<DeferredChain::Way> DeferredChain::way_of(offload::Part& part, con
   return std::nullopt;
 }
 
-// Makes the kernel for the host, if it must redo the loop long after the loop has returned.
+// Makes the kernel for the host, in case the host must run the loop long after it has returned.
 offload::HostPart DeferredChain::host_part(const KernelWish& wish) {
   return [this, wish]() -> std::optional<offload::Part> {
     const OpenDevices::OnHost cores = devices_.load_on_host(wish);
@@ -71,7 +71,7 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
 }
 
 bool DeferredChain::takes_last(offload::Part& part, const offload::Loop& loop) const {
-  // Stopping the program also stops the kernel that it waits for, unless deferred loops are under way with it.
+  // Stopping the program also stops the kernel that it waits for, except when deferred loops run with it.
   constexpr double kShort = 2e-3;
   if (!is_pending() || &chain_->device() != part.device || !chain_->takes_last() || !part.device->joins(loop))
     return false;

@@ -21,20 +21,20 @@ class DeferredChain {
 
   using Way = offload::LoopChain::Way;
 
-  // The way in which the loop would run with others if it were deferred, with so many rows in a chunk (0: as
-  // measurements suggest); nothing if it must not be. Makes the part's plan if it has none.
+  // How the loop would run if it were deferred: with so many rows in a chunk (0: as measurements suggest). Nothing if
+  // it must not be deferred. Makes the part's plan if there is none.
   static std::optional<Way> way_of(offload::Part& part, const offload::Loop& loop, std::uint64_t rows);
-  // Appends the loop to the chain of deferred loops; runs that first if the loop does not fit it, and starts a new one.
-  // With `is_forced`, the user is told if the device does not run the loop in the end.
+  // Appends the loop to the chain of deferred loops. If the loop does not fit the chain, the chain is run first, and a
+  // new one begins. With `is_forced`, the user is told if the device does not run the loop in the end.
   Status defer(const OffloadRequest& request, const offload::Loop& loop, const offload::Part& part,
                std::uint64_t rows, bool is_forced, Way way);
-  // Whether the message that starts the deferred loops may also ask for this loop's result: nothing of it
-  // takes long. Makes the part's plan if it has none.
+  // Whether the message that starts the deferred loops may also ask for this loop's result, because none of them takes
+  // long. Makes the part's plan if there is none.
   bool takes_last(offload::Part& part, const offload::Loop& loop) const;
-  // Runs the deferred loops, and then `loop`, which takes_last().
+  // Runs the deferred loops, and then `loop`, for which takes_last() holds.
   Result<offload::LoopChain::LastResult> run_with(const OffloadRequest& request, const offload::Loop& loop,
                                                   const offload::Part& part, bool is_forced);
-  // Runs the deferred loops; whether there were any.
+  // Runs the deferred loops; true if there were any.
   Result<bool> settle();
   // The device is lost: the host runs the deferred loops. If that fails, accesses to their results report it.
   void leave(const offload::PipelineDevice& device);
@@ -55,10 +55,10 @@ class DeferredChain {
 
   OpenDevices& devices_;
   DeviceHistory& history_;
-  std::vector<Deferred> loops_;                // of the chain, or of the last one
+  std::vector<Deferred> loops_;                // of the current chain, or of the last one
   std::uint64_t chained_ = 0;                  // executions of loops that ran together with others
   std::uint64_t chunks_ = 0;                   // of all chains
-  std::unique_ptr<offload::LoopChain> chain_;  // null: nothing was ever deferred
+  std::unique_ptr<offload::LoopChain> chain_;  // null: no loop was ever deferred
 };
 
 }  // namespace dhpvm::vm

@@ -15,14 +15,14 @@
 namespace dhpvm::vm {
 namespace {
 
-// With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.
+// With "auto", devices are looked for when a loop is expected to take so long on the host: opening one takes as long.
 constexpr double kWorthOpening = 20e-3;
-// So long, and four times as long as the first needs, the links to other workers have to be measured.
+// The time to measure the links to further workers: this, plus four times as long as the first one takes.
 constexpr std::chrono::milliseconds kLinkGrace{2};
-// If none is known by then, the loop does without.
+// The longest wait for links: the loop then runs without the devices whose links are not measured.
 constexpr std::chrono::milliseconds kLinkPatience{300};
 
-// Seconds that the loop takes on the host at most, as far as anybody can tell.
+// An upper bound, in seconds, of the loop's time on the host, as far as it is known.
 double longest_seconds(const OffloadRequest& request) {
   if (request.host_seconds > 0) return request.host_seconds;
   return offload::longest_iteration(request.loop) * static_cast<double>(*request.loop.space.count());
@@ -62,7 +62,7 @@ void DeviceChoice::stay(const OffloadRequest& request, const std::string& reason
   if (is_forced) devices_.warn_of_host(request.kernel.position, reason);
 }
 
-// Why loops cannot run there at all.
+// The reason why no loop can run on the device; nothing if loops can.
 std::optional<std::string> DeviceChoice::unusable(const OpenDevice& opened) {
   if (opened.device != nullptr && !opened.device->failure()) return std::nullopt;
   const std::string& reason =
@@ -84,7 +84,7 @@ DeviceSelection DeviceChoice::choose(const OffloadRequest& request) {
     history_.missed(request.number(), absent);
   }
   if (is_one_wish && names.empty()) {
-    // It was there once, or the program would not have begun: everybody has been told.
+    // It was there when the program began; the user has been told since.
     stay(request, absent, false);
     return {};
   }
@@ -164,7 +164,7 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
     return std::nullopt;
   }
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, loop, *plan);
-  // Chunks that others have done again meanwhile come first.
+  // The device first has to get through chunks that others have done in its place meanwhile.
   const double behind = opened.device->seconds_behind();
   const offload::DeviceInfo& info = opened.device->info();
   const bool divisible = can_be_split(*plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chooses the devices for an execution of a loop: by the wishes of the command line and of the program, and where
-// there is a choice, by the placement policy.
+// Chooses the devices for an execution of a loop: by the wishes of the command line and of the program, and among
+// several by the placement policy.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ namespace dhpvm::vm {
 
 struct ChosenDevice {
   OpenDevice* opened = nullptr;
-  std::optional<offload::RunPlan> plan;  // of the loop there, if the choice has made one
+  std::optional<offload::RunPlan> plan;  // of the loop there, if the choice had to make one
 };
 
 struct DeviceSelection {
   std::vector<ChosenDevice> devices;  // none: the host's cores alone
-  bool is_forced = false;  // one device was requested by name: tell the program's user if it is not used
+  bool is_forced = false;             // one device was requested by name: tell the user if it is not used
 };
 
 class DeviceChoice {
@@ -34,16 +34,16 @@ class DeviceChoice {
 
   // Whether a loop with this hint may go to a device at all.
   bool may_offload(const bytecode::KernelRecord& record) const;
-  // Whether the loop stays on the host at once: no device is open, and the loop, which is expected to take
-  // `host_seconds` on the host (0: not known), is too short to open one.
+  // Whether the loop stays on the host without further questions: no device is open, and the loop is too short to open
+  // one. `host_seconds`: its expected time on the host; 0: not known.
   bool is_too_short(const bytecode::KernelRecord& record, double host_seconds) const;
   DeviceSelection choose(const OffloadRequest& request);
-  // Notes that the loop, or a part of it, stays on the host. With `is_forced`, the user is told, once.
+  // Records that the loop, or a part of it, stays on the host. With `is_forced`, the user is told, once.
   void stay(const OffloadRequest& request, const std::string& reason, bool is_forced);
   std::string policy() const { return policy_->name(); }
 
  private:
-  // Where a loop could run; `opened` is null for the host's cores.
+  // A place where the loop could run; `opened` is null for the host's cores.
   struct Candidate {
     OpenDevice* opened = nullptr;
     offload::Place place;

@@ -10,7 +10,7 @@
 namespace dhpvm::vm {
 namespace {
 
-// The loops of a chain but one; each place in the source once.
+// All loops of a chain except one; each place in the source once.
 std::string others_of(const DeviceHistory::Chain& chain, std::size_t one) {
   std::string text;
   if (chain == nullptr) return text;
@@ -77,22 +77,21 @@ void DeviceHistory::chose(Number loop, std::vector<ExpectedTime> expected, std::
   loops_[loop].reason = std::move(reason);
 }
 
-// How often the loop was a part of something that was recorded, and why not more often.
+// How often the loop was part of a recorded batch, and why not more often.
 std::string DeviceHistory::recordings_of(const Story& story) {
   std::string text;
   if (story.told_together > 1) {
     text += fmt::format(
-        "  {} of {} executions were in recorded {}; those of the others had other loops, arrays or sizes "
-        "than "
-        "any of the last{}\n",
+        "  {} of {} executions were in recorded {}; the others were not, because their loops, arrays or "
+        "sizes differed from all that were recorded last{}\n",
         story.replayed, story.told_together,
-        story.is_remote ? "messages, told by number and what has changed"
-                        : "graphs of launches, given to the driver as one with what has changed",
+        story.is_remote ? "messages, repeated by their number with the values that had changed"
+                        : "graphs of launches, given to the driver as one with the values that had changed",
         story.is_remote && story.replayed == 0 ? ", or the worker is of an earlier release" : "");
   }
   if (!story.why_unrecorded.empty())
-    text +=
-        fmt::format("  is launched by itself, as its driver refuses a recording: {}\n", story.why_unrecorded);
+    text += fmt::format("  is launched by itself, because its driver refuses a recording: {}\n",
+                        story.why_unrecorded);
   return text;
 }
 
@@ -106,21 +105,22 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
   const Story& story = loops_[loop];
   std::string text;
   if (story.executions != 0) {
-    text += fmt::format(
-        "  ran on {}: {} executions; the last in {} {} of up to {} rows, {} up, {} down{}\n", story.devices,
-        story.executions, story.last.chunks, story.last.chunks == 1 ? "chunk" : "chunks",
-        story.last.rows_per_chunk, offload::bytes_text(story.last.upload_bytes),
-        offload::bytes_text(story.last.download_bytes), story.last.sliced ? ", slice by slice" : "");
+    text += fmt::format("  ran on {}: {} {}; the last in {} {} of up to {} rows, {} up, {} down{}\n",
+                        story.devices, story.executions, story.executions == 1 ? "execution" : "executions",
+                        story.last.chunks, story.last.chunks == 1 ? "chunk" : "chunks",
+                        story.last.rows_per_chunk, offload::bytes_text(story.last.upload_bytes),
+                        offload::bytes_text(story.last.download_bytes),
+                        story.last.sliced ? ", slice by slice" : "");
   }
   if (story.last.redone != 0) {
-    text += fmt::format("  {} of the chunks were done again by a device that was idle, as another was slow\n",
+    text += fmt::format("  {} of the chunks were done again by an idle device, because another was slow\n",
                         story.last.redone);
   }
   if (const std::string others = others_of(story.chain, story.place_in_chain); !others.empty()) {
     const std::string_view how = story.way == offload::ChainWay::kInSlices ? "chunk by chunk together with"
                                  : story.is_remote                         ? "in one message with"
                                                                            : "as one with";
-    text += fmt::format("  ran {} {}, for all of which these figures are\n", how, others);
+    text += fmt::format("  ran {} {}; these figures are for all of them\n", how, others);
   }
   text += recordings_of(story);
   if (!story.apart.empty()) text += fmt::format("  not together with the loop before it: {}\n", story.apart);
@@ -132,9 +132,9 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
   tell_stays(story.unmeasured, "it has not run for long enough to be measured");
   tell_stays(story.too_short, "it is too short for a device to be worth looking for");
   for (const auto& [reason, times] : story.stays) tell_stays(times, reason);
-  if (!story.absent.empty()) text += fmt::format("  not there at last: {}\n", story.absent);
+  if (!story.absent.empty()) text += fmt::format("  missing at the last execution: {}\n", story.absent);
   if (!story.expected.empty()) {
-    text += fmt::format("  policy {} decided at last: {}; expected: {}\n", policy, story.reason,
+    text += fmt::format("  the last decision of policy {}: {}; expected: {}\n", policy, story.reason,
                         text_of(story.expected));
   }
   if (story.held != 0) {

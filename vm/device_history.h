@@ -16,13 +16,13 @@
 
 namespace dhpvm::vm {
 
-// The time that a loop was expected to take at a place: numbers, which become text when somebody asks.
+// The time that a loop was expected to take at a place. Numbers, which become text only when it is printed.
 struct ExpectedTime {
   std::string place;
   double seconds = 0;                               // 0: not known
   std::optional<offload::DeviceEstimate> estimate;  // of a device
   bool divisible = true;
-  double behind = 0;  // seconds until it is through with what others have done in its place
+  double behind = 0;  // seconds until the device is through with chunks that others have done in its place
 };
 
 // Loops are known by the numbers of their kernels in the module.
@@ -31,37 +31,37 @@ class DeviceHistory {
   using Number = std::uint32_t;
   explicit DeviceHistory(std::size_t loops) : loops_(loops) {}
 
-  // It ran on these devices.
+  // The loop ran on these devices.
   void ran(Number loop, std::string devices, const offload::PipelineOutcome& outcome);
-  // It was deferred, to run on these.
+  // The loop was deferred, to run on these devices.
   void deferred(Number loop, std::string devices) { loops_[loop].devices = std::move(devices); }
-  // The loops of a chain, by where they begin in the source: texts that stay as long as the loops' code.
+  // The loops of a chain, by their positions in the source: texts that live as long as the loops' code.
   using Chain = std::shared_ptr<const std::vector<std::string_view>>;
-  // It was deferred, and ran as number `place` of the chain, as `outcome` says.
+  // The loop was deferred, and ran as number `place` of the chain, with this outcome.
   void ran_in_chain(Number loop, const offload::ChainOutcome& outcome, Chain chain, std::size_t place);
-  // Why it did not run together with the deferred loops before it; empty if it did.
+  // Why the loop did not run together with the deferred loops before it; empty if it did.
   void kept_apart(Number loop, std::string reason) { loops_[loop].apart = std::move(reason); }
 
-  // It stayed on the host, or a part of it did.
+  // The loop, or a part of it, stayed on the host.
   void stayed(Number loop, const std::string& reason) {
     ++loops_[loop].stays[reason];
     loops_[loop].last_stay = reason;
   }
-  // No device was considered, since the host is expected to take `seconds`; 0: not known.
+  // No device was considered, because the host is expected to take only `seconds`; 0: not known.
   void not_considered(Number loop, double seconds);
 
-  // The devices among those wished for that were not there, and why; empty if all were.
+  // The requested devices that were not there, and why; empty if all were.
   void missed(Number loop, std::string absent) { loops_[loop].absent = std::move(absent); }
-  // The expected time of each place, and the reason for the choice; empty: there was no choice.
+  // The expected time at each place, and the reason for the choice; empty: there was no choice.
   void chose(Number loop, std::vector<ExpectedTime> expected, std::string reason);
-  // The choice for a like execution a moment ago was taken.
+  // The choice for a similar execution a moment ago was reused.
   void held(Number loop) { ++loops_[loop].held; }
 
   const std::string& devices(Number loop) const { return loops_[loop].devices; }
   // The last reason for staying on the host.
   const std::string& last_stay(Number loop) const { return loops_[loop].last_stay; }
   std::uint64_t executions() const;
-  // One or more lines; empty if no device was considered. `policy` is the name of the placement policy.
+  // One or more lines; empty if no device was considered. `policy`: the name of the placement policy.
   std::string explain(Number loop, bool is_deferred, std::string_view policy) const;
 
  private:
@@ -81,9 +81,9 @@ class DeviceHistory {
     std::size_t place_in_chain = 0;
     offload::ChainWay way = offload::ChainWay::kInSlices;
     bool is_remote = false;           // that chain
-    std::uint64_t told_together = 0;  // executions that a device was told with those of others
-    std::uint64_t replayed = 0;       // of them, by what was the same as something before
-    std::string why_unrecorded;       // at last, by the device's driver
+    std::uint64_t told_together = 0;  // executions that were sent to a device in one message with others
+    std::uint64_t replayed = 0;       // of these, by repeating a recorded message
+    std::string why_unrecorded;       // the last reason, from the device's driver
     std::string apart;
   };
   static std::string recordings_of(const Story& story);

@@ -18,7 +18,8 @@ using offload::KernelFormat;
 
 namespace {
 
-// Memory, descriptors and threads come back; code that a compiler refuses stays as it is.
+// Whether the failure may pass: memory, descriptors and threads become free again; code that a compiler refuses does
+// not change.
 bool may_pass(const Error& error) {
   return error.code() != ErrorCode::kCompile && error.code() != ErrorCode::kUnsupported &&
          error.code() != ErrorCode::kInternal;
@@ -57,8 +58,8 @@ bool DeviceKernels::may_trap(const KernelWish& wish) const {
   return found == kernels_.end() || !found->second.kernel.sites.empty();
 }
 
-// Functions have other numbers where the kernel has been compiled. Another machine's word about positions in the code
-// is not taken: traps are raised there.
+// Translates function numbers, which differ where the kernel was compiled. Positions that another machine sends are
+// checked, because traps are raised there.
 Status DeviceKernels::translate(std::vector<codegen::KernelSite>& sites,
                                 std::span<const std::uint32_t> functions) const {
   const bytecode::Module& module = linked_.module();
@@ -86,7 +87,7 @@ Status DeviceKernels::translate(std::vector<codegen::KernelSite>& sites,
   return {};
 }
 
-// The access of the footprint that traps, by site.
+// For each site, the access of the footprint that traps there.
 std::vector<std::uint32_t> DeviceKernels::accesses_of(std::span<const codegen::KernelSite> sites,
                                                       const KernelWish& wish) const {
   std::map<codegen::CallPath, std::uint32_t> by_path;

@@ -21,15 +21,15 @@
 
 namespace dhpvm::vm {
 
-// A kernel as an execution of its loop wants it.
+// A kernel, as an execution of its loop needs it.
 struct KernelWish {
   const LinkedKernel* kernel = nullptr;
   std::uint32_t number = 0;  // of the kernel in the module
-  // Accesses of the footprint that cannot fail in this execution, and sizes of captured arrays that the kernel is
-  // compiled for. They stay as long as the loop's code.
+  // Accesses of the footprint that cannot fail in this execution, and extents of captured arrays that the kernel is
+  // compiled for. They live as long as the loop's code.
   std::span<const std::uint32_t> proven_accesses;
   std::span<const codegen::KnownDimension> dimensions;
-  std::uint32_t variant = 0;       // kernels with other proven accesses have another one
+  std::uint32_t variant = 0;       // differs between kernels with other proven accesses
   bool has_small_indices = false;  // as in codegen::KernelRequest
   std::string_view position;       // of the loop in the source, for messages
   const offload::Footprint* footprint = nullptr;
@@ -39,9 +39,9 @@ struct LoadedKernel {
   std::shared_ptr<offload::Kernel> kernel;
   std::vector<codegen::KernelSite> sites;
   std::vector<std::uint32_t> accesses;  // of the footprint, by site: kNothing where another instruction traps
-  std::string failure;                  // why there is none
+  std::string failure;                  // why there is no kernel
 
-  // Whether none of the sites is reached in this execution, whose chunk has arrays that can be looked at.
+  // Whether no site is reached in this execution, whose arrays in `chunk` can be read by the host.
   bool cannot_trap(const offload::Footprint& footprint, const offload::LoopChunk& chunk) const;
 };
 
@@ -50,8 +50,8 @@ class DeviceKernels {
   DeviceKernels(const LinkedModule& linked, CompileService& service, offload::PipelineDevice& device)
       : linked_(linked), service_(service), device_(device) {}
 
-  // Compiled and loaded at the first wish; the address stays. A failure is kept, too: for good if the kernel is to
-  // blame, or else until it is time to try again.
+  // The kernel, compiled and loaded at the first call; its address does not change. A failure is kept as well: for ever
+  // if the kernel is the cause, otherwise until it is time to try again.
   const LoadedKernel& load(const KernelWish& wish);
   // Whether the kernel may trap; true for a kernel that is not loaded yet.
   bool may_trap(const KernelWish& wish) const;
@@ -61,7 +61,7 @@ class DeviceKernels {
   struct Entry {
     LoadedKernel kernel;
     std::optional<Clock::time_point> retry_at;  // after a failure that may pass
-    std::chrono::milliseconds patience{0};      // from the last failure to the next try
+    std::chrono::milliseconds patience{0};      // from the last failure to the next attempt
   };
 
   using Key = std::tuple<std::uint32_t, std::uint32_t, bool>;

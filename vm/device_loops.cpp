@@ -16,21 +16,21 @@ struct DeviceLoops::Participants {
   std::vector<offload::Part> parts;
   std::vector<const LoadedKernel*> kernels;  // by part
   std::string names;
-  offload::Loop loop;      // as it is with these kernels
+  offload::Loop loop;      // with the bounds and arrays that these kernels take
   std::uint64_t rows = 0;  // of a chunk; 0: as measurements suggest
   bool is_forced = false;  // a device was requested by name
 };
 
 namespace {
 
-// A closed array, or one that is no longer lent, has a length and no memory. The host's iterations say so.
+// A closed array, or one whose loan has ended, has a length and no memory. The host's iterations report that.
 bool has_closed_array(const offload::Loop& loop) {
   return std::ranges::any_of(loop.arrays, [](const codegen::KernelArray& array) {
     return array.data == nullptr && array.shape.length > 0;
   });
 }
 
-// Whether the loop changes elements of captured array `number` through another one.
+// Whether the loop writes elements of captured array `number` through another captured array.
 bool is_changed_by_another_name(const offload::Loop& loop, std::size_t number) {
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
     const offload::ArrayUse& use = loop.footprint->arrays[n];
@@ -72,7 +72,7 @@ bool DeviceLoops::stays_on_host(const bytecode::KernelRecord& record, std::uint3
   return true;
 }
 
-// Makes the host's accesses fetch arrays that the device works on, or holds the only copy of.
+// Makes accesses of the host fetch the arrays that the device uses, or has the only copy of.
 void DeviceLoops::withhold(const OffloadRequest& request) {
   for (std::size_t n = 0; n < request.loop.arrays.size(); ++n) {
     offload::Buffer* const buffer = request.loop.storage[n].buffer;
@@ -91,15 +91,15 @@ std::uint64_t DeviceLoops::rows_of_chunks(const OffloadRequest& request) const {
   return batch == 0 ? 0 : std::max<std::uint64_t>(batch / (*space.count() / space.extent(0)), 1);
 }
 
-// Whether this execution of a loop that can trap will not: the positions that it reads from arrays on the host are
-// valid ones.
+// Whether this execution of a loop that can trap will not trap: the positions that it reads from arrays on the host are
+// all valid.
 bool DeviceLoops::cannot_trap(const OffloadRequest& request, const LoadedKernel& loaded) {
   const offload::Footprint& footprint = *request.loop.footprint;
   if (!footprint.complete || !request.loop.reductions.empty()) return false;
   offload::LoopChunk chunk = request.loop;
   for (std::size_t n = 0; n < chunk.arrays.size() && n < 64; ++n) {
     const auto* const array = reinterpret_cast<const gc::Array*>(request.arrays[n]);
-    // Nothing of it is on its way, or to be computed by a loop that is deferred.
+    // The elements must be on the host now: not arriving, and not to be computed by a deferred loop.
     if (array == nullptr || array->readable != array->length) continue;
     const offload::ArrayUse& use = footprint.arrays[n];
     if (!use.is_written && !use.is_updated && !is_changed_by_another_name(request.loop, n))
@@ -129,7 +129,8 @@ void DeviceLoops::take_part(const OffloadRequest& request, DeviceSelection chose
   participants.loop.can_trap = participants.loop.has_sites;
   if (participants.loop.can_trap && participants.parts.size() == 1)
     participants.loop.can_trap = !cannot_trap(request, *participants.kernels[0]);
-  // Plans are made before the kernels are compiled, and become invalid if a kernel turns out to trap or not to.
+  // Plans are made before the kernels are compiled, and become invalid if it turns out that a kernel traps, or does
+  // not.
   for (offload::Part& part : participants.parts) {
     if (part.plan && part.plan->may_trap != participants.loop.can_trap) part.plan.reset();
   }
@@ -143,7 +144,7 @@ std::optional<Error> DeviceLoops::refuse_host(std::string_view position, std::st
 
 OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
   OffloadOutcome outcome = try_devices(request);
-  // The iterations of a loop over a closed array say which.
+  // Iterations of a loop over a closed array report which array it is.
   if (!outcome.remaining.empty() && !outcome.failure && !has_closed_array(request.loop))
     outcome.failure = refuse_host(request.kernel.position, history_.last_stay(request.number()));
   return outcome;

@@ -20,10 +20,10 @@ namespace dhpvm::vm {
 
 // The outcome of one execution.
 struct OffloadOutcome {
-  // The iterations left for the host: all of them if the loop did not go to a device.
+  // The iterations that are left for the host: all of them if the loop did not go to a device.
   std::vector<offload::IterationSpace> remaining;
   std::optional<Error> failure;  // the program traps with it
-  // The program traps there: a site of the loop's kernel, which was compiled with `sites`.
+  // The program traps at this site of the loop's kernel, which was compiled with `sites`.
   std::optional<codegen::KernelTrap> trap;
   const std::vector<codegen::KernelSite>* sites = nullptr;
   std::uint64_t iterations = 0;  // done, or in flight
@@ -36,25 +36,25 @@ class DeviceLoops {
   // Waits for everything in flight.
   ~DeviceLoops();
 
-  // Opens the devices that were asked for by name: kNotFound if there is none such, and so on.
+  // Opens the devices that were requested by name; kNotFound if one does not exist.
   Status open_devices() { return devices_.open_wished(); }
   OffloadOutcome run(const OffloadRequest& request);
-  // The failure of an execution that would run on the host, for this reason, where devices are required; nothing where
-  // it may.
+  // The error of an execution that would run on the host for this reason, if devices are required; nothing if it may
+  // run there.
   std::optional<Error> refuse_host(std::string_view position, std::string_view reason) const;
-  // Before the arrays of kernel `number` are captured: if it might have run with others, those in the heap move to
-  // buffers, so that they can stay on the device.
+  // Called before the arrays of kernel `number` are captured. If the loop might have run together with others, moves
+  // its arrays in the heap to buffers, so that they can stay on the device.
   void move_arrays(std::uint32_t number, std::span<const gc::Ref> arrays);
-  // Runs deferred loops, and waits until devices need no buffer any more that the program has let go of.
+  // Runs deferred loops, and waits until devices need no buffer any more that the program has released.
   Status release_buffers();
 
-  // Whether kernel `number` stays on the host without further questions, because the user said so, or because it would
-  // take so little time there (0: not known). Notes that time for explain().
+  // Whether kernel `number` stays on the host without further questions, because the user said so, or because it is
+  // expected to take only `host_seconds` there (0: not known). Records that time for explain().
   bool stays_on_host(const bytecode::KernelRecord& record, std::uint32_t number, double host_seconds);
   // Explains how kernel `number` has run, in one or more lines; empty if no device was considered.
   std::string explain(std::uint32_t number) const;
   DeviceTotals totals() const;
-  // The devices that have been used.
+  // The devices that have been used so far.
   std::vector<DeviceUse> devices() const { return devices_.uses(); }
 
  private:
@@ -85,7 +85,7 @@ class DeviceLoops {
   DeferredChain deferred_;  // after the devices
   std::uint64_t chunks_ = 0;
   Isolate& isolate_;
-  std::vector<bool> joins_others_;  // by kernel: its last execution might
+  std::vector<bool> joins_others_;  // by kernel: whether its last execution might have run with others
 };
 
 }  // namespace dhpvm::vm

@@ -23,9 +23,9 @@ class DeviceTimes {
     std::chrono::nanoseconds time{0};
   };
 
-  // From any thread.
+  // May be called from any thread.
   void add(const std::string& device, const offload::OperationRecord& record);
-  // Since the last call; without those that have done nothing.
+  // The operations since the last call, without devices that have done nothing.
   std::vector<Share> take();
   std::string name(std::uint32_t device) const;
 

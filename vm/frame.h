@@ -10,9 +10,9 @@
 
 namespace dhpvm::vm {
 
-// Registers live on their own two stacks, where a callee's first registers are its caller's argument window.
-// All records have the same size and lie one after the other: the caller's is at `this - 1`. An address that
-// depends on the callee would put two loads into the chain that leads from call to call.
+// Registers live on their own two stacks, where a callee's first registers are its caller's argument window. All
+// records have the same size and lie one after the other: the caller's is at `this - 1`. If the address depended on the
+// callee, the critical path from call to call would have two more loads.
 struct Frame {
   const bytecode::Word*
       return_pc;  // where the caller goes on; for calls from C++, of kernels and of anchors, an

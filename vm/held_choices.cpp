@@ -6,7 +6,7 @@
 namespace dhpvm::vm {
 namespace {
 
-// As long as what is known of the present devices. Measurements that change a choice have an effect this much later.
+// As long as the list of present devices is kept. A change in the measurements takes effect this much later.
 constexpr std::chrono::milliseconds kHolds{5};
 
 }  // namespace

@@ -81,7 +81,7 @@ void count_execution(Context& context, const Word* pc) {
   if (offset < context.executions.size()) ++context.executions[offset];
 }
 
-// Goes before an instruction that has found nothing done yet is run again, from its slow path.
+// Undoes the count of an instruction whose slow path runs it again before it has done anything.
 void count_repeat(Context& context, const Word* pc) {
   if (context.executions.empty() || pc != context.pc) [[likely]]
     return;
@@ -175,7 +175,7 @@ constexpr Handler kHandlers[] = {
     {&OpEnterNative::run<false>},
 };
 
-// In place of each handler where executions are counted: counts, and goes on with the handler itself.
+// Takes the place of each handler where executions are counted: counts, and continues with the handler itself.
 template <bool kRaces>
 [[clang::preserve_none]] void run_counted(DHPVM_STATE) {
   count_execution(*ctx, pc);
@@ -258,7 +258,8 @@ dispatch:
 #endif
 
 #ifdef DHPVM_SANITIZED
-// Compiling the loop once takes a sanitizer 12 s. One that counts serves both: without places nothing is counted.
+// Under a sanitizer, compiling the loop once takes 12 s. There the counting variant serves both: it counts nothing
+// where there are no counters.
 constexpr bool kAlwaysCounts = true;
 #else
 constexpr bool kAlwaysCounts = false;

@@ -6,8 +6,8 @@
 
 namespace dhpvm::vm {
 
-// Runs from context.pc until a call returns to kExitCode, or the program traps, and none of the calls since then
-// catches it: then context.trap is set. The context's registers are saved in either case.
+// Runs from context.pc until a call returns to kExitCode, or until the program traps and none of the calls since then
+// catches it: then context.trap is set. Saves the context's registers in either case.
 void interpret(Context& context);
 
 }  // namespace dhpvm::vm

@@ -19,7 +19,7 @@ class Clock {
  public:
   Clock(Context& context, const LinkedFunction& function, std::chrono::nanoseconds deadline)
       : context_(context), function_(function), begin_(Tracer::Clock::now()) {
-    // Beyond the end of the clock, it never comes.
+    // A deadline beyond the end of the clock never comes.
     if (deadline < Tracer::Clock::time_point::max() - begin_) context.deadline = begin_ + deadline;
   }
   ~Clock() {
@@ -57,7 +57,8 @@ Status Invocation::why_not() const {
   return Error(ErrorCode::kInterrupted, "the program was asked to stop");
 }
 
-// An outermost call that somebody looks at. Apart from the others, which take some twenty nanoseconds.
+// The path for an outermost call that is traced or profiled, or has a deadline. Separate from other calls, which take
+// some twenty nanoseconds.
 void Invocation::interpret_observed(const LinkedFunction& function) {
   std::optional<Clock> clock;
   const std::chrono::nanoseconds deadline = deadline_;
@@ -70,7 +71,7 @@ void Invocation::interpret_observed(const LinkedFunction& function) {
 Error Invocation::trap_of_call(Context& context) {
   context.loop.active = false;
   Error trap = take_trap(context);
-  // Only now is the request answered: every thread that works for this call has seen it.
+  // The request is answered only now: every thread that works for this call has seen it.
   if (context.depth == 0 && trap.code() == ErrorCode::kInterrupted)
     context.stop->lower(StopToken::kInterrupt);
   return trap;

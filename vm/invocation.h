@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call from C++ into the program, cheap enough to be made millions of times a second. In the header, because the
-// doors of the embedding API are these few stores, and calls between files would cost as much again.
+// One call from C++ into the program, cheap enough for millions of calls a second. It is in the header because a call
+// consists of these few stores, and a call of a function in another file would cost as much again.
 #pragma once
 
 #include <algorithm>
@@ -43,8 +43,8 @@ class Invocation {
   // Runs the function to its end. On a trap: the error, with the frames of this call.
   [[gnu::always_inline]] Status run();
 
-  // Ends the call before the destructor does. The results can still be read until the program's next call, but the
-  // references among them are roots no more.
+  // Ends the call before the destructor does. The results can be read until the program's next call, but references
+  // among them are no roots any more.
   void leave() {
     Frame* const frame = frame_;
     if (frame == nullptr) return;
@@ -60,11 +60,11 @@ class Invocation {
   }
 
  private:
-  // References that are cleared without a look at how many there are: a call of memset would cost more. Pages behind
-  // the stack's limit are reserved, so that there is always room for them.
+  // The references that are cleared without looking at how many there are, because a call of memset would cost more.
+  // Pages behind the stack's limit are reserved, so that there is always room for them.
   static constexpr unsigned kFewReferences = 4;
 
-  // Everything is read before something is written: what the compiler has written through a pointer, it reads again.
+  // Read everything before anything is written: after a store through a pointer, the compiler has to load again.
   void enter(std::uint32_t function) {
     Context& context = context_;
     const LinkedFunction& callee = context.functions[function];
@@ -94,7 +94,7 @@ class Invocation {
   }
   // The references and local arrays of the frame.
   void clear() const;
-  // Apart from run(), whose frame would hold what errors need.
+  // A function of its own: run() would otherwise have a frame for the errors.
   Status why_not() const;
   void interpret_observed(const LinkedFunction& function);
   static Error trap_of_call(Context& context);
@@ -104,7 +104,7 @@ class Invocation {
   std::uint64_t* p_ = nullptr;
   gc::Ref* r_ = nullptr;
   Frame* frame_ = nullptr;
-  const bytecode::Word* outer_pc_ = nullptr;  // where the caller stands, in the program or outside of it
+  const bytecode::Word* outer_pc_ = nullptr;  // where the caller stands, in the program or outside
 };
 
 inline Status Invocation::run() {

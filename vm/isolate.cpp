@@ -25,8 +25,8 @@ constexpr std::size_t kPage = 4096;
 
 // The most bytes of unused buffers that the pool keeps.
 constexpr std::size_t kMostCached = std::size_t{256} << 20;
-// A loop in place is as fast as a serial one, and a kernel has lanes but has to be called. 512 lies between the 100 and
-// the 1000 iterations at which both were measured, and was not measured itself.
+// A loop in place is as fast as a serial one; a kernel has lanes, but has to be called. 512 lies between the 100 and
+// the 1000 iterations at which both were measured; it was not measured itself.
 constexpr std::uint64_t kMostInPlace = 512;
 
 // The limit for the heap and off-heap arrays together: the rest is for code, stacks, marks and the pool's cache.
@@ -35,12 +35,12 @@ std::size_t usable(const SystemMemory& memory) {
   return memory.bytes - std::min(memory.bytes / 4, kMostReserved);
 }
 
-// As heap and pool have it: 0 is no limit, and the smallest one leaves nothing.
+// The limit as heap and pool take it: for them 0 is no limit, so the smallest limit stands for 0.
 std::size_t room_of(std::size_t limit) {
   return limit == Limits::kUnlimitedBytes ? 0 : std::max<std::size_t>(limit, 1);
 }
 
-// Tells a profile, and then the observer of the application, of operations of devices.
+// Passes operations of devices on to a profile, and then to the application's observer.
 decltype(DeviceOptions::observer) telling(std::shared_ptr<DeviceTimes> times,
                                           decltype(DeviceOptions::observer) next) {
   return [times = std::move(times), next = std::move(next)](const std::string& device,
@@ -76,8 +76,8 @@ Status set_up_stacks(Context& context, const IsolateOptions& options) {
   return {};
 }
 
-// Zeroes the four stacks for the next isolate. The first page of each stays resident, as most calls need no more: to
-// give a page back and to be granted it again takes the system longer than most isolates live.
+// Zeroes the four stacks for the next isolate. The first page of each stays resident, because most calls need no more,
+// and giving a page back and getting it again takes longer than most isolates live.
 void clean_stacks(const Reservation& stacks) {
   const std::size_t each = stacks.size() / 4;
   // Local arrays begin at the end of theirs, below a page that nothing uses.
@@ -113,7 +113,7 @@ Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOption
       dead_registers_(std::make_unique<DeadRegisters>()) {}
 
 Isolate::~Isolate() {
-  // Devices first: they wait for operations in flight; then the heap, whose cleaners close its buffers.
+  // Destroy devices first: they wait for operations in flight. Then the heap, whose cleaners close its buffers.
   loops_.reset();
   tier_.reset();
   heap_.reset();
@@ -195,8 +195,8 @@ std::vector<LineCount> Isolate::line_counts() const {
   if (executions.empty()) return counts;
   const bytecode::Module& module = linked_->module();
   for (const bytecode::Function& function : module.functions) {
-    // A line has several pieces of code where, as in the head of a loop, other lines come between: the one that was run
-    // most often says how often the line was.
+    // A line has several pieces of code if other lines come between them, as in the head of a loop: the count of the
+    // line is that of the piece that was run most often.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> most;
     for (const bytecode::Line& line : function.lines) {
       if (line.file == bytecode::kNoIndex) continue;
@@ -246,7 +246,7 @@ void Isolate::set_fuel(std::uint64_t fuel) {
   context.most_in_place = may_run_loops_in_place() ? kMostInPlace : 0;
 }
 
-// Whether nobody wants to see or to count every parallel loop. With all functions compiled at once, as tests want it,
+// Whether nothing needs to see or count every parallel loop. When all functions are compiled at once, as in tests,
 // loops are compiled as well.
 bool Isolate::may_run_loops_in_place() const {
   if (loops_ == nullptr || context_->fuel_limited || options_.jit.mode == JitMode::kEager) return false;
@@ -272,7 +272,7 @@ IsolateStats Isolate::stats() const {
   return stats;
 }
 
-// The system would end the process for what goes beyond that.
+// Beyond this limit the system would end the process.
 Error Isolate::out_of_system_memory(ErrorCode code, std::string_view what) const {
   const SystemMemory& memory = options_.limits.memory;
   return error(

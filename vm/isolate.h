@@ -72,8 +72,8 @@ class Isolate final : private gc::RootProvider {
   // for input. If none runs, the next one started. May be called from any thread and from a signal handler.
   void interrupt() { stop_.raise(StopToken::kInterrupt); }
 
-  // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now. It goes on saying
-  // so until the outermost call has returned. Also from threads and devices that work for the isolate.
+  // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now. The answer stays
+  // the same until the outermost call has returned. Also for threads and devices that work for the isolate.
   Status poll() const;
   // For devices that work for the isolate.
   StopToken& stop_token() { return stop_; }
@@ -82,11 +82,11 @@ class Isolate final : private gc::RootProvider {
   // collect.
   void rest(gc::IdleWatch::Wait wait);
 
-  // Every line of the module's functions, in their order, with how often it was run; a line comes once for each
-  // function that has code of it. Empty unless options().count_lines, or without line table.
+  // Each line of the module's functions that has code, in their order, with how often it was run; a line is listed once
+  // for each function that has code of it. Empty unless options().count_lines is set, or without a line table.
   std::vector<LineCount> line_counts() const;
 
-  // Where the time of calls went; empty unless options().profiled_code is set.
+  // The time of calls by stack; empty unless options().profiled_code is set.
   std::vector<ProfileStack> profile() const;
 
   // How each parallel loop has run, and why; empty if everything is interpreted.
@@ -102,8 +102,8 @@ class Isolate final : private gc::RootProvider {
   // The limit for outermost calls that start from now on; see Limits::deadline.
   void set_deadline(std::chrono::nanoseconds deadline) { options_.limits.deadline = deadline; }
 
-  // Takes a caught trap, by the number that `caught` gave, and those with higher numbers away. For the native function
-  // that makes a value of it. Nothing if there is none of that number.
+  // Removes the caught trap of this number, and those with higher numbers, and returns it: for the native function that
+  // makes a value of it. Nothing if there is no such trap.
   std::optional<Error> take_caught(std::int64_t number);
 
   // ---- Making objects. All may collect; all fail with the trap that the program would get (kOutOfMemory,
@@ -139,11 +139,11 @@ class Isolate final : private gc::RootProvider {
   Status make_accessible(gc::Array& array, bool write) {
     return array.length == 0 ? Status() : make_accessible(array, array.length - 1, write);
   }
-  // A device begins to work on the elements of `array`, and its buffer's copies know of that: from now on the
-  // host has to ask before it writes them, or, unless `host_reads`, before it touches them.
+  // A device begins to work on the elements of `array`. From now on the host has to call make_accessible() before it
+  // writes them or, unless `host_reads`, before any access.
   static void withhold(gc::Array& array, bool host_reads);
-  // Moves the elements from the heap to a buffer, whose copies on devices are tracked, if there is room. The
-  // array is open.
+  // Moves the elements from the heap to a buffer, whose copies on devices are tracked, if there is memory for one. The
+  // array must be open.
   void move_off_heap(gc::Array& array);
   // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.
   void close_array(gc::Array* array);
@@ -174,10 +174,10 @@ class Isolate final : private gc::RootProvider {
 
   std::shared_ptr<const LinkedModule> linked_;
   IsolateOptions options_;
-  StopToken stop_;                    // before all that works for the isolate
+  StopToken stop_;                    // before everything that works for the isolate
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
   std::unique_ptr<DeadRegisters> dead_registers_;
-  std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
+  std::unique_ptr<offload::BufferPool> pool_;  // likewise: the heap's cleaners close its buffers
   std::unique_ptr<gc::Heap> heap_;
   std::unique_ptr<Tier> tier_;       // null: everything is interpreted
   std::unique_ptr<LoopTier> loops_;  // likewise

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays of the program whose elements belong to the host, without a Loan: for calls, which have places of their own
-// for the roots. Everybody else lends by Isolate::lend_array.
+// Arrays of the program whose elements belong to the host, without a Loan: for calls, which root the arrays themselves.
+// All other code uses Isolate::lend_array.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,12 @@ class Isolate;
 Result<gc::Array*> new_lent_array(Isolate& isolate, gc::TypeId type, void* data,
                                   std::span<const std::int64_t> sizes, bool writable);
 
-// The same for the usual case, memory with elements for an array of one dimension, in a third of the instructions. Null
-// where it is another one, or where there is no memory: new_lent_array() then does it, or says why not.
+// The same for the usual case, in a third of the instructions: existing elements of an array of one dimension. Null in
+// other cases, and where there is no memory: new_lent_array() then handles the case, or returns the error.
 gc::Array* lend_row(Isolate& isolate, gc::TypeId type, void* data, std::int64_t size, bool writable);
 
-// From now on every access by the program traps with kBorrowEnded. Nothing for an array that the program has closed.
+// From now on every access by the program traps with kBorrowEnded. Does nothing for an array that the program has
+// closed.
 void end_loan(gc::Array& array);
 
 }  // namespace dhpvm::vm

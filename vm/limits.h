@@ -41,16 +41,16 @@ struct Limits {
 
   std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
   std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
-  // The limit for both together, whatever their own limits: the memory of the machine, or of the process's control
+  // The limit for both together, whatever their own limits are: the memory of the machine or of the process's control
   // group, less a part for the rest of the process.
   SystemMemory memory = system_memory();
-  // On each device, for copies of arrays, and at most what it has. Loops work in smaller parts, or on the host where
+  // On each device, for copies of arrays, but at most its memory. Loops that need more work in parts, or on the host if
   // they cannot.
   std::uint64_t device_bytes = kUnlimitedBytes;
   std::size_t stack_bytes = std::size_t{16} << 20;  // registers and frames of calls; kStackOverflow beyond
 
-  // One unit per call, per back-edge taken and per iteration of a parallel loop, over the life of the
-  // isolate; exact, and the same on every run. kOutOfFuel at the first unit that is not there.
+  // One unit per call, per back-edge taken and per iteration of a parallel loop, over the life of the isolate; exact,
+  // and the same on every run. kOutOfFuel when a unit is needed and none is left.
   std::uint64_t fuel = kUnlimitedFuel;
 
   // The real time that one outermost call may take. Honoured within about a millisecond, or the time of one
@@ -89,7 +89,7 @@ struct DeviceOptions {
   // Chooses among several devices; null: the earliest expected completion.
   std::shared_ptr<const offload::PlacementPolicy> policy;
   std::uint64_t batch_iterations = 0;  // of every chunk; 0: chosen by measurements
-  // Loops that cannot run on a device of `names` end the program (kDeviceFailed), and do not run on the host instead.
+  // Loops that cannot run on a device of `names` end the program (kDeviceFailed), in place of running on the host.
   bool is_required = false;
   // Called once for each reason why a loop does not run on the requested device.
   std::function<void(const std::string&)> warn;
@@ -106,20 +106,20 @@ struct IsolateOptions {
   std::shared_ptr<CompileService> compile_service;
   std::shared_ptr<ThreadPool> thread_pool;  // for parallel loops; with compile_service
   std::shared_ptr<Alarm> alarm;             // likewise
-  // Where isolates leave their address space to the next one; null: to none.
+  // Where isolates return their address space, for the next isolate; null: to the system.
   std::shared_ptr<ReservationPool> address_space;
   // Report conflicting accesses of different iterations of a parallel loop (kRace). Loops run some
   // ten times slower.
   bool check_races = false;
   // Count how often each instruction is run, for Isolate::line_counts. Everything is interpreted then.
   bool count_lines = false;
-  // Where the code generator tells of the code that it loads; then the isolate takes samples for Isolate::profile.
+  // The code generator records there the code that it loads; the isolate then takes samples for Isolate::profile.
   std::shared_ptr<const CodeMap> profiled_code;
   std::uint32_t gc_stress = 0;    // collect before every n-th allocation; 0 is off
   bool gc_verify = false;         // check the heap around every collection
   std::size_t nursery_bytes = 0;  // 0: adaptive
   Tracer* tracer = nullptr;       // not owned; null is off; must outlive the isolate
-  // The isolate's end adds the bytes of its leaked buffers: those that are still referenced. Not owned, may be null;
+  // The isolate's end adds the bytes of its leaked buffers, which are still referenced then. Not owned, may be null;
   // must outlive the isolate.
   std::atomic<std::uint64_t>* left_buffer_bytes = nullptr;
 };
@@ -180,7 +180,7 @@ struct IsolateStats {
   std::uint64_t safepoints = 0;           // times the interpreter looked for deadline, fuel and interrupts
   std::uint64_t parallel_loops = 0;       // executions of `parallel for`
   std::uint64_t parallel_iterations = 0;  // in all of them
-  std::uint64_t slow_accesses = 0;        // element accesses by the program that were not possible at once
+  std::uint64_t slow_accesses = 0;        // element accesses by the program that needed the slow path
   std::uint64_t fetches = 0;              // times that the host asked a device for the elements of an array
   std::chrono::nanoseconds run_time{0};   // in outermost calls, measured only with a tracer or a deadline
   std::size_t off_heap_bytes = 0;         // now

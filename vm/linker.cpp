@@ -26,8 +26,8 @@ std::uint32_t count_references(const bytecode::Type& type) {
       std::ranges::count_if(type.fields, [](const bytecode::Field& field) { return field.type.is_ref(); }));
 }
 
-// Whether a native is defined with the types that the module has. Types are compared one by one: the names of classes,
-// which the module chooses, could look like several.
+// Whether a native is defined with the types that the module has. Types are compared one by one, because the module
+// chooses the names of its classes, and a name could imitate the text of several types.
 bool agree(const bytecode::Module& module, const std::vector<std::string>& defined,
            const std::vector<bytecode::ValueType>& wanted) {
   return std::ranges::equal(defined, wanted, [&](const std::string& text, const bytecode::ValueType& type) {
@@ -55,7 +55,7 @@ void LinkedModule::describe_types() {
   for (auto& ranks : primitive_arrays_) std::ranges::fill(ranks, kNoIndex);
   types_.resize(types.size());
   is_interface_.resize(types.size());
-  // First, since an array may come before the struct of its elements.
+  // First pass, because an array may come before the struct of its elements.
   std::uint32_t most_references = 1;
   for (std::size_t id = 0; id < types.size(); ++id) {
     types_[id].references = count_references(types[id]);
@@ -283,7 +283,7 @@ const LinkedFunction* LinkedModule::function_at(const Word* pc) const {
 
 const bytecode::Line* LinkedModule::line_at(const LinkedFunction& function, const Word* pc) const {
   const std::vector<bytecode::Line>& lines = function.source->lines;
-  // Not of function.code, which leads elsewhere when the function is compiled.
+  // Computed from the bytecode: function.code leads elsewhere when the function is compiled.
   const auto offset = static_cast<std::uint32_t>(pc - code_of(function));
   const auto next = std::ranges::upper_bound(lines, offset, {}, &bytecode::Line::pc);
   return next == lines.begin() ? nullptr : &*(next - 1);

@@ -50,12 +50,12 @@ struct LinkedImport {
   const NativeFunction* function;  // owned by the LinkedModule
   NativeFastPath fast_path;        // may be null
   const bytecode::Import* source;
-  std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
+  std::vector<std::uint16_t> not_null;  // indices of the reference arguments that must not be null
   std::uint16_t primitives;             // the sizes of the argument windows, results included
   std::uint16_t references;
-  // The results whose types the definition leaves open: where they stand, and what they have to be.
+  // The results whose types the definition leaves open: their positions, and the types that they must have.
   std::vector<std::pair<std::uint16_t, gc::TypeId>> checked_results;
-  // For an import whose failures are values: where the message and the code stand, behind the other results.
+  // For an import whose failures are values: the position of message and code, behind the other results.
   bool fallible = false;
   std::uint16_t failure_message = 0;
   std::uint16_t failure_code = 0;

@@ -115,7 +115,7 @@ std::uint64_t InterpretedLoop::linear_index() const {
 
 namespace {
 
-// Leaves the registers at the first iteration, or, if there is none, at `resume`, where the loop goes on behind.
+// Leaves the registers at the first iteration, or, if there is none, at `resume`, behind the loop.
 bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p, const gc::Ref* window_r,
            const bytecode::Word* resume) {
   const LinkedFunction& function = *kernel.function;
@@ -163,17 +163,17 @@ bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p
   if (context.races != nullptr) context.races->clear();
   loop.lanes.resize(kReductionLanes * loop.accumulators.size());
   start_block(loop);
-  // Nothing in a kernel collects, and it cannot overwrite its arrays: once is enough.
+  // Copied once: nothing in a kernel collects, and a kernel cannot overwrite its arrays.
   std::copy_n(window_r, kernel.arrays, loop.r);
   std::fill(loop.r + kernel.arrays, loop.r + function.reference_registers, nullptr);
   restore(loop);
-  // One before the first iteration.
+  // Begin one before the first iteration.
   loop.index[loop.inner] = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.low[loop.inner]) - 1);
   context.pc = &kIterateCode;
   return true;
 }
 
-// Nobody sees the end of a longer loop, and it is a mistake in its bounds.
+// No longer loop would ever end, so such bounds are a mistake.
 bool is_too_long(Context& context, const LinkedKernel& kernel, const std::uint64_t* p) {
   if (space_of(kernel, p).count()) return false;
   raise(context, Error(ErrorCode::kUserTrap, "a parallel loop has at most 2^63 - 1 iterations"));
@@ -209,7 +209,7 @@ class Caller {
   explicit Caller(Context& context)
       : context_(context), pc_(context.pc), p_(context.p), r_(context.r), frame_(context.frame) {}
 
-  // Runs the loop that has begun to its end, or to a trap; goes back to the call in either case.
+  // Runs the loop that has begun to its end, or to a trap. Returns to the call in either case.
   bool run() {
     interpret(context_);
     context_.pc = pc_;

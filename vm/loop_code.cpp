@@ -29,8 +29,7 @@ bool is_exact(const bytecode::Module& module, const bytecode::KernelRecord& kern
   return true;
 }
 
-// Extents that inner loops have, so small that these are best unrolled: along any dimension but the first, which counts
-// things.
+// Extents of inner loops that are small enough for unrolling: along any dimension except the first, which counts items.
 std::vector<codegen::KnownDimension> small_dimensions(const bytecode::Module& module,
                                                       const bytecode::KernelRecord& kernel,
                                                       std::span<const codegen::KernelArray> arrays) {

@@ -24,9 +24,9 @@
 
 namespace dhpvm::vm {
 
-// A kernel is compiled once without the checks that its footprint proves to be needless and for the small
-// extents that its arrays have. An execution that does not fulfil what this rests on has it compiled once
-// more for any extents, or with all checks.
+// A kernel is compiled once for the small extents that its arrays have, and without the checks that its footprint
+// proves to be unnecessary. An execution that breaks these assumptions has it compiled once more for any extents, or
+// with all checks.
 enum class LoopVariant : std::uint8_t { kSized, kProven, kChecked };
 
 class LoopCode {
@@ -39,7 +39,7 @@ class LoopCode {
   // Made on first need.
   const offload::Footprint& footprint();
 
-  // The variant for an execution. The first execution decides the specialisations: facts that hold in it mostly hold in
+  // The variant for an execution. The first execution decides the specialisations: what holds in it mostly holds in
   // all.
   LoopVariant choose(const offload::LoopChunk& execution);
   // Accesses of the footprint that `variant` does not check: ascending, and as the code generator knows them.
@@ -47,28 +47,28 @@ class LoopCode {
   std::set<codegen::CallPath> proven_paths(LoopVariant variant) const;
   // Extents that `variant` is compiled for.
   std::span<const codegen::KnownDimension> dimensions(LoopVariant variant) const;
-  // The access that needs its check in the last execution; kNothing if none does.
+  // The access that needs a check in the last execution; kNothing if none does.
   std::uint32_t unproven() const { return unproven_; }
 
-  // Whether an iteration has the same bits as a lane and by itself.
+  // Whether an iteration gives the same bits as one of several lanes and by itself.
   bool has_exact_bits();
 
-  // The kernel with at most `most_lanes` lanes, or with any number of them until that has been compiled; null if
-  // neither is there.
+  // The compiled kernel with at most `most_lanes` lanes, or, until that has been compiled, with any number; null if
+  // there is none.
   const codegen::CompiledKernel* find(LoopVariant variant, unsigned most_lanes) const;
-  // Has the kernel compiled, here and now or in the background; once for each variant and number of lanes.
+  // Requests the kernel's compilation, now or in the background; once for each variant and number of lanes.
   enum class When : std::uint8_t { kNow, kInBackground };
   void request(LoopVariant variant, unsigned most_lanes, CompileService& service, When when);
   // Whether a requested kernel is still being compiled.
   bool is_being_compiled(LoopVariant variant, unsigned most_lanes) const;
   bool is_sized(const codegen::CompiledKernel& kernel) const;
   bool is_requested() const;
-  // Why it could not be compiled; empty if that has not happened.
+  // Why it could not be compiled; empty if no compilation has failed.
   std::string failure() const;
 
  private:
   static constexpr std::size_t kVariants = 3;
-  // Where the background thread leaves a kernel, which may be after the isolate's end.
+  // Where the background thread stores a kernel, perhaps after the isolate's end.
   struct Slot {
     std::unique_ptr<codegen::CompiledKernel> kernel;
     std::string failure;
@@ -79,7 +79,7 @@ class LoopCode {
 
   const Slots& slots(LoopVariant variant) const { return slots_[static_cast<std::size_t>(variant)]; }
   const bytecode::KernelRecord& record() const { return linked_->module().kernels[kernel_]; }
-  // The first of the proven accesses that `ranges` do not prove; kNothing if there is none.
+  // The first proven access that `ranges` do not prove; kNothing if there is none.
   std::uint32_t first_failing(offload::Ranges& ranges) const;
   std::uint32_t find_unproven(const offload::LoopChunk& execution);
   void specialise(const offload::LoopChunk& execution);

@@ -75,8 +75,8 @@ std::string LoopHistory::explain(const bytecode::Module& module, const bytecode:
                                  LoopCode& code, std::uint64_t iterations) const {
   if (last_ == nullptr) return fmt::format("  interpreted, {}\n", why_interpreted(code));
   std::string text =
-      fmt::format("  ran on the host: {} of {} iterations compiled, the rest interpreted meanwhile\n",
-                  compiled_iterations_, iterations);
+      fmt::format("  ran on the host: {} of {} iterations compiled{}\n", compiled_iterations_, iterations,
+                  compiled_iterations_ < iterations ? ", the rest interpreted meanwhile" : "");
   text += last_->width() == 1 ? fmt::format("  one iteration at a time, because {}\n", last_->scalar_reason())
                               : fmt::format("  {} iterations at a time\n", last_->width());
   if (last_->rows() > 1) {

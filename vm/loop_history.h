@@ -25,7 +25,7 @@ class LoopHistory {
   }
   std::uint64_t executions() const { return executions_; }
 
-  // In source terms, a line for each fact. `iterations`: of all that ran on the host.
+  // A line for each fact, in terms of the source. `iterations`: those of all executions that ran on the host.
   std::string explain(const bytecode::Module& module, const bytecode::KernelRecord& kernel, LoopCode& code,
                       std::uint64_t iterations) const;
 

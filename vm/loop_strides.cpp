@@ -19,11 +19,11 @@ using offload::Access;
 using offload::AccessKind;
 using offload::AtomKind;
 
-// In bytes, on x86 and most Arm cores; a GPU fetches sectors of 32 of them.
+// In bytes, on x86 and most Arm cores; a GPU fetches sectors of 32 bytes.
 constexpr std::uint64_t kCacheLine = 64;
 
-// The elements between those of neighbouring iterations; 0: as many as a variable says. Nothing where they lie side by
-// side or are the same, or where an inner loop walks along them.
+// The distance, in elements, between those of neighbouring iterations; 0: it is the value of a variable. Nothing if
+// they are adjacent or the same, or if an inner loop walks along them.
 std::optional<std::uint64_t> stride(const offload::Footprint& footprint, const Access& access,
                                     unsigned innermost) {
   const offload::Symbols& symbols = footprint.symbols;
@@ -53,8 +53,8 @@ std::uint64_t element_bytes(const bytecode::Module& module, const Access& access
   return row.kind ? bytecode::size_of(*row.kind) : 0;
 }
 
-// The elements of an iteration that lie in one line, or between its first and that of the next one, as those of a pixel
-// do: accesses to the same array whose indices differ from that of `access` by a constant.
+// The elements of one iteration that lie side by side, as those of a pixel do: accesses to the same array whose indices
+// differ from that of `access` by a constant, within a cache line and the distance to the next iteration.
 std::uint64_t side_by_side(const offload::Footprint& footprint, const Access& access, std::uint64_t apart,
                            std::uint64_t bytes) {
   const offload::Polynomial& own = footprint.symbols.polynomial(access.index[0]);
@@ -89,7 +89,7 @@ std::string stride_text(const bytecode::Module& module, const bytecode::KernelRe
     const std::uint64_t bytes = element_bytes(module, access);
     const auto apart = stride(footprint, access, kernel.dimensions - 1u);
     if (!apart || bytes == 0 || bytes >= kCacheLine) continue;
-    // A variable distance is that of rows, which mostly are longer than a line.
+    // A distance that is a variable is mostly a row, which is longer than a cache line.
     const std::uint64_t together = side_by_side(footprint, access, *apart, bytes);
     if (together == *apart) continue;
     const std::uint64_t in_line =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Explains what it costs where neighbouring iterations of a loop touch elements that lie apart. Internal to this room.
+// Explains the cost of accesses where neighbouring iterations touch elements that lie apart. Internal to this room.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace dhpvm::vm {
 
-// "neighbouring iterations read elements 8 apart (line 6): ..." of the first such access to a captured array. Empty if
-// there is none, and where the kernel has not been understood.
+// "neighbouring iterations read elements 8 apart (line 6): ..." for the first such access to a captured array. Empty if
+// there is none, or if the kernel's footprint is unknown.
 std::string stride_text(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
                         const offload::Footprint& footprint, std::size_t array);
 

@@ -29,7 +29,7 @@ using offload::IterationSpace;
 // take longer than kBoxTime.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
-// An iteration at least this long in the interpreter is not begun if the kernel may be ready in as much time.
+// An iteration that takes this long in the interpreter is not begun if the kernel may be ready within that time.
 constexpr std::chrono::milliseconds kLongInterpretation{5};
 
 // Where a loop begins in the source, "blur.dhp:12".
@@ -42,7 +42,7 @@ std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) 
   return position.empty() ? std::string(linked.module().name_of(*kernel.function->source)) : position;
 }
 
-// One loop of the program with such reductions is two: over the blocks, and over the elements.
+// A loop with block reductions in the program is two loops here: over the blocks, and over the elements.
 std::string_view blocks_text(const bytecode::KernelSource& source) {
   if (!source.iterated.empty()) return ", over blocks of its iterations";
   const bool folds = std::ranges::any_of(source.arrays, &bytecode::KernelSource::Array::is_parts);
@@ -85,13 +85,12 @@ std::uint32_t LoopTier::number_of(const LinkedKernel& kernel) const {
   return static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
 }
 
-// Fetches the elements of the captured arrays that the loop needs from devices before it runs: a thread of the pool
-// cannot do so.
+// Fetches the elements of the captured arrays from devices before the loop runs: threads of the pool cannot do that.
 bool LoopTier::fetch_arrays(const HostExecution& execution) {
   for (std::size_t n = 0; n < execution.kernel.arrays; ++n) {
     auto* const array = reinterpret_cast<gc::Array*>(execution.references[n]);
     if (array == nullptr || array->writable == array->length) continue;
-    // Closed, or lent by the host for reading: the accesses themselves tell.
+    // Closed, or lent by the host for reading: the accesses themselves report it.
     if (array->buffer == nullptr) continue;
     const offload::Footprint& footprint = execution.known.code.footprint();
     const offload::ArrayUse& use = footprint.arrays[n];
@@ -106,9 +105,9 @@ bool LoopTier::fetch_arrays(const HostExecution& execution) {
   return true;
 }
 
-// The most lanes that the code should have: as many as suit it, unless what can be done at the same time,
-// iterations or the lanes of reductions, is then too little for all threads, while each iteration takes so
-// long that it is worth a thread's while. Results must not depend on it.
+// The most lanes that the code should have: any number, unless that leaves too little parallel work, iterations or
+// lanes of reductions, for all threads while each iteration is long enough for a thread of its own. Results must not
+// depend on it.
 unsigned LoopTier::lanes_for(const HostExecution& execution, const IterationSpace& space) const {
   // The lanes of a vector take about as long as this many iterations in a row.
   constexpr std::uint64_t kLanesWorth = 4;
@@ -119,7 +118,8 @@ unsigned LoopTier::lanes_for(const HostExecution& execution, const IterationSpac
     parts = offload::reduction_blocks(space) *
             std::min<std::uint64_t>(space.extent(space.inner()), bytecode::kReductionLanes);
   }
-  // Lanes that a thread has besides may take no time at all, but never does another round of them.
+  // The largest share of a thread: a round of lanes takes the same time with fewer of them, but there must be no
+  // further round.
   const std::uint64_t share = parts / threads + (parts % threads != 0 ? 1 : 0);
   const bool suffices = reduces ? share > bytecode::kReductionLanes / 2 : share > kLanesWorth;
   if (threads < 2 || suffices) return LoopCode::kAnyLanes;
@@ -180,10 +180,10 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   return true;
 }
 
-// The kernel for an execution that needs nothing but a call of it, or null.
+// The kernel for an execution that consists of one call of it; null if there is none.
 const codegen::CompiledKernel* LoopTier::find_short(const Context& context, const LinkedKernel& kernel,
                                                     const std::uint64_t* p, const gc::Ref* r) {
-  // A deadline has to be watched first.
+  // The alarm for the deadline has to be set first.
   if (context.fuel_limited || (context.deadline && !context.deadline_alarm)) return nullptr;
   const std::uint32_t number = number_of(kernel);
   KnownLoop& known = loops_[number];
@@ -218,8 +218,8 @@ bool LoopTier::run_short(Context& context, const LinkedKernel& kernel,
 
 void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                           const codegen::KernelTrap& trap, std::uint64_t* window, const gc::Ref* references) {
-  // The kernel names the block. Interpreted once more, the block traps in the iteration that the message should name;
-  // that changes nothing where all that it writes was made for the loop.
+  // The kernel has named the block. If all arrays that it writes were made for the loop, run the block once more in the
+  // interpreter, which traps in the iteration that the message should name.
   if (can_repeat_block(*linked_, kernel)) {
     const std::uint64_t* const scalars = window + 2 * kernel.dimensions;
     std::vector<std::uint64_t> own = {put(trap.index[0]), put(trap.index[0] + 1)};
@@ -229,7 +229,7 @@ void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const co
   raise_kernel_trap(context, kernel, site, trap, window, references);
 }
 
-// The program traps: where the kernel has, or because it was asked to stop.
+// Ends the loop with a trap: the kernel's, or that of a request to stop.
 void LoopTier::end_early(Context& context, const LinkedKernel& kernel,
                          const codegen::CompiledKernel& compiled, KernelStatus status,
                          const codegen::KernelTrap& trap, std::uint64_t* window, const gc::Ref* references) {
@@ -238,7 +238,7 @@ void LoopTier::end_early(Context& context, const LinkedKernel& kernel,
     return;
   }
   if (!look_at_clock(context)) return;
-  // The request came late: the call that it was meant for has just ended with it.
+  // The request came late: the call that it was meant for ends with it here.
   raise(context, Error(ErrorCode::kInterrupted, "the program was asked to stop"));
 }
 
@@ -249,7 +249,8 @@ bool LoopTier::watch_deadline(Context& context) {
   return true;
 }
 
-// Runs the loop on a device if that pays; returns the iterations left for the host. Nothing: the program has trapped.
+// Runs the loop on a device if that pays, and returns the iterations that are left for the host. Nothing: the program
+// has trapped.
 std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution& execution) {
   const LinkedKernel& kernel = execution.kernel;
   const offload::Loop& loop = execution.loop;
@@ -291,7 +292,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   return std::move(outcome.remaining);
 }
 
-// Interpreted until the kernel has been compiled, then on the thread pool.
+// Interprets the loop until the kernel has been compiled, then runs the kernel on the thread pool.
 bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace& space) {
   if (!fetch_arrays(execution)) return false;
   Context& context = execution.context;
@@ -302,7 +303,7 @@ bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace
   unsigned lanes = lanes_for(execution, space);
   request_kernel(execution, lanes);
   if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCompiler);
-  offload::OpenBlock open;  // of reductions
+  offload::OpenBlock open;  // the block of reductions that is not complete yet
   std::uint64_t iterations = 1;
   for (offload::RemainingSpace remaining(space); !remaining.empty();) {
     const auto* const compiled = execution.known.code.find(execution.variant, lanes);
@@ -314,7 +315,7 @@ bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    // Either whole blocks of reductions, or a part of one.
+    // The rest of a block of reductions, or whole blocks.
     const std::uint64_t left =
         reduces ? open.left(remaining.front()) : std::numeric_limits<std::uint64_t>::max();
     const bool is_part = reduces && (open.done != 0 || iterations < left);
@@ -353,8 +354,8 @@ bool LoopTier::wait_for_kernel(const HostExecution& execution, unsigned lanes,
   return true;
 }
 
-// The accumulators in the window are the initial values, and then the results. `open`: the block that the box
-// is a part of, or null.
+// The window's accumulators hold the initial values, and afterwards the results. `open`: the block that the box is a
+// part of, or null.
 bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const IterationSpace& box,
                              std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                              bool ends_block) {
@@ -411,11 +412,12 @@ std::string LoopTier::explain() {
     KnownLoop& loop = loops_[number];
     if (loop.history.executions() == 0) continue;
     const bytecode::KernelRecord& kernel = module.kernels[number];
-    text += fmt::format("parallel for at {}{} ({} executions)\n", loop.position, blocks_text(kernel.source),
-                        loop.history.executions());
+    const std::uint64_t executions = loop.history.executions();
+    text += fmt::format("parallel for at {}{} ({} {})\n", loop.position, blocks_text(kernel.source),
+                        executions, executions == 1 ? "execution" : "executions");
     if (devices_ != nullptr) {
       text += devices_->explain(number);
-      if (loop.timing.iterations() == 0) continue;  // nothing of it has run here
+      if (loop.timing.iterations() == 0) continue;  // no iteration has run on the host
     }
     text += loop.history.explain(module, kernel, loop.code, loop.timing.iterations());
   }

@@ -46,9 +46,9 @@ class LoopTier {
 
   // From now on loops may go to devices.
   void set_devices(std::unique_ptr<DeviceLoops> devices);
-  // Has devices let go of buffers that the program does not need any more. Never collects.
+  // Makes devices release buffers that the program does not need any more. Never collects.
   Status release_buffers();
-  // From now on long loops are told of, unless it is null. Not while one runs.
+  // From now on the progress of long loops is reported there, unless it is null. Not while a loop runs.
   void set_progress(std::unique_ptr<offload::LoopProgress> progress) { progress_ = std::move(progress); }
   // Null if there are none.
   const DeviceLoops* devices() const { return devices_.get(); }
@@ -59,7 +59,7 @@ class LoopTier {
   // Explains how each loop has run, and why, in source terms: a paragraph for each.
   std::string explain();
 
-  // Has the stop token of `context` raised when the deadline of the call passes. False if no thread can watch the
+  // Sets an alarm that raises the stop token of `context` at the call's deadline. False if no thread can watch the
   // clock.
   bool watch_deadline(Context& context);
 
@@ -116,7 +116,7 @@ class LoopTier {
   std::shared_ptr<ThreadPool> pool_;
   std::shared_ptr<Alarm> alarm_;
   std::unique_ptr<DeviceLoops> devices_;             // null: everything stays on the host
-  std::unique_ptr<offload::LoopProgress> progress_;  // null: nobody is told
+  std::unique_ptr<offload::LoopProgress> progress_;  // null: progress is not reported
   std::vector<KnownLoop> loops_;                     // by kernel
 };
 

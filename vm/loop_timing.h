@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time that one parallel loop's iterations take: measured in the interpreter, guessed from that, and measured in
-// compiled code.
+// The time that the iterations of one parallel loop take: measured in the interpreter, estimated from that, and
+// measured in compiled code.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ namespace dhpvm::vm {
 
 class LoopTiming {
  public:
-  // In seconds, of compiled code: an iteration this long is worth waking a thread for.
+  // In seconds of compiled code: an iteration this long is worth waking a thread for.
   static constexpr double kLongIteration = 20e-6;
 
   // The loop is about to run `count` iterations.
@@ -24,17 +24,17 @@ class LoopTiming {
     interpreted_iterations_ += count;
   }
 
-  // Whether a kernel would be worth its compilation by now.
+  // Whether compiling a kernel would be worth it by now.
   bool is_worth_compiling() const { return iterations_ >= kWorthCompiling || interpreted_ >= kLongEnough; }
-  // Seconds that an iteration takes compiled: measured, or guessed while it has not run so; 0: not known.
+  // Seconds that a compiled iteration takes: measured, or an estimate before the first measurement; 0: not known.
   double expected() const {
     return profile_.seconds_per_iteration > 0 ? profile_.seconds_per_iteration : guess();
   }
-  // Only what was measured; 0: nothing.
+  // The measured time only; 0: not measured.
   double measured() const { return profile_.seconds_per_iteration; }
-  // Whether that has been measured a few times, so that none of the executions has to be for it.
+  // Whether there have been enough measurements, so that no execution has to run here only to be measured.
   bool is_measured() const { return profile_.measurements >= offload::LoopProfile::kFirst; }
-  // Whether an execution of `seconds` has been measured well enough to leave the host for good: one that is short may
+  // Whether an execution of `seconds` has been measured well enough to leave the host for good: a short execution may
   // have waited for a processor longer than it ran.
   bool is_known(double seconds) const {
     constexpr double kTooLongToRepeat = 20e-3;
@@ -47,12 +47,12 @@ class LoopTiming {
   }
 
  private:
-  // A loop is worth a compilation after this many iterations in all, or after so long in the interpreter.
+  // A loop is worth compiling after so many iterations in all, or after so much time in the interpreter.
   static constexpr std::uint64_t kWorthCompiling = 512;
   static constexpr std::chrono::microseconds kLongEnough{50};
 
-  // Iterations that take long in the interpreter take long in any case, so that no time need be spent on
-  // trying how long. 0 where they are short.
+  // Iterations that take long in the interpreter take long in any case, so that no further measurement is needed. 0 if
+  // they are short.
   double guess() const {
     constexpr double kMostGained = 64;
     if (interpreted_iterations_ == 0) return 0;

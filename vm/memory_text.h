@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the memory reachable from some references, as text that is the same for equal memories.
+// For tests: the memory reachable from some references, as a text that is the same for equal memory.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace dhpvm::vm {
 
-// Objects are numbered in the order in which they are met, so that addresses do not show. All NaNs are alike. Targets
-// of weak references are left out: whether they live depends on when there was a collection.
+// Objects are numbered in the order of the walk, so that addresses do not show. All NaNs are alike. Targets of weak
+// references are left out: whether they live depends on when a collection ran.
 class MemoryText {
  public:
   explicit MemoryText(Isolate& isolate) : isolate_(isolate) {}
 
   void add_value(std::uint64_t bits, bytecode::Kind kind);
   void add_reference(gc::Ref reference);
-  // Describes everything that is reachable. Nothing may be allocated until then.
+  // Describes everything that is reachable. Nothing may be allocated before it has returned.
   std::string finish() &&;
 
  private:

@@ -11,8 +11,8 @@
 namespace dhpvm::vm {
 namespace {
 
-// Deeper array types than this exist neither in natives nor in their texts, which also ends the text of an
-// array type that contains itself.
+// Natives and their texts have no deeper array types. The limit also ends the text of an array type that contains
+// itself.
 constexpr unsigned kMaximumDepth = 8;
 constexpr std::size_t kLongestName = 80;
 
@@ -133,8 +133,8 @@ void append_type(std::string& text, const bytecode::Module& module, bytecode::Va
     text += ']';
     return;
   }
-  // The quote keeps a type whose author named it `str` from passing for a string.
-  // Cut short, because a module may use a long name many times.
+  // The quotes keep a class that its author named `str` apart from the type str. The name is cut short, because a
+  // module may use a long one many times.
   text += "class \"" + description.name.substr(0, kLongestName) + '"';
 }
 

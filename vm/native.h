@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The virtual machine calls C++ by these: the binary interface of native functions, and their registry.
+// Native functions: the binary interface by which the virtual machine calls C++, and their registry.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,9 @@ namespace dhpvm::vm {
 
 class Isolate;
 
-// The argument windows of one call. Parameters stand in p[0..] and r[0..] as Signature says: primitives and
-// references each in order. A value narrower than 64 bits stands in the low bits: take it out with a cast,
-// for the bits above are not specified. bool is 0 or 1. The function writes its results to p[0..] and r[0..]
-// in the same way, zero-extended.
+// The argument windows of one call. Parameters stand in p[0..] and r[0..] as Signature says: primitives and references
+// each in order. A value narrower than 64 bits stands in the low bits, with unspecified bits above: read it with a
+// cast. bool is 0 or 1. The function writes its results to p[0..] and r[0..] in the same way, zero-extended.
 //
 // `r` is part of the root set: a reference stays alive as long as it stands there. A native that allocates
 // must keep its references in `r`, or in a gc root, across the allocation.
@@ -30,17 +29,17 @@ struct NativeCall {
   gc::Ref* r;
 };
 
-// The words for a failure that a program imported as a value: see bytecode::kFallibleImport. The module `errors`
-// of the standard library knows these numbers.
+// The codes of a failure that a program imports as a value: see bytecode::kFallibleImport. The module `errors` of the
+// standard library knows these numbers.
 enum class FailureCode : std::int64_t { kInputOutput = 0, kNotFound = 1, kHost = 2, kDenied = 3 };
 
 // An error becomes a trap of the calling program, with a stack trace. Must not throw.
 using NativeFunction = std::function<Status(NativeCall&)>;
 
-// The common case of a native, tried before the function itself: a call that does not leave and enter the machine. It
+// The fast path of a native, tried before the function itself: a call that does not leave and enter the machine. It
 // takes well under a microsecond for all arguments; it never fails, collects or calls the program, so an object comes
-// from open memory (Heap::allocate_short_string) or not at all. False, with the windows unchanged, if it cannot handle
-// the call: the function is called then. Parameters may be null here.
+// from open memory (Heap::allocate_short_string) or not at all. Returns false, with the windows unchanged, if it cannot
+// handle the call: then the function is called. Parameters may be null here.
 using NativeFastPath = bool (*)(NativeCall&);
 
 // Native functions by import name ("io.write_text"). Filled before modules are linked; read-only after that,
@@ -70,7 +69,7 @@ class NativeRegistry {
   std::unordered_map<std::string, Entry> entries_;
 };
 
-// The name of any reference in signatures of a NativeRegistry.
+// The word for any reference in signatures of a NativeRegistry.
 inline constexpr std::string_view kAnyReference = "object";
 
 // The normalised text of one type, as below.

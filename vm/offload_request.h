@@ -14,7 +14,7 @@
 
 namespace dhpvm::vm {
 
-// The caller keeps everything it refers to until the loop is done or in flight.
+// The caller keeps everything that it refers to alive until the loop is done or in flight.
 struct OffloadRequest {
   KernelWish kernel;
   offload::Loop loop;
@@ -27,7 +27,7 @@ struct OffloadRequest {
   std::uint32_t number() const { return kernel.number; }
 };
 
-// The cause at the end of an error's chain; the errors before it tell what was under way.
+// The last cause in an error's chain; the errors before it say what was being done.
 const std::string& first_cause(const Error& error);
 
 }  // namespace dhpvm::vm

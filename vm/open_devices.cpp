@@ -18,10 +18,10 @@ offload::HostMemory memory_kind(Batching batching) {
                                                : offload::HostMemory::kPinned;
 }
 
-// The period of asking a full worker whether the program's turn has come.
+// How often a full worker is asked whether it is the program's turn.
 constexpr std::chrono::milliseconds kLookAgain{20};
 
-// A worker that has a place in its queue for this program.
+// Whether the worker is full, and has a place in its queue for this program.
 bool is_full(const Error& problem) { return problem.code() == ErrorCode::kDeviceExhausted; }
 
 bool is_remote(std::string_view name) { return name == "remote" || name.starts_with("remote/"); }
@@ -81,7 +81,7 @@ Result<OpenDevices::Wished> OpenDevices::look_for_wished() {
       if (!device.ok()) present.absent.push_back(device.error());
     }
     for (Error& problem : present.absent) {
-      // Anything else is a mistake, which does not go away by itself; but one worker of several stops no program.
+      // Any other problem is a mistake that stays; but one worker of several does not stop the program.
       const bool goes_away = problem.code() == ErrorCode::kDeviceLost || is_full(problem);
       if (!goes_away && present.names.empty()) return std::move(problem);
       wished.problems.push_back(std::move(problem));
@@ -98,8 +98,8 @@ Status OpenDevices::open_wished() {
   return Error(ErrorCode::kDeviceFailed, one_line(status.error()));
 }
 
-// With several devices, a missing one is skipped: loops use it as soon as it is there. A worker that is full, and has a
-// place in its queue for this program, is waited for when there is nothing else.
+// With several devices, a missing one is skipped, and loops use it as soon as it is there. A full worker that has
+// queued this program is waited for only if there is no other device.
 Status OpenDevices::await_wished() {
   const auto begin = std::chrono::steady_clock::now();
   DHPVM_ASSIGN(Wished wished, look_for_wished());
@@ -155,7 +155,7 @@ OpenDevices::OnHost OpenDevices::load_on_host(const KernelWish& wish) {
   return {opened.device.get(), &loaded};
 }
 
-// The stricter setting of both sides holds: this side may have asked for less than there is, and not for this.
+// The stricter setting of both sides applies. The protection may still be less than the user expects, so say so.
 void OpenDevices::warn_of_weak_seal(const std::string& device) {
   for (const offload::PeerStatus& peer : options_.devices.registry->peers()) {
     const bool is_readable = peer.seal == "none" || peer.seal == "integrity";
@@ -181,7 +181,7 @@ Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& o
                            const offload::OperationRecord& record) { observer(name, record); };
   }
   DHPVM_ASSIGN(auto device, offload::PipelineDevice::create(opened.owner, pool_, *registrations_, options));
-  // The next use of the device finds a link that has failed meanwhile.
+  // If the link has failed meanwhile, the next use of the device finds out.
   if (const Status status = device->begin_to_measure_link(); !status.ok() && !device->failure())
     return status.error();
   return device;
@@ -195,7 +195,7 @@ bool OpenDevices::is_open(const std::string& name) const {
 }
 
 std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wishes, std::string& absent) {
-  // Short loops are many: what is open need not be looked for with each of them. A worker that dials in meanwhile is
+  // Short loops are many, so the list of present devices is kept for a moment. A worker that dials in meanwhile is
   // noticed this much later.
   constexpr std::chrono::milliseconds kHolds{5};
   const auto is_known = [this](const std::string& name) { return is_host(name) || is_open(name); };
@@ -203,7 +203,8 @@ std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wi
   if (presence_.wishes == wishes && now < presence_.until && std::ranges::all_of(presence_.names, is_known))
     return presence_.names;
   std::vector<std::string> found;
-  // Each once: the parts of a loop that is split run on threads of their own, and a device is used by one at a time.
+  // Each device once: the parts of a split loop run on threads of their own, and a device is used by one thread at a
+  // time.
   const auto add = [&found](std::string name) {
     const auto is_same = [&](const std::string& other) {
       return other == name || (is_host(other) && is_host(name));
@@ -241,7 +242,7 @@ bool OpenDevices::tell_losses() {
 // A device that comes back is opened anew, because its memory and kernels are lost.
 void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>& before) {
   tell_losses();
-  // `before` may open others.
+  // `before` may open other devices.
   for (std::size_t n = 0; n < opened_.size(); ++n) {
     if (opened_[n]->device != nullptr && opened_[n]->device->departure()) before(*opened_[n]->device);
   }

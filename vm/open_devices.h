@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices that an isolate has opened: each is opened when it is first wanted, dropped when it is lost, and opened
+// The devices that an isolate has opened. Each is opened when it is first needed, dropped when it is lost, and opened
 // again when it is back.
 #pragma once
 
@@ -37,35 +37,36 @@ class OpenDevices {
   // Waits for everything in flight.
   ~OpenDevices();
 
-  // Opens the devices that the options ask for by name: kNotFound if there is none such, and so on.
+  // Opens the devices that the options request by name; kNotFound if one does not exist.
   Status open_wished();
-  // Opens it at the first call; its `device` is null if it cannot be used.
+  // Opens the device at the first call; `device` is null if it cannot be used.
   OpenDevice& open(const std::string& name);
-  // The kernel on the host's cores as a device; no device if that cannot be opened, or another one is required.
+  // The host's cores as a device with the kernel; no device if it cannot be opened, or if another one is required.
   struct OnHost {
     offload::PipelineDevice* device = nullptr;
     const LoadedKernel* loaded = nullptr;
   };
   OnHost load_on_host(const KernelWish& wish);
-  // The present devices among `wishes`, each once, however many wishes are for it; `absent` gets the reasons for the
-  // others.
+  // The present devices that `wishes` name, each once, however many wishes name it; `absent` gets the reasons for the
+  // missing ones.
   std::vector<std::string> present(const std::vector<std::string>& wishes, std::string& absent);
   bool has_any() const { return !opened_.empty(); }
-  // How often a device has been opened or dropped: until the next time, references to them stay valid.
+  // The number of times that a device was opened or dropped. References to devices stay valid until it changes.
   std::uint64_t changes() const { return changes_; }
 
-  // Says once of each device that it is lost; whether there was anything to say.
+  // Reports each lost device once; true if there was one to report.
   bool tell_losses();
-  // Drops lost devices. Calls `before` first for each of them that had been opened.
+  // Drops lost devices. Calls `before` first for each open one among them.
   void drop_lost(const std::function<void(offload::PipelineDevice&)>& before);
-  // Waits until no device needs a buffer any more that the program has let go of.
+  // Waits until no device needs a buffer that the program has released.
   Status release_buffers();
 
   void warn_once(std::string message);
-  // A loop runs on the host though another device was asked for. Nothing to say where that is not permitted.
+  // Warns that a loop runs on the host though another device was requested; says nothing where that is not permitted at
+  // all.
   void warn_of_host(std::string_view position, std::string_view reason);
   void warn_of_weak_seal(const std::string& device);
-  // Without the loops themselves.
+  // The totals of the devices; the number of loops is not included.
   DeviceTotals totals() const;
   std::vector<DeviceUse> uses() const;
 
@@ -74,8 +75,8 @@ class OpenDevices {
   // The result of looking for the devices that the options ask for by name.
   struct Wished {
     bool has_any = false;
-    bool is_queued = false;       // at a worker that is full
-    std::vector<Error> problems;  // of those that are not there
+    bool is_queued = false;       // a full worker has queued this program
+    std::vector<Error> problems;  // of the devices that are missing
   };
   Result<Wished> look_for_wished();
   Status await_wished();
@@ -90,8 +91,8 @@ class OpenDevices {
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<OpenDevice>> opened_;
   std::uint64_t changes_ = 0;
-  DeviceTotals dropped_;  // of devices that were dropped
-  // The last result of present() with no device absent.
+  DeviceTotals dropped_;  // totals of devices that were dropped
+  // The last result of present() in which no device was missing.
   struct Presence {
     std::vector<std::string> wishes;
     std::vector<std::string> names;
@@ -101,9 +102,9 @@ class OpenDevices {
   std::set<std::string> warned_;
 };
 
-// A list of names with commas between them.
+// Splits a list of names at its commas.
 std::vector<std::string> split_names(std::string_view list);
-// `text`, about this device: begins with its name, unless it has that already.
+// `text` with the name of the device in front, unless it begins with that already.
 std::string about(const OpenDevice& opened, const std::string& text);
 inline bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 

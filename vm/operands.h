@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the messages of traps be made of operands that did not stand in registers. Internal to this room.
+// Puts operands that did not stand in registers where the messages of traps read them. Internal to this room.
 #pragma once
 
 #include <cstdint>

@@ -12,11 +12,11 @@ namespace {
 
 using bytecode::Word;
 
-// A sample takes some 20 us for a recursion 40 calls deep, the turn of the thread that keeps the time included: 1 % of
-// the time. Measured by the least processor's time of nine runs with and without, in turns, and the number of samples.
+// A sample takes some 20 us in a recursion 40 calls deep, including the work of the thread that keeps the time: 1 % of
+// the time. Measured as the least processor time of nine runs with and nine without, in turns, divided by the samples.
 constexpr std::chrono::nanoseconds kInterval = std::chrono::milliseconds(2);
 
-// Frames kept of a stack, the innermost ones: an endless recursion would fill memory with samples.
+// The innermost frames of a stack, which are kept: an endless recursion would fill the memory with samples.
 constexpr std::size_t kMostFrames = 200;
 
 std::chrono::nanoseconds time_in_collections(const gc::Heap& heap) {
@@ -41,7 +41,7 @@ void Profiler::keep_time() {
 }
 
 void Profiler::begin(const Context& context) {
-  // Where the system starts no thread, every checkpoint looks at the clock.
+  // If the system refuses a thread, every checkpoint looks at the clock.
   if (!timer_.start_once("dhpvm-profile", [this] { keep_time(); }).ok()) is_due_ = true;
   due_ = Clock::now() + kInterval;
   collections_seen_ = context.heap->collections();
@@ -52,7 +52,7 @@ void Profiler::take(const Context& context, Part part, std::uint32_t detail) {
   const Clock::time_point now = Clock::now();
   if (timer_.is_running()) is_due_.store(false, std::memory_order_relaxed);
   if (now < due_) return;
-  // All instants since the last sample fall on what has run since then.
+  // All instants since the last sample belong to what has run since then.
   const std::int64_t instants = (now - due_) / kInterval + 1;
   due_ += instants * kInterval;
   std::chrono::nanoseconds time = instants * kInterval;
@@ -74,8 +74,8 @@ void Profiler::take(const Context& context, Part part, std::uint32_t detail) {
   samples_[std::move(stack)] += time;
 }
 
-// The program has waited for devices: their operations meanwhile share the time. Operations that they tell of later
-// count for the next wait.
+// The program has waited for devices: the time goes to the operations that they did meanwhile. Operations that are
+// reported later count for the next wait.
 void Profiler::add_devices(const Stack& stack, std::chrono::nanoseconds time) {
   const auto add = [&](Place place, std::chrono::nanoseconds share) {
     Stack whole = stack;
@@ -103,7 +103,7 @@ void Profiler::add_devices(const Stack& stack, std::chrono::nanoseconds time) {
 
 Profiler::Place Profiler::place_of(const LinkedFunction& function, const Word* pc) const {
   Place place{.part = Part::kFunction, .function = function.index};
-  // Elsewhere, the program counter is not that of an instruction.
+  // In other cases the program counter is not that of an instruction.
   const Word* const code = linked_->code_of(function);
   if (pc == nullptr || pc < code || pc >= code + function.source->code_size) return place;
   if (const bytecode::Line* const line = linked_->line_at(function, pc)) {
@@ -118,7 +118,7 @@ Profiler::Stack Profiler::stack_of(const Context& context) const {
   const Word* pc = context.pc == &kIterateCode ? context.loop.site : context.pc;
   const Frame* frame = context.frame;
   std::optional<std::uint32_t>
-      entered;  // the function whose frame stands for compiled code that is known already
+      entered;  // the function whose frame stands for compiled code that was found already
   if (frame->return_pc == &kAnchorCode) {
     stack.push_back(place_of(*frame->function, pc));
     add_compiled_callers(context, stack);
@@ -126,7 +126,7 @@ Profiler::Stack Profiler::stack_of(const Context& context) const {
     pc = nullptr;
     --frame;
   }
-  // The frame at the bottom is nobody's, and has no caller.
+  // The frame at the bottom has no function, and no caller.
   for (; frame->return_pc != nullptr && stack.size() < kMostFrames; --frame) {
     const bool is_program = frame->function != &context.outermost;
     const bool is_known = entered == frame->function->index;
@@ -142,16 +142,16 @@ Profiler::Stack Profiler::stack_of(const Context& context) const {
   return stack;
 }
 
-// Compiled code has frame pointers here. Below each of its frames stand the caller's frame pointer and, above that, the
-// address to return to. The innermost frame is found by its return address alone, because the functions of the virtual
-// machine that it calls have no frame pointers.
+// Compiled code has frame pointers in this build. Each frame has the caller's frame pointer and, above it, the return
+// address. The innermost frame is found by its return address alone, because the functions of the virtual machine that
+// it calls have no frame pointers.
 [[gnu::no_sanitize_address]] void Profiler::add_compiled_callers(const Context& context, Stack& stack) const {
   const auto end = reinterpret_cast<const std::uintptr_t*>(context.native_entry);
   const auto* slot = static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
   bool is_innermost = true;
   for (; slot < end && stack.size() < kMostFrames; ++slot) {
     const std::optional<std::uint32_t> function = code_->find(*slot);
-    // The map has the code of all modules of the engine, and a stack has remains of earlier calls.
+    // The map has the code of all modules of the engine, and a stack contains remains of earlier calls.
     if (!function || *function >= linked_->module().functions.size()) continue;
     if (!is_innermost) {
       const std::uintptr_t outer = slot[-1];
@@ -159,7 +159,7 @@ Profiler::Stack Profiler::stack_of(const Context& context) const {
           outer > reinterpret_cast<std::uintptr_t>(slot) && outer <= context.native_entry && outer % 16 == 0;
       if (!is_frame) continue;
     }
-    // The function where the code stands may be inlined into the one that has the frame.
+    // The function that the code belongs to may be inlined into the one that has the frame.
     const bool is_same = is_innermost && stack.back().function == *function;
     if (!is_same) stack.push_back(Place{.part = Part::kFunction, .function = *function});
     is_innermost = false;

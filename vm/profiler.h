@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of a program goes: samples of its stack, five hundred a second.
+// Finds where the time of a program goes, by samples of its stack, five hundred a second.
 //
 // A sample falls on an instant, and is taken at the next checkpoint: when the ticks of the interpreter or of compiled
 // code run out, after a native function, a loop on cores or devices, and a wait for the compiler. There the program's
@@ -42,11 +42,11 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // A call from C++ begins: what was before is not the program's time.
+  // A call from C++ begins: the time before it was not the program's.
   void begin(const Context& context);
-  // Where devices tell of their operations; it may stay longer than the profiler.
+  // Where devices report their operations; it may outlive the profiler.
   const std::shared_ptr<DeviceTimes>& device_times() const { return device_times_; }
-  // `detail`: of a native function its index among the imports.
+  // `detail`: for a native function, its index among the imports.
   void check(const Context& context, Part part = Part::kFunction, std::uint32_t detail = 0) {
     if (is_due_.load(std::memory_order_relaxed)) [[unlikely]]
       take(context, part, detail);
@@ -58,9 +58,9 @@ class Profiler {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // A part of the program has function, file and line, or 0 where the line is not known; others have `detail` in
-  // `function`: of devices 0 where none has told of its work yet, and otherwise one more than a number of DeviceTimes,
-  // with the work in `line`.
+  // A part of the program has function, file and line, with 0 for an unknown line. Other parts use `function` for
+  // `detail`; for devices it is 0 if none has reported its work yet, and otherwise a number of DeviceTimes plus one,
+  // with the kind of work in `line`.
   struct Place {
     Part part = Part::kFunction;
     std::uint32_t function = 0;
@@ -83,7 +83,7 @@ class Profiler {
   const std::shared_ptr<const CodeMap> code_;
   Clock::time_point due_;  // the next instant of a sample
   std::uint64_t collections_seen_ = 0;
-  std::chrono::nanoseconds collected_{0};  // time in collections, of which samples have told
+  std::chrono::nanoseconds collected_{0};  // time in collections that samples have counted already
   std::map<Stack, std::chrono::nanoseconds> samples_;
   const std::shared_ptr<DeviceTimes> device_times_ = std::make_shared<DeviceTimes>();
 

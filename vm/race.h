@@ -18,14 +18,14 @@ enum class Access : std::uint8_t { kRead, kWrite, kAtomic };
 
 class RaceDetector {
  public:
-  // One access in the past of the loop.
+  // One earlier access in the loop.
   struct Event {
     std::uint64_t iteration;
     const bytecode::Word* pc;
     Access access;
   };
 
-  // Forgets everything: a loop begins or has ended.
+  // Forgets everything, because a loop begins or has ended.
   void clear() { elements_.clear(); }
 
   // Notes that `iteration` accesses the value at `address`. Returns the earlier access of another
@@ -35,7 +35,7 @@ class RaceDetector {
                             const bytecode::Word* pc);
 
  private:
-  // Two different readers and updaters suffice: one of them differs from any later iteration.
+  // Two readers and two updaters of different iterations are enough: one of them differs from any later iteration.
   struct Who {
     std::uint64_t iteration;
     const bytecode::Word* pc = nullptr;  // null: empty

@@ -24,11 +24,12 @@ using bytecode::c_of;
 using bytecode::Op;
 using bytecode::Word;
 
-// Moving this many bytes takes a fraction of a millisecond: how precisely deadlines are honoured.
-// A native function takes longer than a tick: one counts as moving this much.
+// Moving this many bytes takes a fraction of a millisecond, and bounds how late a deadline is honoured. A native
+// function takes longer than a tick: it counts like moving this much.
 constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 
-// Why the program has to stop now. Said to every thread that works for it, until the outermost call returns.
+// The reason why the program has to stop now. Every thread that works for it sees the same until the outermost call
+// returns.
 Status stop_reason(const Context& context) {
   const std::uint32_t reasons = context.stop->reasons();
   if ((reasons & StopToken::kInterrupt) != 0) {
@@ -45,7 +46,7 @@ Status stop_reason(const Context& context) {
   return {};
 }
 
-// Errors of the embedding program's families become traps of the running program.
+// Turns an error of the host into a trap of the running program.
 Error as_trap(Error failure) {
   if (failure.family() != ErrorFamily::kUser) return failure;
   const bool io = failure.code() == ErrorCode::kIo || failure.code() == ErrorCode::kNotFound ||
@@ -54,7 +55,8 @@ Error as_trap(Error failure) {
   return std::move(trap).with_frames(failure.frames());
 }
 
-// Functions of the host should not throw. Frames of compiled code and of the interpreter know nothing of exceptions.
+// Functions of the host should not throw, and exceptions cannot pass the frames of compiled code and of the
+// interpreter.
 Status call_guarded(const NativeFunction& function, NativeCall& call) {
   try {
     return function(call);
@@ -73,8 +75,9 @@ void copy_texts(char* to, std::span<const gc::Ref> parts) {
   }
 }
 
-// Batches differ in size, by up to an eighth. A loop that takes a tick for a call and one for its back-edge would run
-// out of equal ones at the call each time: no sample would find it where it can go on in compiled code.
+// Batches vary in size by up to an eighth. With equal batches, a loop that takes a tick for a call and one for its
+// back-edge could run out of ticks at the call every time, and no sample would find the place where it can continue in
+// compiled code.
 std::uint64_t next_batch(const Context& context) {
   constexpr std::uint64_t kMultiplier = 0x9E37'79B9'7F4A'7C15;  // 2^64 divided by the golden ratio
   const std::uint64_t random = context.fuel_batched * kMultiplier >> 32;
@@ -84,7 +87,7 @@ std::uint64_t next_batch(const Context& context) {
 }  // namespace
 
 bool look_at_clock(Context& context) {
-  // A look costs as much as a look at the clock.
+  // The interval of a check that costs as much as a look at the clock.
   constexpr std::uint64_t kSafepointsBetweenLooks = 16;
   if (++context.safepoints % kSafepointsBetweenLooks == 0) context.heap->look_for_idleness();
   Status status = stop_reason(context);
@@ -119,8 +122,8 @@ bool poll_after_bulk(Context& context, std::uint64_t bytes) {
   return look_at_clock(context);
 }
 
-// The code of a failure that the program wants as a value. Limits and interrupts are none, and neither are mistakes of
-// the program, such as an index outside of an array.
+// The code of a failure that the program imports as a value. Limits and interrupts have none, and neither have mistakes
+// of the program, such as an index outside of an array.
 std::optional<FailureCode> failure_code(const Error& failure) {
   switch (failure.code()) {
     case ErrorCode::kIo:
@@ -149,7 +152,7 @@ bool give_failure(Context& context, const LinkedImport& import, std::uint64_t* p
 
 namespace {
 
-// The verifier takes the types of imports for granted.
+// The verifier does not check the types of imports' results.
 bool check_result(Context& context, const LinkedImport& import, gc::Ref result, gc::TypeId type) {
   if (result == nullptr || context.linked->is_instance(result->header.type, type)) return true;
   const std::vector<bytecode::Type>& types = context.linked->module().types;
@@ -228,7 +231,7 @@ bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t t
       return error(ErrorCode::kIndexOutOfRange, "{} elements from {} on are out of range for length {}",
                    count, start, array.length);
     }
-    // The last element stands for all: they become inaccessible together.
+    // Checking the last element is enough: elements become inaccessible together.
     return count == 0 ? Status() : context.isolate->make_accessible(array, start + count - 1, write);
   };
   Status status = check(*from, from_start, false);
@@ -319,7 +322,7 @@ bool strings_equal(gc::Ref left, gc::Ref right) {
 }
 
 std::int32_t compare_strings(gc::Ref left, gc::Ref right) {
-  // char_traits<char> compares as unsigned bytes.
+  // char_traits<char> compares bytes as unsigned.
   const int order = reinterpret_cast<const gc::String*>(left)->view().compare(
       reinterpret_cast<const gc::String*>(right)->view());
   return (order > 0) - (order < 0);

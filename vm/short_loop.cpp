@@ -15,14 +15,14 @@ namespace {
 
 using codegen::KernelStatus;
 
-// One of so many executions is measured: what an iteration takes may change. The long way takes half a microsecond,
-// 8 ns for each of them.
+// One in so many executions is measured, because the time of an iteration may change. The slow path takes half a
+// microsecond more, or 8 ns for each execution.
 constexpr std::uint64_t kMeasured = 64;
-// Seconds. The long way takes a thousandth of this.
+// In seconds. The slow path takes a thousandth of this.
 constexpr double kShortAlone = 1e-3;
 
-// Whether `described` still says what it would say of the array, but for where the elements are. Compared member by
-// member: most executions have nothing else to do, and to write a description only to compare it takes twice as long.
+// Whether `described` still describes the array, apart from the place of its elements. Compared member by member: most
+// executions have nothing else to do, and writing a description in order to compare it takes twice as long.
 bool still_describes(const Context& context, const codegen::KernelArray& described, gc::Ref reference) {
   if (reference == nullptr || described.data == nullptr) return false;
   const auto& array = *reinterpret_cast<const gc::Array*>(reference);
@@ -41,7 +41,7 @@ bool still_describes(const Context& context, const codegen::KernelArray& describ
 
 }  // namespace
 
-// Notes bounds and scalars. False if they are not those of the last execution.
+// Records bounds and scalars. False if they differ from those of the last execution.
 bool ShortLoop::take_window(const LinkedKernel& kernel, const std::uint64_t* p) {
   const std::size_t size = 2u * kernel.dimensions + kernel.scalars;
   std::size_t same = 0;
@@ -57,7 +57,8 @@ bool ShortLoop::take_window(const LinkedKernel& kernel, const std::uint64_t* p) 
   return false;
 }
 
-// Notes the arrays, and sets `changed` if a shape is not that of the last execution. False if one has to be fetched.
+// Records the arrays, and sets `changed` if a shape differs from the last execution. False if an array has to be
+// fetched.
 bool ShortLoop::take_arrays(const Context& context, const LinkedKernel& kernel, const gc::Ref* r,
                             bool& changed) {
   arrays_.resize(kernel.arrays);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executions of a parallel loop so short that threads would never share them, once its kernel is there and measured:
-// one call of the kernel, without the description that plans, devices and deferred loops need. Most of them repeat an
-// earlier one with the same bounds, scalars and shapes, so that nothing but the arrays' places has to be looked at.
-// Where there is one thread alone, longer executions are short ones, too.
+// Executions of a parallel loop that are so short that threads would never share them, after its kernel was compiled
+// and measured: one call of the kernel, without the description that plans, devices and deferred loops need. Most of
+// them repeat an earlier one with the same bounds, scalars and shapes, so that only the places of the arrays have to be
+// checked. With a single thread, longer executions count as short, too.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ namespace dhpvm::vm {
 class ShortLoop {
  public:
   // The compiled kernel for the execution whose window is at `p` and `r`; null if that is not short, or needs more than
-  // a call of its kernel. Not for programs whose fuel is limited. `threads`: that could share it.
+  // a call of its kernel. Not for programs with a limit on fuel. `threads`: the number that could share the execution.
   const codegen::CompiledKernel* find(const Context& context, const LinkedKernel& kernel, LoopCode& code,
                                       const LoopTiming& timing, std::uint32_t threads, const std::uint64_t* p,
                                       const gc::Ref* r);
-  // Runs the execution that has just been found. If all is done, the results stand at `p`; kTrapped: `trap` is the
-  // first trap in iteration order.
+  // Runs the execution that find() has just returned a kernel for. If everything is done, the results stand at `p`.
+  // kTrapped: `trap` is the first trap in iteration order.
   codegen::KernelStatus run(const Context& context, const LinkedKernel& kernel, std::uint64_t* p,
                             codegen::KernelTrap& trap);
   std::uint64_t iterations() const { return iterations_; }
-  // Whether the execution that has just been found differs from the one before, or that one went the long way. Callers
-  // look then for reasons against the short way, and forget() the kernel if there is one.
+  // Whether the execution just found differs from the one before, or that one took the slow path. Callers then check
+  // whether anything speaks against the short path, and call forget() if so.
   bool is_new() const { return is_new_; }
   void forget() { compiled_ = nullptr; }
 

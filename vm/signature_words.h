@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of a signature of a native or host function, from its text: "(str, [const f64, 2]) -> i64".
+// Reads the text of a native or host function's signature word by word: "(str, [const f64, 2]) -> i64".
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a device that has taken the elements of an array, and gives them back on request.
+// For tests: a device that holds the elements of an array, and returns them on request.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ class TestCopies final : public offload::BufferCopies {
       : buffer_(buffer), record_(std::move(record)) {}
   ~TestCopies() override { record_->gone = true; }
 
-  // Unless the device only reads, overwrites the host's
-  // elements, which must be off the heap, with rubbish.
+  // Takes the elements. Unless the device only reads, overwrites those of the host, which must be off the heap, with
+  // rubbish.
   static std::shared_ptr<Record> take(gc::Array& array, bool host_reads = false) {
     auto& buffer = *static_cast<offload::Buffer*>(array.buffer);
     auto record = std::make_shared<Record>();

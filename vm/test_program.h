@@ -35,7 +35,7 @@ class Program {
     }
   }
 
-  // Only when the program is right: otherwise the test has failed, and ends here.
+  // Only if the program is right; otherwise the test fails and ends here.
   Isolate& isolate() {
     if (!isolate_) std::abort();
     return *isolate_;

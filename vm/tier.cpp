@@ -13,14 +13,14 @@ namespace {
 using bytecode::Op;
 using bytecode::Word;
 
-// Functions compiled together, and the words of code in them: beyond that, callees wait for their own turn.
+// The most functions, and words of code in them, that are compiled together: beyond that, callees are compiled later.
 constexpr std::size_t kMaximumFunctions = 64;
 constexpr std::uint32_t kMaximumWords = 6000;
-// So many times the samples that make a function hot are to find a call of it running on after its code has come,
-// before the call is continued in code of its own. They take a few milliseconds, and compiling takes a hundred; with
-// less patience, it depended on the time that the first unit took whether a run asked the cache for another one.
+// A call that still runs after its function's code has arrived is continued in code of its own after so many times the
+// samples that make a function hot. They take a few milliseconds, and compiling takes a hundred; with less patience, it
+// depended on the time that the first unit took whether a run asked the cache for another one.
 constexpr std::uint64_t kPatience = 16;
-// Calls from compiled code that are as good as a sample: each takes the interpreter some 50 ns.
+// So many calls from compiled code count as a sample: each takes the interpreter some 50 ns.
 constexpr std::uint32_t kCallsOfASample = 1024;
 
 // The loop header that the back-edge at `pc` leads to, in the function that starts at `code`.
@@ -75,8 +75,8 @@ Status Tier::compile_everything() {
   return {};
 }
 
-// `function` and its callees, breadth first: direct callees come first. Whether one is already compiled plays no role,
-// so that every run of a program finds the same units in the cache.
+// `function` and its callees, breadth first, so that direct callees come first. Callees that are compiled already are
+// included, so that every run of a program finds the same units in the cache.
 std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   const bytecode::Module& module = linked_->module();
   std::vector<std::uint32_t> found = {function};
@@ -109,9 +109,9 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   return found;
 }
 
-// Compiles `function`, which is entered at its next call, or continued if
-// a sample finds it in one of its loops. The unit does not depend on where
-// the sample was: samples vary from run to run, and the cache must hit.
+// Compiles `function`. The code is entered at the function's next call, or continued in when a sample finds it in one
+// of its loops. The unit does not depend on the position of the sample: samples vary from run to run, and the cache
+// must hit.
 void Tier::request(std::uint32_t function) {
   continued_[function] = nullptr;
   codegen::FunctionRequest request = new_request();
@@ -120,7 +120,7 @@ void Tier::request(std::uint32_t function) {
   for (const std::uint32_t together : request.functions) {
     if (states_[together] == State::kInterpreted) states_[together] = State::kRequested;
   }
-  // The job keeps the module alive, and nothing of the isolate.
+  // The job keeps the module alive, but nothing of the isolate.
   auto job = [request = std::move(request), mailbox = mailbox_, linked = linked_,
               identity = identity_](codegen::CodeGenerator& generator) {
     auto code = generator.compile(request);
@@ -153,7 +153,7 @@ void Tier::install() {
     }
     for (const std::uint32_t function : result.functions) {
       if (states_[function] == State::kCompiled) continue;
-      samples_[function] = 0;  // from here on they say that a call of it does not return
+      samples_[function] = 0;  // from here on they count samples in a call that does not return
       bodies_[function] = result.code->body(function);
       enters_[function] = result.code->enter(function);
       states_[function] = State::kCompiled;
@@ -175,8 +175,8 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   const Word* const code = linked_->functions()[index].code;
   const std::optional<std::uint32_t> offset = header_of(code, pc);
   const std::uint32_t samples = ++samples_[index];
-  // Code compiled for a callee of another function has no entry for continuing: the callee runs in the interpreter
-  // until it returns, which most do soon. Only one that does not gets a unit of its own.
+  // Code that was compiled for a callee of another function has no entry for continuing: the callee runs in the
+  // interpreter until it returns, which is mostly soon. Only a call that does not return gets a unit of its own.
   const bool is_stuck = offset && !continued_.contains(index) && states_[index] != State::kRequested;
   if ((states_[index] == State::kInterpreted && samples >= options_.threshold_samples) ||
       (is_stuck && samples >= kPatience * options_.threshold_samples))

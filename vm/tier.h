@@ -40,20 +40,20 @@ class Tier {
 
   // Compiles all functions, for --jit=eager. The program has not started.
   Status compile_everything();
-  // The interpreter has no ticks left at the instruction at `pc` of `function`. Returns the code to continue
-  // in if that is a back-edge of a loop for which there is some.
+  // The interpreter has used up its ticks at the instruction at `pc` of `function`. Returns the code to continue in, if
+  // that is a back-edge of a loop that has some.
   codegen::EnterFunction sample(const LinkedFunction& function, const bytecode::Word* pc);
   // Compiled code calls the function in the interpreter. The ticks of a function without loops run out in its caller,
-  // so that no sample finds it: its calls are counted in their place.
+  // so that no sample finds it; its calls are counted instead.
   void called(std::uint32_t function);
 
  private:
   struct Finished {
     std::vector<std::uint32_t> functions;
     std::vector<std::uint32_t> continued;
-    std::unique_ptr<codegen::CompiledFunctions> code;  // null: it failed, and is not tried again
+    std::unique_ptr<codegen::CompiledFunctions> code;  // null: compiling failed, and is not tried again
   };
-  // Where the background thread leaves its results, which may be after the isolate's end.
+  // Where the background thread stores its results, perhaps after the isolate's end.
   struct Mailbox {
     std::mutex mutex;
     std::vector<Finished> finished;

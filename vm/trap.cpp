@@ -22,7 +22,7 @@ using bytecode::c_of;
 using bytecode::Op;
 using bytecode::Word;
 
-// Long traces, as endless recursion makes them, are shown by their ends.
+// Long traces, such as those of endless recursion, are shown by their two ends.
 constexpr std::size_t kInnermostFrames = 20;
 constexpr std::size_t kOutermostFrames = 10;
 
@@ -37,7 +37,8 @@ StackFrame describe(const LinkedModule& linked, const TracePosition& position) {
   return frame;
 }
 
-// Each call on the way that closes something takes the trap up, and lets it go on: so many frames are enough.
+// Each call that closes something on the way catches the trap and lets it go on, which adds frames: this many are
+// enough.
 constexpr std::size_t kMostFrames = 100;
 
 void append_trace(const Context& context, std::vector<StackFrame>& frames) {
@@ -60,12 +61,12 @@ std::string tuple_text(std::span<const std::int64_t> indices) {
   return fmt::format("({})", fmt::join(indices, ", "));
 }
 
-// Where the loop counts blocks: the iterations in one of them. Only the bounds of the outermost range are known.
+// If the loop counts blocks: the iterations of one block. Only the bounds of the outermost range are known.
 std::string block_text(const InterpretedLoop& loop, std::int64_t block) {
   const bytecode::KernelSource& source = loop.kernel->record->source;
   const std::uint64_t* const bounds =
       loop.window + 2 * loop.kernel->dimensions + (source.block_rows - loop.kernel->dimensions);
-  // Unsigned, for damaged modules; those of the compiler do not overflow.
+  // Unsigned, because damaged modules may overflow; those of the compiler do not.
   const std::uint64_t first = bounds[1] + static_cast<std::uint64_t>(block) * bounds[0];
   const std::uint64_t last = first + std::min(bounds[0], bounds[2] - first) - 1;
   const std::string_view rest = source.iterated.size() == 1   ? ""
@@ -89,7 +90,7 @@ std::string current_iteration(const Context& context) {
   return "iteration " + tuple_text(indices);
 }
 
-// Which iteration failed tells more than the line alone. Not for limits: where they strike is chance.
+// Adds which iteration failed, which says more than the line. Not for limits, which strike at random.
 std::string with_iteration(const Context& context, const Error& error) {
   switch (error.code()) {
     case ErrorCode::kOutOfFuel:
@@ -126,14 +127,14 @@ Error local_index_trap(const Context& context) {
                get<std::int64_t>(context.p[load ? c_of(word) : b_of(word)]), local.count);
 }
 
-// Whether the register of the current function holds an array of which each block of a loop has a part.
+// Whether the register of the current function holds an array of which each block of a loop has a part of its own.
 bool is_part_of_block(const Context& context, std::uint16_t reg) {
   if (!context.loop.active || context.frame->function != context.loop.kernel->function) return false;
   const std::vector<bytecode::KernelSource::Array>& arrays = context.loop.kernel->record->source.arrays;
   return reg < arrays.size() && arrays[reg].is_parts;
 }
 
-// index2 and index3: the first of the indices that is out of its dimension.
+// For index2 and index3: the first of the indices that is outside its dimension.
 Error dimension_trap(const Context& context) {
   const Word word = *context.pc;
   const Word extra = context.pc[1];
@@ -144,7 +145,7 @@ Error dimension_trap(const Context& context) {
                                     third ? context.p[bytecode::x1_of(extra)] : 0};
   unsigned dimension = 0;
   while (dimension < 2 && indices[dimension] < get<std::uint64_t>(array.dims[dimension])) ++dimension;
-  // The program sees a part of the block as its array, without the dimension in front.
+  // The program sees its part of the block as its array, without the dimension in front.
   const bool is_part = is_part_of_block(context, b_of(word));
   if (is_part && !third)
     return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for length {}",

@@ -123,7 +123,7 @@ TEST_F(Workers, ShareALoopWithTheHost) {
     story = all.explain_loops();
   }
   EXPECT_NE(story.find(all_three), std::string::npos) << story;
-  EXPECT_NE(story.find("policy fastest decided at last: sharing it is expected to be quicker"),
+  EXPECT_NE(story.find("the last decision of policy fastest: sharing it is expected to be quicker"),
             std::string::npos)
       << story;
 }
@@ -159,7 +159,8 @@ TEST_F(Workers, AreUsedWhenTheyComeUp) {
   const Isolate isolate = this->isolate(engine);
   EXPECT_EQ(small(isolate), expected_small_);
   EXPECT_FALSE(uses(isolate, address));
-  EXPECT_NE(isolate.explain_loops().find("not there at last: the worker " + address), std::string::npos)
+  EXPECT_NE(isolate.explain_loops().find("missing at the last execution: the worker " + address),
+            std::string::npos)
       << isolate.explain_loops();
   const Worker worker = start(address);
   EXPECT_TRUE(loops_until(isolate, [&] { return uses(isolate, address); }));
