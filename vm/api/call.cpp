@@ -15,7 +15,7 @@
 namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
-// The machine's record of one call. Most calls lend a few spans at most, which need no memory then.
+// The machine's record of one call. Most calls lend at most a few spans, which need no memory.
 class Machine {
  public:
   Machine(vm::Isolate& isolate, std::uint32_t function) : invocation(isolate, function) {}
@@ -44,7 +44,8 @@ class Machine {
   }
   bool has_lent() const { return few_ != 0; }
 
-  // The program's types do not say which references may be null. Which arguments are is told where null traps.
+  // The program's types do not say which references may be null. The arguments that are null are reported with a null
+  // trap.
   void note_null(unsigned slot) { nulls_ |= slot < 32 ? std::uint32_t{1} << slot : 0; }
   std::uint32_t nulls() const { return nulls_; }
 
@@ -62,12 +63,12 @@ class Machine {
 
 Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<Machine*>(storage)); }
 
-// Flushes the program's output when the outermost call returns, trap or not. A failed write is not a trap: a program
-// cannot help a closed pipe or a full disk.
+// Flushes the program's output when the outermost call returns, trap or not. A failed write is not a trap: a closed
+// pipe or a full disk is not the program's mistake.
 Status finish_output(stdlib::Console& console, Status status) {
   const bool was_stopped = !status.ok() && (status.error().code() == ErrorCode::kInterrupted ||
                                             status.error().code() == ErrorCode::kDeadline);
-  (void)(was_stopped ? console.flush_briefly() : console.flush());  // remembers its failure
+  (void)(was_stopped ? console.flush_briefly() : console.flush());  // the console remembers its failure
   // A stopped program reports why it stopped, not that its output was not read.
   if (was_stopped && console.has_failed()) (void)console.take_failure();
   return console.has_failed() ? Status(console.take_failure()) : std::move(status);
@@ -80,7 +81,8 @@ Status finish_output(stdlib::Console& console, Status status) {
       "thread its own, or lock a mutex around the calls");
 }
 
-// The trap of a null, with the arguments that were null: the program's own type may be one that never is.
+// The trap of a null reference, with a note of the arguments that were null, because the program's types may not allow
+// null.
 [[gnu::noinline]] Status with_nulls(Status status, const Target& target, std::uint32_t nulls) {
   const Error& trap = status.error();
   if (trap.code() != ErrorCode::kNullReference) return status;
@@ -102,9 +104,9 @@ Status finish_output(stdlib::Console& console, Status status) {
 
 }  // namespace
 
-// The user of the isolate is stored and compared, not exchanged: an atomic exchange would cost a quarter of an empty
-// call. Two threads that begin within the same few nanoseconds both go on, and the one whose mark is gone at the
-// end of its call says so.
+// The thread that uses the isolate is stored and compared, not exchanged: an atomic exchange would cost a quarter of an
+// empty call. Two threads that begin within the same few nanoseconds both continue; the one whose mark has been
+// overwritten reports it at the end of its call.
 Call::Call(const Target& target) : target_(target) {
   static_assert(sizeof(Machine) <= sizeof machine_ && alignof(Machine) <= alignof(std::max_align_t));
   IsolateState& state = *target.isolate;
@@ -120,7 +122,7 @@ Call::Call(const Target& target) : target_(target) {
   p = invocation.p();
   r = reinterpret_cast<void**>(invocation.r());
   isolate = &machine;
-  // The receiver is the first reference; the slots of the arguments begin behind it.
+  // The receiver is the first reference; the arguments' slots begin after it.
   if (target.receiver && has_windows()) [[unlikely]]
     *r++ = ObjectState::of(target.receiver)->root.get();
 }
@@ -172,14 +174,14 @@ Status Call::run() {
     return wrong_thread();
   if (target_.receiver && has_windows()) [[unlikely]]
     --r;  // the results begin where the receiver is
-  const unsigned depth = state.depth.load(std::memory_order_relaxed);  // changed by this thread alone
+  const unsigned depth = state.depth.load(std::memory_order_relaxed);  // only this thread changes it
   state.depth.store(depth + 1, std::memory_order_relaxed);
   Machine& machine = machine_in(machine_);
   Status status = machine.invocation.run();
   if (!status.ok() && machine.nulls() != 0) [[unlikely]]
     status = with_nulls(std::move(status), target_, machine.nulls());
   state.depth.store(depth, std::memory_order_relaxed);
-  // Nothing allocates before the results are taken, so that they need no roots.
+  // Nothing allocates before the results have been taken, so they need no roots.
   machine.invocation.leave();
   must_end_ = machine.has_lent();
   if (depth == 0) {
@@ -187,7 +189,7 @@ Status Call::run() {
       return wrong_thread();
     if (state.console.has_output() || state.console.has_failed()) [[unlikely]]
       status = finish_output(state.console, std::move(status));
-    // Only now: a call of another thread would write over the results while output waits for its reader.
+    // Not earlier: while output waits for its reader, a call of another thread would overwrite the results.
     if (!must_end_) state.user.store(nullptr, std::memory_order_relaxed);
   }
   return status;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of consecutive parallel loops over a few arrays: loops that can run together, and
-// everything that has to come between them.
+// Random programs of consecutive parallel loops over a few arrays: loops that can run together, and everything that may
+// come between them.
 #pragma once
 
 #include <random>
@@ -13,7 +13,7 @@ class ChainPrograms {
  public:
   explicit ChainPrograms(std::uint64_t seed) : random_(seed) {}
 
-  // `run(n)`, for n from 5 on, returns a hash of every bit of every array.
+  // `run(n)`, for n >= 5, returns a hash of every bit of every array.
   std::string make();
 
  private:

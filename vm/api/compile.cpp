@@ -40,7 +40,7 @@ Result<Module> Module::compile(const Engine& engine, std::string_view source, co
     modules.push_back({.name = name, .text = text, .is_of_host = true});
   wanted.builtin_modules = modules;
   DHPVM_ASSIGN(bytecode::Module module, compiler::compile(source, wanted));
-  // The compiler's output should pass the verifier; it is checked all the same, as any module is.
+  // The compiler's output should pass the verifier; it is checked like every module.
   if (Status status = bytecode::verify(module); !status.ok())
     return Error(ErrorCode::kInternal,
                  "the compiler wrote a module that does not verify: " + status.error().message());

@@ -329,8 +329,8 @@ inline constexpr std::array<std::string_view, 20> kDeviceFunctions = {
     "transpose", "reduce", "histogram", "turns", "ping_pong", "twins",     "churn",
     "chain",     "philox", "sizes",     "gaps",  "astride",   "checkers"};
 
-// The functions for the test number `test`: all of them, or every third under sanitizers, where each takes several
-// times as long; other tests take the other thirds.
+// The functions for test number `test`: all of them, or under sanitizers, where each takes several times as long, every
+// third; other tests take the other thirds.
 inline std::vector<std::string_view> device_functions([[maybe_unused]] std::size_t test) {
 #ifdef DHPVM_SANITIZED
   std::vector<std::string_view> some;

@@ -31,7 +31,7 @@ Value reference_value(const std::shared_ptr<IsolateState>& isolate, gc::Ref ref)
 // The parameters or results of a function, each with its slots: a struct has several.
 class Side {
  public:
-  // Without number `left_out`, whose slot is not counted. The structs' positions begin at `first`.
+  // Leaves out value number `left_out`, whose slot is not counted. Positions of structs begin at `first`.
   Side(const bytecode::Module& module, std::span<const bytecode::ValueType> types,
        std::span<const bytecode::StructValue> structs, std::size_t first, std::optional<std::size_t> left_out)
       : module_(module), types_(types) {
@@ -62,7 +62,7 @@ class Side {
   std::string text_of(std::size_t value) const {
     if (struct_of(value) != nullptr) return struct_of(value)->name;
     const bytecode::ValueType& type = type_of(value, 0);
-    // By its name alone, as in the program.
+    // By its bare name, as in the program.
     if (type.is_ref() && module_.types[type.type].kind == bytecode::TypeKind::kClass)
       return module_.types[type.type].name;
     return vm::type_text(module_, type);
@@ -84,7 +84,7 @@ class Side {
   std::vector<Position> values_;
 };
 
-// One call with values: arguments in, run, results out.
+// One call with values: put arguments in, run, take results out.
 class ValueCall {
  public:
   explicit ValueCall(const Target& target)
@@ -137,7 +137,7 @@ class ValueCall {
                                     types.begin());
   }
 
-  // A `T!`: an error or null, and behind it the value; that of `void!` is none.
+  // For a result `T!`: an error or null in `error_slot`, and then the value; `void!` has no value.
   Result<std::vector<Value>> value_or_error(unsigned error_slot, std::vector<Value> results) const {
     if (const auto failure = static_cast<gc::Ref>(call_.r[error_slot]); failure != nullptr)
       return program_error(target_.isolate->machine->module(), failure);
@@ -234,7 +234,8 @@ Result<std::vector<Value>> elements_of_array(const ObjectState& owner, gc::Ref a
   return values;
 }
 
-// An instance of a class of the library: the name of a class of the program may begin like it, but has no such fields.
+// An instance of a class of the library. A class of the program may have a name that begins in the same way, but not
+// these fields.
 bool is_collection(const Object& object, std::string_view prefix) {
   return object.type_name().starts_with(prefix);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values whose types are known at run time only, between dhpvm::Value and the machine.
+// Converts values whose types are known only at run time between dhpvm::Value and the machine.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ auto with_primitive(bytecode::Kind kind, F&& act) {
 Value value_in(const std::shared_ptr<IsolateState>& isolate, const bytecode::ValueType& type,
                const std::byte* where);
 
-// Calls the function with a value for each parameter of the program's, the target's receiver left out.
+// Calls the function with a value for each parameter, except the target's receiver.
 Result<std::vector<Value>> call_target(const Target& target, std::span<const Value> arguments);
 
 // The elements of an array, List or Set, and the entries of a Map.

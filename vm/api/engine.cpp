@@ -30,7 +30,7 @@ codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   generator.list_functions = static_cast<codegen::Listing>(options.list_functions);
   generator.list_language = options.list_language;
   if (options.log) {
-    // By copy: a compilation in the background may end after the engine.
+    // A copy, because a compilation in the background may end after the engine.
     generator.list = [log = options.log](std::string_view text) { log(LogKind::kListing, text); };
     generator.warn = [log = options.log](const std::string& text) { log(LogKind::kWarning, text); };
   }

@@ -78,7 +78,7 @@ bool is_flag_of(const bytecode::Field& flag, std::string_view name) {
          flag.name.ends_with(bytecode::kFlagSuffix);
 }
 
-// kNullReference if a struct that leads to the field is null: `near` for "near.x".
+// kNullReference if a struct on the way to the field is null: `near` for "near.x".
 Status check_way(const detail::ObjectState& state, std::string_view name) {
   const std::vector<bytecode::Field>& fields =
       state.isolate->machine->module().types[state.root->header.type].fields;
@@ -93,7 +93,7 @@ Status check_way(const detail::ObjectState& state, std::string_view name) {
   return {};
 }
 
-// The flag of the field itself, if it has one: reading needs it, and writing sets it.
+// Handles the null flag of the field, if it has one: reading checks it, and writing sets it.
 Status check_flag(const detail::ObjectState& state, const bytecode::Field& field, detail::Access access) {
   const std::vector<bytecode::Field>& fields =
       state.isolate->machine->module().types[state.root->header.type].fields;
@@ -128,7 +128,7 @@ void store(const detail::ObjectState& state, const bytecode::Field& field, gc::R
   state.isolate->machine->heap().write_barrier(state.root.get());
 }
 
-// Whether a field that is a reference can be this one.
+// Whether a field that is a reference may hold this value.
 Status check_reference(const detail::ObjectState& state, const bytecode::Field& field, const Object& value) {
   if (!value) return {};
   const detail::ObjectState& given = *detail::ObjectState::of(value);
@@ -147,7 +147,7 @@ Result<Object> new_text(const detail::ObjectState& state, const bytecode::Field&
   return detail::ObjectState::wrap(state.isolate, reinterpret_cast<gc::Ref>(made));
 }
 
-// The value as the field has it: a number of its kind, an object or null.
+// Converts the value to the field's type: a number of its kind, an object or null.
 Result<Value> fitted(const detail::ObjectState& state, const bytecode::Field& field, const Value& given) {
   if (!field.type.is_ref()) {
     return detail::with_primitive(field.type.kind, [&](auto zero) -> Result<Value> {
@@ -239,7 +239,7 @@ Result<Value> Object::get_value(std::string_view field) const {
 Status Object::set_value(std::string_view field, const Value& value) const {
   DHPVM_ASSIGN(const Member member, find_member(state_.get(), field));
   DHPVM_TRY(check_way(*state_, field));
-  // A value that does not fit leaves the field as it is, so nothing is stored before all leaves are known.
+  // A value that does not fit must leave the field unchanged, so nothing is stored before all leaves are converted.
   std::vector<std::pair<std::size_t, Value>> leaves;
   const auto keep = [&](std::size_t leaf, const Value& given) -> Status {
     DHPVM_ASSIGN(Value fitting, fitted(*state_, member.fields[leaf], given));

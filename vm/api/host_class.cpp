@@ -49,7 +49,7 @@ void add_member(HostClassParts& parts, bool is_method, std::string_view name,
     declared += fmt::format("{}{}: {}", i == 0 ? "" : ", ", parameter, parameters[i]);
     given += fmt::format("{}{}", i == 0 ? "" : ", ", parameter);
   }
-  // The size tells A.b_c from A_b.c.
+  // The size distinguishes A.b_c from A_b.c.
   const std::string native = fmt::format("{}_{}_{}", parts.class_name, name, parts.class_name.size());
   const std::string comma = parameters.empty() ? "" : ", ";
   const std::string gives = result.empty() ? "" : " -> " + result;

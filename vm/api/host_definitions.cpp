@@ -20,7 +20,7 @@ Status define_function(EngineState& engine, std::string_view name, const HostSig
   auto native = [name = std::string(name), function = std::move(function),
                  thunk](vm::NativeCall& call) -> Status {
     auto& isolate = IsolateState::of(call.isolate);
-    // The program's output comes before any that the host function prints.
+    // Flush, so that the program's output comes before anything that the host function prints.
     if (isolate.console.has_output()) DHPVM_TRY(isolate.console.flush());
     HostCall host{{call.p, reinterpret_cast<void**>(call.r), &call.isolate}, name};
     return thunk(function.get(), host);

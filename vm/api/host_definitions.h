@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of the host made known to the machine, whatever language they are written in.
+// Registers functions of the host with the machine, whatever language they are written in.
 #pragma once
 
 #include <memory>

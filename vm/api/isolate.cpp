@@ -38,7 +38,7 @@ bool is_within(const std::string& path, const std::string& folder) {
   return folder == "/" || path == folder || path.starts_with(folder + "/");
 }
 
-// The inner ones of folders that lie in each other; one that cannot be found permits nothing.
+// For folders that lie in each other, the inner ones; a folder that cannot be found permits nothing.
 std::vector<std::string> common_folders(const std::vector<std::string>& one,
                                         const std::vector<std::string>& other) {
   std::vector<std::string> common;
@@ -84,7 +84,7 @@ std::function<void(const std::string&, const offload::OperationRecord&)> observe
     operation.iterations = record.iterations;
     operation.begin = record.begin;
     operation.end = record.end;
-    // A device's thread has no caller that could take the exception.
+    // No exception may leave, because a device's thread has no caller that could catch it.
     try {
       observer(operation);
     } catch (...) {
@@ -133,7 +133,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
 // Hands reports of loops to the host's function.
 offload::LoopProgress::Listener listener_of(ProgressFunction function, LogFunction log) {
   return [function = std::move(function), log = std::move(log)](const offload::ProgressReport& report) {
-    // The loop runs in code that no exception may leave.
+    // No exception may leave: the loop runs in code without exception handling.
     try {
       function({report.position, report.done, report.total, report.elapsed, report.has_ended});
     } catch (...) {
@@ -229,7 +229,7 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
                  "the program has no function main, in which it would begin: fn main() { ... }");
   const bytecode::Signature& signature = module.functions[module.entry].signature;
 
-  // The state of this call, also if the call reloads the isolate.
+  // A copy of the state of this call, because the call may reload the isolate.
   const std::shared_ptr<detail::IsolateState> state = state_;
   state->exit_code.reset();
   const detail::Target target{state, module.entry, {}};
@@ -238,8 +238,8 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
   const auto begin = std::chrono::steady_clock::now();
   Status status = call.run();
   state_->main_time += std::chrono::steady_clock::now() - begin;
-  // An error that is no trap, such as a full disk below standard output, goes before how the
-  // program ended itself.
+  // An error other than a trap, such as a full disk below standard output, takes precedence over the program's exit
+  // code.
   if (state->exit_code && (status.ok() || status.error().is_trap())) return *state->exit_code;
   if (!status.ok()) return std::move(status).error();
   return signature.results.empty() ? 0 : detail::from_register<std::int32_t>(call.p[0]);

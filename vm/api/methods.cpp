@@ -29,7 +29,7 @@ bool takes_first(const bytecode::Signature& signature, std::uint32_t type) {
   return first != signature.parameters.end() && first->type == type;
 }
 
-// The methods of a class: those of its interfaces, and the functions that are named after the class.
+// The methods of a class: those of its interfaces, and functions whose names begin with the class.
 std::vector<Candidate> methods_of(const bytecode::Module& module, std::uint32_t type_id) {
   const bytecode::Type& type = module.types[type_id];
   std::vector<Candidate> methods;
@@ -60,7 +60,7 @@ Result<std::uint32_t> method_named(const bytecode::Module& module, std::uint32_t
   return error(ErrorCode::kNotFound, "class {} has no method '{}'; did you mean '{}'?", owner, name, near);
 }
 
-// The function as one of the receiver's, if the host's signature is that of its other parameters.
+// Binds the function to the receiver, if the host's signature matches its other parameters.
 Result<std::shared_ptr<const detail::Target>> bind(const Object& receiver, std::uint32_t function,
                                                    std::string_view name,
                                                    const detail::HostSignature& signature) {

@@ -15,7 +15,7 @@
 namespace dhpvm {
 namespace {
 
-// Every way to a module ends here: nothing runs that was not verified.
+// Every way to make a module ends here, so that nothing runs that was not verified.
 Result<std::shared_ptr<detail::ModuleState>> admit(const Engine& engine, bytecode::Module module) {
   DHPVM_TRY(bytecode::verify(module));
   auto state = std::make_shared<detail::ModuleState>();

@@ -11,7 +11,7 @@ namespace dhpvm {
 namespace {
 
 bool is_bytecode(const std::string& path, std::string_view content) {
-  // A damaged .bc must be refused as such, and not be taken for source text.
+  // A damaged .bc must be refused as bytecode, and not be compiled as source text.
   return path.ends_with(".bc") || content.starts_with(bytecode::kMagic);
 }
 
@@ -27,7 +27,7 @@ Result<Module> Module::open(const Engine& engine, const std::string& path, Compi
     return error(module.error().code(), "'{}': {}", options.file_name, module.error().message());
   }
   if (path.ends_with(".dasm")) return assemble(engine, content, path);
-  // Imports are looked for next to the program first; one without a folder stands in the current one.
+  // Imports are searched next to the program first; a program without a folder is in the current one.
   std::filesystem::path folder = standard_input ? "" : std::filesystem::path(path).parent_path();
   if (folder.empty()) folder = ".";
   options.import_paths.insert(options.import_paths.begin(), folder.string());

@@ -14,7 +14,7 @@ namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
 // Reads objects of the classes of stdlib/errors.dhp. Bytecode may have other classes of these names: a field that is
-// not there, or has another type, reads as null.
+// missing, or has another type, reads as null.
 class ErrorReader {
  public:
   explicit ErrorReader(const bytecode::Module& module) : module_(module) {}
@@ -34,7 +34,7 @@ class ErrorReader {
       calls.remove_prefix(std::min(end + 1, calls.size()));
     }
     const auto innermost = static_cast<std::ptrdiff_t>(frames.size());
-    // The places where the error was passed on, which stand in the order opposite to that of a stack.
+    // The most places where the error was passed on. They are stored in the order opposite to that of a stack.
     constexpr std::size_t kMostFrames = 200;
     for (gc::Ref place = field(error, "passed"); place != nullptr && frames.size() < kMostFrames;
          place = field(place, "before")) {

@@ -11,21 +11,21 @@ namespace dhpvm::inline DHPVM_CPP_NAMESPACE::detail {
 namespace {
 
 constexpr char kPoint = '.';
-// Structs inside each other. The names of a module that no compiler wrote may lead further.
+// The deepest nesting of structs. Names in a module that no compiler wrote may nest deeper.
 constexpr unsigned kMostDepth = 200;
 
 std::string_view rest_of(const bytecode::Field& field, std::size_t skip) {
   return std::string_view(field.name).substr(std::min(skip, field.name.size()));
 }
 
-// The leaf `name` itself, or one that it leads to.
+// Whether `name` is the leaf itself, or leads to it.
 bool leads_to(std::string_view name, std::string_view leaf) {
   return leaf.starts_with(name) && (leaf.size() == name.size() || leaf[name.size()] == kPoint);
 }
 
 bool is_flag(std::string_view name) { return name.ends_with(bytecode::kFlagSuffix); }
 
-// The part that begins at `first`, among leaves up to `end` whose names go on behind `skip` characters.
+// The part that begins at `first`, among leaves before `end`. Its name begins after `skip` characters.
 Part part_at(Fields fields, std::size_t first, std::size_t end, std::size_t skip) {
   Part part;
   const std::string_view begin = rest_of(fields[first], skip);
@@ -36,7 +36,7 @@ Part part_at(Fields fields, std::size_t first, std::size_t end, std::size_t skip
     ++first;
   }
   part.first = first;
-  // The whole has no name.
+  // The whole struct has no name.
   const auto belongs = [&](std::size_t leaf) {
     return part.name.empty() || leads_to(part.name, rest_of(fields[leaf], skip));
   };
@@ -51,7 +51,7 @@ std::vector<Part> members(Fields fields, const Part& whole) {
   std::vector<Part> parts;
   for (std::size_t next = whole.first; next < whole.end; next = parts.back().end) {
     Part part = part_at(fields, next, whole.end, whole.skip);
-    // Where names lead nowhere, "x..y" or "x" twice, each leaf is a member by itself.
+    // Names such as "x..y", or "x" twice, lead nowhere: each leaf is then a member of its own.
     if (part.name.empty() || whole.depth == kMostDepth)
       part = {.name = rest_of(fields[next], whole.skip), .first = next, .end = next + 1, .is_leaf = true};
     part.depth = whole.depth + 1;
@@ -60,7 +60,7 @@ std::vector<Part> members(Fields fields, const Part& whole) {
   return parts;
 }
 
-// The value of a leaf of a null: one value for each kind, so that nulls are equal leaf by leaf.
+// The value of a leaf of a null struct: the same for each kind, so that nulls are equal leaf by leaf.
 Value zero_of(bytecode::Kind kind) {
   switch (kind) {
     case bytecode::Kind::kRef: return {};
@@ -108,7 +108,7 @@ Status write_record(Fields fields, const Part& whole, const Record& record, cons
 Part whole(Fields fields) {
   Part part;
   part.end = fields.size();
-  // A value that may be null, or a number alone, is a part without a name.
+  // A value that may be null, or a single number, is a part without a name.
   if (!fields.empty() &&
       (fields[0].name.empty() || fields[0].name == std::string_view(&bytecode::kFlagSuffix, 1)))
     part = part_at(fields, 0, fields.size(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs between the leaves that the machine knows and dhpvm::Record.
+// Converts structs between the machine's leaves and dhpvm::Record.
 //
 // The module has a struct as fields whose names lead to the leaves: "at.x" and "at.y" for a field `at`, "limit?" and
 // "limit" for one that may be null (bytecode::kFlagSuffix).
@@ -24,11 +24,11 @@ using WriteLeaf = std::function<Status(std::size_t leaf, const Value& value)>;
 // Some consecutive leaves that are one value of the program: a member of a struct or class.
 struct Part {
   std::string_view name;  // alone: "x" of "at.x"
-  bool has_flag = false;  // the leaf before `first` says whether it is there
+  bool has_flag = false;  // the leaf before `first` is the flag for null
   std::size_t first = 0;
   std::size_t end = 0;
-  std::size_t skip = 0;  // so many characters of the fields' names lead to it, its own included
-  unsigned depth = 0;    // in how many structs it is
+  std::size_t skip = 0;  // the characters of the fields' names that lead to it, its own name included
+  unsigned depth = 0;    // the number of structs around it
   bool is_leaf = false;
 };
 

@@ -7,7 +7,7 @@
 
 namespace dhpvm {
 
-// Without the key, which is in a file of its own.
+// Without the key, which is in a separate file.
 inline offload::Credentials credentials_of(const Security& security) {
   return {{}, security.certificate_file, security.private_key_file, security.authority_file};
 }

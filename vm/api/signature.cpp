@@ -62,13 +62,13 @@ Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& elemen
 }
 
 std::string type_text(const HostType& type) {
-  // An object may be null in any case.
+  // An object may be null without a mark.
   if (type.nullable && type.shape != Shape::kPrimitive) {
     HostType present = type;
     present.nullable = false;
     return type_text(present) + "?";
   }
-  // The only references in an array of the host's are texts.
+  // Texts are the only references in an array of the host's.
   const bool has_texts = type.shape == Shape::kArray && type.kind == Kind::kRef;
   std::string kind(has_texts ? "str" : kKindNames[static_cast<unsigned>(type.kind)]);
   if (type.lanes > 1) {

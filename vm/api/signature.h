@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signatures of C++ compared with those of the program, and shown to people.
+// Compares signatures of C++ with those of the program, and prints them.
 #pragma once
 
 #include <string>
@@ -25,11 +25,11 @@ std::string counted(std::size_t count, std::string_view noun);
 // The numbers in an element of an array.
 struct Lanes {
   Kind kind = Kind::kRef;
-  unsigned count = 0;  // 0: elements are no numbers, and no structs whose fields are numbers of one kind
+  unsigned count = 0;  // 0: elements are neither numbers nor structs of numbers of one kind
 };
 Lanes lanes_of(const bytecode::Module& module, const bytecode::ValueType& element);
 
-// The type of the program's arrays with such elements. kInvalidArgument if there is none, or not only one.
+// The type of the program's arrays with such elements. kInvalidArgument if there is none, or more than one.
 Result<std::uint32_t> array_type(const vm::LinkedModule& linked, const HostType& type);
 
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host);

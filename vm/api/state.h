@@ -45,7 +45,7 @@ struct EngineState {
   std::shared_ptr<vm::Alarm> alarm;
   std::shared_ptr<ReservationPool> address_space;
   std::shared_ptr<offload::DeviceRegistry> devices;
-  std::atomic<std::uint64_t> left_buffer_bytes{0};  // by isolates that have ended
+  std::atomic<std::uint64_t> left_buffer_bytes{0};  // of isolates that have ended
 };
 
 struct ModuleState {
@@ -69,15 +69,15 @@ struct IsolateState : stdlib::NativeState, std::enable_shared_from_this<IsolateS
 
   std::shared_ptr<ModuleState> module;
   std::unique_ptr<vm::Isolate> machine;
-  std::atomic<unsigned> depth{0};          // calls from the host that are active; interrupt() looks at it
-  std::atomic<const void*> user{nullptr};  // the thread whose calls these are: see this_thread()
+  std::atomic<unsigned> depth{0};          // active calls from the host; interrupt() reads it
+  std::atomic<const void*> user{nullptr};  // the thread that makes these calls: see this_thread()
   dhpvm_isolate* c_handle = nullptr;       // of the C interface; null: none
   std::chrono::nanoseconds main_time{0};
   IsolateOptions options = {};        // for Isolate::reload
   ProgressFunction on_progress = {};  // likewise
   std::chrono::nanoseconds progress_interval{0};
-  std::vector<std::weak_ptr<Target>> targets;  // that a reload turns to the new code
-  // The states that this one has replaced, as long as calls run in them.
+  std::vector<std::weak_ptr<Target>> targets;  // targets that a reload redirects to the new code
+  // The states that this one has replaced, kept as long as calls run in them.
   std::vector<std::shared_ptr<IsolateState>> replaced;
 };
 
@@ -95,7 +95,7 @@ struct ObjectState {
   // Null for a null object.
   static ObjectState* of(const Object& object) { return object.state_.get(); }
 
-  std::shared_ptr<IsolateState> isolate;  // before the root: the heap must outlive it
+  std::shared_ptr<IsolateState> isolate;  // declared before the root: the heap must outlive it
   gc::Root<gc::Object> root;
 };
 

@@ -55,7 +55,7 @@ std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate,
 std::shared_ptr<const Target> make_kept_target(std::shared_ptr<IsolateState> isolate,
                                                std::uint32_t function) {
   std::vector<std::weak_ptr<Target>>& kept = isolate->targets;
-  // Those that the host has dropped go before the vector grows.
+  // Remove the targets that the host has dropped before the vector grows.
   if (kept.size() == kept.capacity()) std::erase_if(kept, [](const auto& each) { return each.expired(); });
   auto target = std::make_shared<Target>(Target{isolate, function, reference_types(*isolate, function), {}});
   kept.push_back(target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small program in text form, and how the tests of the public API get at it.
+// A small program in text form, and helpers for the tests of the public API that use it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -276,7 +276,7 @@ end
 entry main
 )dasm";
 
-// The value of a result that a test cannot go on without.
+// The value of a result that a test needs to continue.
 template <typename T>
 T need(Result<T> result) {
   if (!result.ok()) {

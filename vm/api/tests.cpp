@@ -15,7 +15,7 @@
 namespace dhpvm {
 namespace {
 
-// Takes nothing, and gives nothing or, as `void!` does, an error or null.
+// Takes nothing, and returns nothing or `void!`: an error or null.
 bool is_test(const bytecode::Module& module, const bytecode::Function& function) {
   if (!function.exported || !module.name_of(function).starts_with(kTestPrefix)) return false;
   const bytecode::Signature& signature = function.signature;
@@ -45,7 +45,7 @@ Status Isolate::run_test(std::string_view name) {
                  "'{}' is no test: a test is called {}..., takes nothing, and gives nothing or `void!`", name,
                  kTestPrefix);
   }
-  const std::shared_ptr<detail::IsolateState> state = state_;  // of the call, also if it reloads the isolate
+  const std::shared_ptr<detail::IsolateState> state = state_;  // of the call, which may reload the isolate
   state->exit_code.reset();
   const detail::Target target{state, index, {}};
   detail::Call call(target);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values between C++ and the argument windows, where they need the heap.
+// The conversions between C++ values and argument windows that need the heap.
 #include "dhpvm/detail/window.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Error null_error(std::string_view what) {
 
 namespace {
 
-// Apart, for its Result takes longer to return than a short text to copy.
+// A function of its own, because returning its Result takes longer than copying a short text.
 [[gnu::noinline]] Status put_long_text(Window& window, unsigned slot, std::string_view text) {
   DHPVM_ASSIGN(gc::String* const string, machine_of(window).new_string(text));
   window.r[slot] = string;
@@ -45,7 +45,7 @@ namespace {
 }  // namespace
 
 Status put_text(Window& window, unsigned slot, std::string_view text) {
-  // As Isolate::new_string, which also counts the bytes of texts that are long enough to matter.
+  // Longer texts go through Isolate::new_string, which also counts their bytes for the deadline.
   constexpr std::size_t kShort = 64;
   if (text.size() <= kShort) [[likely]] {
     gc::String* const string =
@@ -157,7 +157,7 @@ Status get_resource(const Window& window, unsigned slot, const void* tag, std::s
 }
 
 Error host_failure(const HostCall& call, Error cause) {
-  // A host that returns a trap chose how its program ends, or passes on how a nested call ended.
+  // A host function that returns a trap has chosen how its program ends, or passes on how a nested call ended.
   if (cause.is_trap()) return std::move(cause).with_context(fmt::format("in host function '{}'", call.name));
   return error(ErrorCode::kHostException, "host function '{}' failed: {}{}{}", call.name,
                to_string(cause.code()), cause.message().empty() ? "" : ": ", cause.message());

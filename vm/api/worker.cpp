@@ -37,7 +37,7 @@ std::string host_name() {
   return name.data();
 }
 
-// Those named, or all that can be opened; the host's cores are always among these.
+// The named devices, or all that can be opened, which always include the host's cores.
 Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::DeviceRegistry& registry,
                                                                    const std::vector<std::string>& names) {
   std::vector<std::shared_ptr<offload::Device>> devices;
@@ -49,7 +49,7 @@ Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::Devi
     return devices;
   }
   std::vector<offload::DeviceListing> listings = registry.list();
-  // The first is what clients get who do not say which.
+  // Clients that do not name a device get the first one.
   std::ranges::stable_sort(listings, {}, [](const offload::DeviceListing& listing) {
     return listing.is_gpu ? 0 : listing.name == "host" ? 1 : 2;
   });
@@ -102,8 +102,8 @@ struct Worker::State {
   std::vector<std::string> addresses;
   std::string clients_file;                         // empty: none
   std::shared_ptr<offload::Identity> certificates;  // in addition to the keys of that file; null: none
-  std::atomic<unsigned> dialled = 0;                // clients that are being dialled, or served
-  // True while the worker ends: posted tasks then do nothing. For the progress thread alone.
+  std::atomic<unsigned> dialled = 0;                // clients that are being dialled or served
+  // True while the worker ends: posted tasks then do nothing. Used only by the progress thread.
   const std::shared_ptr<bool> ending = std::make_shared<bool>(false);
 };
 
@@ -138,7 +138,7 @@ Result<std::unique_ptr<offload::SessionRunner>> Worker::State::make_runner(
   return offload::make_local_sessions(*fabric, *transport, std::move(devices), made);
 }
 
-// A client may be started after its workers: tries again until it has been there once.
+// Dials a client again and again until it has answered once, because it may be started after its workers.
 void Worker::State::dial(const offload::Address& numeric, const std::string& host,
                          std::chrono::steady_clock::time_point deadline, const std::string& told) {
   const auto ended = [this, gone = ending, numeric, host, deadline, told](const Error& reason,
@@ -146,7 +146,7 @@ void Worker::State::dial(const offload::Address& numeric, const std::string& hos
     if (*gone) return;
     const std::string text = one_line(reason);
     if (!was_open && std::chrono::steady_clock::now() < deadline) {
-      // Once, and not for each attempt.
+      // Log each problem once, not for each attempt.
       if (text != told) log(numeric, text + "; dialling again");
       transport->post_at(std::chrono::steady_clock::now() + kRetry,
                          [this, gone, numeric, host, deadline, text] {
@@ -173,7 +173,7 @@ std::vector<offload::ClientKey> keys_of(const std::vector<offload::ClientEntry>&
   return keys;
 }
 
-// The clients of the file, with the keys that it has now.
+// The clients of the file, with their present keys.
 Result<offload::WorkerAccess> read_access(offload::Fabric& fabric, const std::string& path,
                                           const std::shared_ptr<offload::Identity>& certificates) {
   DHPVM_ASSIGN(std::vector<offload::ClientEntry> clients, offload::read_clients_file(path));
@@ -195,7 +195,7 @@ Result<offload::WorkerAccess> read_access(offload::Fabric& fabric, const std::st
 Status make_key_file(const std::string& path) { return offload::make_key_file(path); }
 
 Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
-  std::vector<offload::Address> listen;  // slips are found before anything is started
+  std::vector<offload::Address> listen;  // parsed here, so that mistakes are found before anything is started
   for (const std::string& text : options.listen) {
     DHPVM_ASSIGN(offload::Address address, offload::Address::parse(text));
     listen.push_back(std::move(address));
@@ -251,7 +251,7 @@ Status Worker::serve_session(EngineOptions engine_options, const WorkerOptions& 
   std::optional<Engine> engine;
   offload::SessionProcess::Task task;
   const auto open = [&](std::uint64_t number, const std::string& name) {
-    // Those that were wished for are lent in the order in which they were named, perhaps with parameters.
+    // Requested devices are lent in the order in which they were named, perhaps with parameters.
     const std::vector<std::string>& wished = options.devices;
     return engine->state()->devices->open(number < wished.size() ? wished[number] : name);
   };
@@ -262,7 +262,7 @@ Status Worker::serve_session(EngineOptions engine_options, const WorkerOptions& 
   const auto prepare = [&]() -> Status {
     DHPVM_TRY(process.enter({cache_folder_of(engine_options) + "/clients"}));
     DHPVM_ASSIGN(fabric, offload::load_fabric());
-    // Threads come only now: they have the rights that are left for the client.
+    // Threads start only here, after the process has given up rights: they have no more than a session needs.
     DHPVM_ASSIGN(task, process.wait());
     engine_options.code_cache = engine_options.code_cache && !task.caches.empty();
     engine_options.code_cache_directory = task.caches;

@@ -45,7 +45,7 @@ Result<std::vector<wire::ToOperator>> ask(const std::string& where, const Securi
   return Error(code, one_line(answer.error())).with_context("the worker " + where + " gives no answer");
 }
 
-// It comes from elsewhere, and goes to terminals.
+// The text comes from another machine, and may be printed on terminals.
 std::string shown(std::string_view text) { return printable(text, kLongestText); }
 
 WorkerSessionStatus session_of(const wire::SessionFacts& facts, const std::vector<WorkerDevice>& devices) {

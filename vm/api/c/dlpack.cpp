@@ -73,7 +73,7 @@ void delete_tensor(void* tensor) {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-// A tensor of an array of the program, and what keeps that alive.
+// A tensor that shows an array of the program, and the object that keeps the array alive.
 struct ExportedTensor {
   DLManagedTensorVersioned managed{};
   std::int64_t shape[DHPVM_MAXIMUM_RANK] = {};
@@ -85,13 +85,13 @@ struct ExportedTensor {
 
 void give_back(DLManagedTensorVersioned* managed) {
   std::unique_ptr<ExportedTensor> tensor(static_cast<ExportedTensor*>(managed->context));
-  // Another thread may use the isolate now: its own lets the object go.
+  // Another thread may use the isolate now: the isolate's own thread releases the object.
   const std::shared_ptr<ReturnedObjects> returned = tensor->returned.lock();
   if (returned == nullptr) return;
   try {
     returned->add(std::move(tensor->object), std::move(tensor->lent));
   } catch (...) {
-    // Without memory for the list the array stays until the isolate ends.
+    // Without memory for the list, the array stays alive until the isolate ends.
     (void)tensor.release();
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The beginning and the end of every function of the C interface: handles to objects, errors to codes, structures of
-// callers that know an older or a later version.
+// The beginning and the end of every function of the C interface: handles become objects, errors become codes, and
+// structures of callers with an older or newer header are adapted.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace dhpvm::c {
 
-// The object behind each type of handle: specialised where the object is.
+// The object behind each type of handle: specialised where that object is defined.
 template <typename Handle>
 struct HandleTraits;
 
@@ -48,12 +48,12 @@ Status give(std::unique_ptr<ObjectOf<Handle>> object, Handle** handle) {
   const std::uintptr_t number = add_handle(HandleTraits<Handle>::kKind, object.get());
   if (number == 0)
     return Error(ErrorCode::kOutOfMemory, "no more handles: free those that are not needed any more");
-  (void)object.release();  // the table's from here on
+  (void)object.release();  // the table owns it from here on
   *handle = reinterpret_cast<Handle*>(number);
   return {};
 }
 
-// Ends the handle; the object is the caller's, or null.
+// Removes the handle. The caller owns the object, which may be null.
 template <typename Handle>
 std::unique_ptr<ObjectOf<Handle>> take_back(Handle* handle) {
   return std::unique_ptr<ObjectOf<Handle>>(static_cast<ObjectOf<Handle>*>(
@@ -76,15 +76,15 @@ Status check_pointer(T* pointer, std::string_view name) {
 
 constexpr dhpvm_code code_of(ErrorCode code) { return static_cast<dhpvm_code>(code) + 1; }
 constexpr bool is_code(dhpvm_code code) { return code > DHPVM_OK && code <= code_of(kLastErrorCode); }
-// The error that a function of the host returned as a code. Any other number becomes kHostException.
+// The error for a code that a function of the host has returned. Any number that is no code becomes kHostException.
 Error error_of(dhpvm_code code, std::string message);
 
-// Puts the error where the caller asked for it. Never throws.
+// Stores the error where the caller asked for it. Never throws.
 dhpvm_code report(Error failure, dhpvm_error** error) noexcept;
 // The same for the exception that is being handled.
 dhpvm_code report_exception(dhpvm_error** error) noexcept;
 
-// Runs `body`, which returns a Status, so that neither error nor exception is lost.
+// Runs `body`, which returns a Status, and reports its error or exception.
 template <typename F>
 dhpvm_code guarded(dhpvm_error** error, F&& body) noexcept {
   try {
@@ -111,11 +111,11 @@ T guarded_value(T fallback, F&& body) noexcept {
 
 // ---- Structures.
 
-// The bytes by which a structure of a later version's caller may be longer; only zeros are accepted there.
+// The most bytes by which a structure of a newer caller may be longer than the known one; they must be zero.
 inline constexpr std::size_t kMostAppended = 4096;
 
-// The caller's structure over the defaults in `known`. Null: the defaults. `earlier` are the sizes that the structure
-// had before members were appended: a caller with one of them gets the defaults of those members.
+// Copies the caller's structure over the defaults in `known`; null keeps the defaults. `earlier`: the sizes of the
+// structure before members were appended. A caller with one of them gets the defaults of those members.
 template <typename T>
 Status take_structure(const T* given, T& known, std::string_view name,
                       std::initializer_list<std::size_t> earlier = {}) {
@@ -161,7 +161,7 @@ inline std::string text_or_empty(const char* text) {
 // A copy that the caller frees with dhpvm_bytes_free.
 Status give_bytes(std::string_view content, dhpvm_bytes* bytes);
 
-// Calls `release` with `user` when it dies, unless that is taken back before.
+// Calls `release` with `user` when it is destroyed, unless keep() was called.
 class ReleasedUser {
  public:
   ReleasedUser(dhpvm_release_function release, void* user) : release_(release), user_(user) {}
@@ -171,7 +171,7 @@ class ReleasedUser {
   ReleasedUser(const ReleasedUser&) = delete;
   ReleasedUser& operator=(const ReleasedUser&) = delete;
   void* user() const { return user_; }
-  // For calls that fail: the user stays the caller's.
+  // For calls that fail: `user` remains the caller's.
   void keep() { release_ = nullptr; }
 
  private:

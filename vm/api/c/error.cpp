@@ -29,7 +29,7 @@ dhpvm_code report(Error failure, dhpvm_error** error) noexcept {
   const dhpvm_code code = code_of(failure.code());
   if (error == nullptr) return code;
   *error = nullptr;
-  // Without memory for the details, the code has to do.
+  // Without memory for the details, the code alone has to do.
   try {
     auto state = std::make_unique<ErrorState>(ErrorState{std::move(failure), {}});
     state->text = state->error.to_string();

@@ -12,7 +12,7 @@
 
 namespace dhpvm::c {
 
-// Values as the host gets them: their texts and records live as long as this and the value.
+// Values in the form that the host gets: their texts and records live as long as this object and the value.
 class GivenValues {
  public:
   GivenValues() = default;
@@ -58,7 +58,7 @@ class GivenValues {
     return {};
   }
 
-  // Deques, so that the elements stay where they are.
+  // Deques, so that elements do not move.
   std::deque<std::vector<dhpvm_record_field>> fields_;
   std::deque<dhpvm_record> records_;
   std::vector<dhpvm_object*> inside_;
@@ -102,7 +102,7 @@ Status visit_elements(const dhpvm::Object& object, dhpvm_element_visitor visit, 
   return {};
 }
 
-// The type of the field as the C++ API asks for it.
+// Calls act(T{}) with the type T that the C++ API has for a field of this kind.
 template <typename F>
 Status with_number_type(dhpvm_kind kind, F&& act) {
   switch (kind) {
@@ -197,7 +197,7 @@ Result<dhpvm::Value> taken(const dhpvm_value& value) {
 
 Status set_field(const dhpvm::Object& object, std::string_view field, const dhpvm_value& value) {
   if (is_number(value.kind)) {
-    // Of exactly the field's type, which a dhpvm::Value would not need to be.
+    // Exactly of the field's type, which the C++ API would not demand of a dhpvm::Value.
     return with_number_type(value.kind, [&](auto zero) {
       return object.set(field, detail::from_register<decltype(zero)>(register_of(value)));
     });

@@ -13,7 +13,7 @@
 namespace dhpvm::c {
 namespace {
 
-// A signature without blanks, and classes by their names alone.
+// The signature without blanks, and with the bare names of classes.
 std::string normalised(std::string_view text) {
   static constexpr std::string_view kClass = "class \"";
   std::string result;
@@ -35,8 +35,8 @@ std::string normalised(std::string_view text) {
   return result;
 }
 
-// Whether a look at a few members tells that an array can be lent as it is: one dimension, dense, of the parameter's
-// type. check_array() tells everything else.
+// Whether the array can be lent as it is, judged by a few members: one dimension, dense, of the parameter's type.
+// check_array() finds out everything else.
 bool is_plain(const dhpvm_array* array, const SignatureValue& parameter) {
   if (array == nullptr || array->size < sizeof(dhpvm_array) || !is_number(array->kind)) return false;
   const std::size_t bytes = bytecode::size_of(static_cast<bytecode::Kind>(parameter.type.kind));
@@ -52,7 +52,7 @@ struct DenseCopy {
   std::unique_ptr<std::byte[]> elements;
 };
 
-// One call: arguments in, run, results out.
+// One call: put arguments in, run, take results out.
 class DynamicCall {
  public:
   explicit DynamicCall(FunctionHandle& function) : function_(function), call_(*function.target) {
@@ -77,7 +77,8 @@ class DynamicCall {
 
   Status run() {
     Status status = call_.run();
-    // Also after a trap: what the program wrote before is in the host's memory, as it is without a copy.
+    // Also after a trap: what the program wrote before it must be in the host's memory, as with an array that is not
+    // copied.
     if (copies_ != nullptr) [[unlikely]] {
       for (const DenseCopy& copy : *copies_) {
         if (copy.original.array.access != DHPVM_READ) scatter(copy.original, copy.elements.get());
@@ -195,11 +196,11 @@ class DynamicCall {
 
   FunctionHandle& function_;
   std::unique_ptr<std::vector<DenseCopy>>
-      copies_;  // before the call, whose end is the end of the loans of them
+      copies_;  // declared before the call, whose end is also the end of their loans
   detail::Call call_;
 };
 
-// Apart, as calls should not set up what only their errors need.
+// A function of its own, so that calls do not set up what only their errors need.
 [[gnu::noinline]] Error wrong_counts(const FunctionHandle& function, std::size_t arguments,
                                      std::size_t results) {
   return error(ErrorCode::kInvalidArgument, "the function is {}, and this call has {} and room for {}",
@@ -352,7 +353,7 @@ dhpvm_code dhpvm_call(dhpvm_function* function, const dhpvm_value* arguments, si
     if (found == nullptr) return dhpvm::c::bad_handle(function);
     return dhpvm::c::call_function(*found, arguments, argument_count, results, result_count);
   });
-  // Freed by a host function that it called.
+  // A host function that it called has freed it.
   if (found != nullptr && found->freed && found->active == 0) [[unlikely]]
     delete found;
   return code;

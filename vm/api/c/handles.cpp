@@ -9,8 +9,9 @@
 namespace dhpvm::c {
 namespace {
 
-// A handle, from its lowest bit: 1, which no pointer to a structure has; the kind; the slot; how often the slot was
-// given out. 47 bits in all, as pointers of a process have: some languages store no others.
+// The bits of a handle, from the lowest: 1, which no pointer to a structure has; the kind; the slot; and the round, the
+// number of times that the slot was given out. 47 bits in all, as many as a pointer of a process has: some languages
+// store no larger ones.
 constexpr unsigned kKindShift = 1;
 constexpr unsigned kSlotShift = 4;
 constexpr unsigned kSlotBits = 24;
@@ -32,7 +33,7 @@ using Chunk = std::array<Slot, kSlotsPerChunk>;
 // Chunks are never freed, so that a lookup needs no lock.
 struct HandleTable {
   std::array<std::atomic<Chunk*>, kChunks> chunks{};
-  std::mutex mutex;  // guards what follows, and rounds and free lists of slots
+  std::mutex mutex;  // guards the members below, and rounds and free lists of slots
   std::uint32_t first_free = kNoSlot;
   std::uint32_t used = 0;  // slots that were given out at least once
   std::size_t live = 0;
@@ -54,7 +55,7 @@ bool is_of_kind(std::uintptr_t handle, HandleKind kind) {
   return (handle & kMask) == (static_cast<std::uintptr_t>(kind) << kKindShift | 1);
 }
 
-// A free slot, or kNoSlot. The table is locked.
+// A free slot, or kNoSlot. With the mutex held.
 std::uint32_t take_slot() {
   if (table.first_free != kNoSlot) {
     const std::uint32_t index = table.first_free;
@@ -103,7 +104,7 @@ void* remove_handle(std::uintptr_t handle, HandleKind kind) {
   slot.handle.store(0, std::memory_order_release);
   slot.object.store(nullptr, std::memory_order_relaxed);
   --table.live;
-  // A slot whose rounds are used up is never given out again: no handle comes twice.
+  // A slot that has used up its rounds is never given out again, so that no handle occurs twice.
   if (slot.round++ < kLastRound) {
     slot.next_free = table.first_free;
     table.first_free = index;

@@ -90,7 +90,7 @@ struct HostDefinition {
 
 // The structure that the function sees, and what belongs to it.
 struct ActiveHostCall {
-  dhpvm_host_call seen;  // first: the function gives its address back
+  dhpvm_host_call seen;  // first: the host function passes its address back
   std::string message;
 };
 

@@ -77,7 +77,7 @@ Status make_array(const IsolateHandle& isolate, dhpvm_kind kind, std::span<const
 
 Status make_array_of(const IsolateHandle& isolate, const dhpvm_array& described, dhpvm_object** object) {
   dhpvm_array sizes_alone = described;
-  // Anything but NULL, which an array with elements cannot have.
+  // Not NULL, which an array with elements must not have.
   sizes_alone.data = static_cast<void*>(object);
   std::ranges::fill(sizes_alone.strides, 0);
   CheckedArray checked;

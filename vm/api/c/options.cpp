@@ -234,8 +234,8 @@ Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
 
 namespace {
 
-// Writes as many bytes as the caller's structure has: that of an older header is shorter, that of a newer one ends in
-// members that are zero.
+// Writes as many bytes as the caller's structure has: that of an older header is shorter; that of a newer one ends with
+// members that are set to zero.
 template <typename Structure>
 void give_structure(Structure known, Structure* options, std::size_t size) {
   if (options == nullptr || size < sizeof known.size) return;

@@ -18,11 +18,11 @@ struct ErrorState {
   std::string text;
 };
 
-// Memory of the host that a program uses until this is gone.
+// Memory of the host that a program may use for the lifetime of this object.
 struct LentMemory {
   dhpvm::Object array;  // keeps the isolate, which the loan must not outlive
   vm::Loan loan;
-  // Behind the loan: released when the program cannot reach the memory any more.
+  // Declared before the loan, and so released after it: the program cannot reach the memory any more.
   std::shared_ptr<ReleasedUser> owner;
 
   LentMemory(dhpvm::Object object, vm::Loan lent, std::shared_ptr<ReleasedUser> user)
@@ -37,10 +37,10 @@ struct GivenRecord;  // in fields.cpp
 struct ObjectHandle {
   dhpvm::Object object;
   std::shared_ptr<LentMemory> lent = {};     // null: the program's own
-  std::shared_ptr<GivenRecord> record = {};  // the last that the host has read of a field
+  std::shared_ptr<GivenRecord> record = {};  // the last record that the host has read from a field
 };
 
-// Objects that another thread has given up: the isolate's own thread lets them go.
+// Objects that another thread has released: the isolate's own thread destroys them.
 class ReturnedObjects {
  public:
   void add(dhpvm::Object object, std::shared_ptr<LentMemory> lent) {
@@ -59,7 +59,7 @@ class ReturnedObjects {
 };
 
 struct IsolateHandle {
-  // Held by a run of main as well, during which the handle may be freed.
+  // Also held by a run of main, during which the handle may be freed.
   std::shared_ptr<Isolate> isolate;
   std::shared_ptr<ReturnedObjects> returned = std::make_shared<ReturnedObjects>();
 };
@@ -77,9 +77,9 @@ struct FunctionHandle {
   std::string signature;
   std::vector<SignatureValue> parameters;
   std::vector<SignatureValue> results;
-  bool gives_numbers = false;      // and bools alone: nothing then can go wrong once the call has ended
+  bool gives_numbers = false;      // and bools alone: nothing can fail after the call has ended
   std::vector<std::string> texts;  // by result
-  unsigned active = 0;             // calls; the last of them ends a handle that was freed meanwhile
+  unsigned active = 0;             // active calls; the last of them removes a handle that was freed meanwhile
   bool freed = false;
 };
 

@@ -34,7 +34,7 @@ dhpvm_kind kind_of_type(const HostType& type) {
   return DHPVM_NULL;
 }
 
-// A type of the program as the C interface sees it: what is neither a str nor an array of numbers is an object.
+// The type of the program's value in the C interface: everything except str and arrays of numbers is an object.
 HostType host_type(const bytecode::Module& module, const bytecode::ValueType& value) {
   if (!value.is_ref()) return {Shape::kPrimitive, static_cast<Kind>(value.kind)};
   const bytecode::Type& type = module.types[value.type];
@@ -76,7 +76,7 @@ void set_dense_strides(dhpvm_array& array, std::size_t element_bytes) {
   for (unsigned i = array.rank; i-- > 0; stride *= array.sizes[i]) array.strides[i] = stride;
 }
 
-// Whether the elements lie one behind the other, the last dimension fastest.
+// Whether the elements are adjacent, with the last dimension fastest.
 bool is_row_major(const dhpvm_array& array, std::size_t element_bytes) {
   auto expected = static_cast<std::int64_t>(element_bytes);
   for (unsigned i = array.rank; i-- > 0; expected *= array.sizes[i]) {

@@ -43,16 +43,16 @@ using detail::Lanes;
 using detail::lanes_of;
 constexpr unsigned lane_count(const dhpvm_array& array) { return array.lanes == 0 ? 1 : array.lanes; }
 
-// Elements somewhere: the caller's structure, checked, and with its strides.
+// Elements described by the caller's structure, after checking, with strides.
 struct CheckedArray {
   dhpvm_array array = {};
   std::size_t element_bytes = 0;
   std::size_t count = 0;
   bool is_dense = false;  // in row-major order, and aligned
 };
-// Not a Result, which would be copied several times on the way of each argument.
+// Returns a Status, because a Result would be copied several times for each argument.
 Status check_array(const dhpvm_array* array, CheckedArray& checked);
-// Elements of any strides from and to dense memory.
+// Copies elements of any strides to dense memory, and back.
 void gather(const CheckedArray& array, std::byte* dense);
 void scatter(const CheckedArray& array, const std::byte* dense);
 
