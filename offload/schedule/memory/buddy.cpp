@@ -20,7 +20,7 @@ void Buddy::remove(std::size_t block, unsigned order) {
   free_units_ -= std::size_t{1} << order;
 }
 
-// Only if there is one: the lowest, so that free space gathers at the high end.
+// The lowest free block of this order; there must be one. Taking the lowest gathers free space at the high end.
 std::size_t Buddy::first_free(unsigned order) const {
   const std::size_t begin = bit_of(0, order);
   std::size_t word = begin / 64;
@@ -42,7 +42,7 @@ std::optional<std::size_t> Buddy::take(std::size_t count) {
   return first;
 }
 
-// Gives the range back in the largest aligned pieces it consists of.
+// Returns the range as the largest aligned blocks that it consists of.
 void Buddy::give(std::size_t first, std::size_t count) {
   while (count != 0) {
     const auto alignment = first == 0 ? kOrders - 1 : static_cast<unsigned>(std::countr_zero(first));

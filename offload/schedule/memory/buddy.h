@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which units of a chunk are free: a buddy allocator whose bookkeeping lies outside the memory it manages.
 //
-// Nothing is ever written into a free unit. A device that still writes into memory it should have let go of
-// would corrupt data, but never the allocator.
+// Free units are never written: a device that still writes to memory that it should have released may corrupt data, but
+// never the allocator.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ class Buddy {
 
   Buddy() { insert(0, kOrders - 1); }
 
-  // The first of `count` contiguous units (1 to kUnits), aligned to the next power of two. Units by which the
-  // power of two exceeds `count` stay free.
+  // The first of `count` contiguous units (1 to kUnits), aligned to the next power of two. The units between `count`
+  // and the power of two stay free.
   std::optional<std::size_t> take(std::size_t count);
   // Gives back what take(count) returned.
   void give(std::size_t first, std::size_t count);

@@ -9,20 +9,20 @@ namespace dhpvm::offload {
 std::span<std::byte> Buffer::chunk() const { return {chunk_->mapping.data(), chunk_->mapping.size()}; }
 
 void Buffer::close() {
-  // Before the reference goes: the thread that drops the last one may reclaim the buffer.
+  // Read before the reference is dropped: the thread that drops the last one may reclaim the buffer.
   BufferPool* const pool = pool_;
   closed_.store(true, std::memory_order_relaxed);
   pool->note_closed(capacity_);
-  // Only here, not at the end of a use: that may come on a thread of a device, which must not be asked for
-  // anything there.
+  // Unmap only here, not at the end of a use, which may come on a thread of a device: such a thread must not call the
+  // device.
   if (drop_reference()) pool->unmap_retired();
 }
 
 void Buffer::end_use() { drop_reference(); }
 
-// True if memory may now go back to the system.
+// Returns true if memory may now go back to the system.
 bool Buffer::drop_reference() {
-  // Release and acquire: what every user did with the data happens before its memory is given away.
+  // Release and acquire: everything that users did with the data happens before its memory is reused.
   return references_.fetch_sub(1, std::memory_order_acq_rel) == 1 && pool_->reclaim(this);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control block of an off-heap buffer: where its bytes are, and who still needs them.
+// The control block of an off-heap buffer: the place of its bytes, and the number of its users.
 #pragma once
 
 #include <atomic>
@@ -16,14 +16,13 @@ namespace dhpvm::offload {
 class BufferPool;
 struct PoolChunk;
 
-// Knows where the current contents of a buffer are when that is not, or not only, the host's memory: on a
-// device, or on their way. Belongs to the buffer, and is made when the contents first go elsewhere.
-// Both functions block, may be called from any thread, and fail with the error of the operation that the
-// contents were to come from.
+// Knows where the current contents of a buffer are when they are not, or not only, in the host's memory: on a device,
+// or on their way. Belongs to the buffer, and is made when the contents first leave the host. Both functions block, may
+// be called from any thread, and fail with the error of the operation that should have brought the contents.
 class BufferCopies {
  public:
-  // The buffer is being reclaimed, by the thread that dropped its last reference: the collector's, or that of a device
-  // which ended a use. No operation is in flight on it any more, and no lock of the pool is held.
+  // Runs when the buffer is reclaimed, on the thread that dropped its last reference: the collector's, or that of a
+  // device which ended a use. No operation is in flight on the buffer, and no lock of the pool is held.
   virtual ~BufferCopies() = default;
   // Afterwards the host may read the buffer, until another loop is submitted.
   virtual Status to_host_for_reading() = 0;
@@ -31,35 +30,35 @@ class BufferCopies {
   virtual Status to_host_for_writing() = 0;
 };
 
-// Created by BufferPool::allocate. Its references are one for the handle (the array object in the heap) plus
-// one per operation in flight (a copy to a device, say). A buffer whose handle is gone waits in quarantine
-// until nothing flies, so that no late write hits memory that has a new owner. Thread-safe.
+// Created by BufferPool::allocate. Its references are one for the handle (the array object in the heap) plus one per
+// operation in flight (a copy to a device, say). A buffer whose handle is gone stays in quarantine until no operation
+// is in flight, so that no late write hits memory with a new owner. Thread-safe.
 class Buffer {
  public:
   // Aligned to 4096 bytes. Valid as long as a reference is held.
   std::byte* data() const { return data_; }
-  // As asked for.
+  // The size that was requested.
   std::size_t size() const { return size_; }
-  // Bytes that it occupies: counted against the budget, and to be reported as external bytes to the heap.
+  // The bytes that it occupies: they count against the budget, and are reported to the heap as external bytes.
   std::size_t capacity() const { return capacity_; }
-  // The memory of the pool that it is a part of, which is registered with devices as a whole.
+  // The chunk of the pool that contains it, which is registered with devices as a whole.
   std::span<std::byte> chunk() const;
 
-  // Null: the host's memory is all there is. Set once, by the thread that has the handle; gone when the buffer is
-  // reclaimed.
+  // Null: the host's memory has the only copy. Set once, by the thread that has the handle; destroyed when the buffer
+  // is reclaimed.
   BufferCopies* copies() const { return copies_.get(); }
   void set_copies(std::unique_ptr<BufferCopies> copies) { copies_ = std::move(copies); }
 
   // The handle gives up its reference: after this the caller must not touch the buffer. Exactly once, from
   // the handle's cleaner or an explicit close. Never waits for an operation of a device.
   void close();
-  // Whether the handle is gone; a hint, unless asked by the thread that closes.
+  // Whether the handle is gone; only a hint, except on the thread that closes.
   bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
 
-  // An operation begins or ends to use the data. begin_use() needs a reference that is held already.
+  // An operation begins or ends to use the data. For begin_use() the caller must hold a reference.
   void begin_use() { references_.fetch_add(1, std::memory_order_relaxed); }
   void end_use();
-  // Operations in flight now; a hint, since others may begin and end.
+  // The number of operations in flight; only a hint, because others may begin and end.
   std::uint32_t uses() const;
 
  private:
@@ -76,7 +75,7 @@ class Buffer {
   std::atomic<bool> closed_{false};
 };
 
-// One use of a buffer, ended by the destructor.
+// One use of a buffer; the destructor ends it.
 class BufferUse {
  public:
   BufferUse() = default;

@@ -22,8 +22,8 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-// Memory is only reserved until it is touched, so the system would grant far more than it has and kill
-// the process later.
+// The limit must be a real one: memory is only reserved until it is touched, so the system would grant far more than it
+// has and kill the process later.
 std::size_t physical_memory() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
@@ -53,7 +53,7 @@ Status BufferPool::check_budget(std::size_t bytes, std::size_t capacity) const {
 Result<Buffer*> BufferPool::allocate(std::size_t bytes, BufferContents contents) {
   DHPVM_ASSIGN(const Taken taken, take_or_trim(bytes));
   Buffer* const buffer = taken.buffer;
-  // The slow parts are done outside the lock.
+  // The slow steps are done without the lock.
   if (taken.first_page < taken.end_page &&
       !buffer->chunk_->mapping.populate(taken.first_page * kHugePage,
                                         (taken.end_page - taken.first_page) * kHugePage)) {
@@ -65,7 +65,7 @@ Result<Buffer*> BufferPool::allocate(std::size_t bytes, BufferContents contents)
   return buffer;
 }
 
-// Where the system refuses, what is kept for later goes first.
+// If the system refuses, releases what is kept for later, and tries again.
 Result<BufferPool::Taken> BufferPool::take_or_trim(std::size_t bytes) {
   std::unique_lock lock(mutex_);
   DHPVM_ASSIGN(Taken taken, take(bytes));
@@ -84,7 +84,7 @@ Result<BufferPool::Taken> BufferPool::take_or_trim(std::size_t bytes) {
 }
 
 Result<BufferPool::Taken> BufferPool::take(std::size_t bytes) {
-  // First of all, so that no size overflows below.
+  // Check the budget first, so that no size overflows below.
   DHPVM_TRY(check_budget(bytes, bytes));
   Taken taken;
   DHPVM_ASSIGN(taken.buffer, bytes <= kLargestBlock ? take_block(bytes) : take_dedicated(bytes));
@@ -130,7 +130,7 @@ Result<Buffer*> BufferPool::take_block(std::size_t bytes) {
 
 Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
   const std::size_t capacity = round_up(bytes, kHugePage);
-  // A cached chunk may be up to a quarter too large.
+  // A cached chunk may be up to a quarter larger than needed.
   const auto cached =
       std::find_if(cache_.begin(), cache_.end(), [=](const std::unique_ptr<PoolChunk>& chunk) {
         return chunk->mapping.size() >= capacity && chunk->mapping.size() - capacity <= capacity / 4;
@@ -153,13 +153,12 @@ Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
 }
 
 std::unique_ptr<PoolChunk> BufferPool::map_chunk(std::size_t bytes) {
-  // Cached chunks would otherwise come on top of a budget that is in full use. They are gone before this one
-  // is touched.
+  // Cached chunks would exceed a budget that is in full use. They are released before this chunk is touched.
   if (stats_.mapped_bytes + bytes > options_.budget_bytes) shrink_cache(0);
   auto chunk = std::make_unique<PoolChunk>();
   chunk->mapping = Reservation(bytes, kHugePage);
   if (chunk->mapping.data() == nullptr) return nullptr;
-  // Small pages work too, with 512 times the faults and slower registration with a device.
+  // Small pages would work too, with 512 times the faults and a slower registration with devices.
   chunk->mapping.prefer_huge_pages(0);
   stats_.mapped_bytes += bytes;
   ++stats_.chunks;
@@ -194,7 +193,7 @@ void BufferPool::note_closed(std::size_t capacity) {
 }
 
 bool BufferPool::reclaim(Buffer* buffer) {
-  // Before the memory has a new owner, and before the lock: they may give back memory of a device.
+  // Before the memory has a new owner, and without the lock: destroying copies may free memory of a device.
   buffer->copies_.reset();
   const std::lock_guard lock(mutex_);
   stats_.quarantined_bytes -= buffer->capacity_;
@@ -221,7 +220,7 @@ bool BufferPool::reclaim(Buffer* buffer) {
   return !retired_.empty();
 }
 
-// Chunks idle since before `idle_since`; `keep` shared chunks stay in any case.
+// Retires chunks that are idle since before `idle_since`, but keeps `keep` shared chunks in any case.
 void BufferPool::retire_idle(Clock::time_point idle_since, std::size_t keep) {
   for (std::size_t i = chunks_.size(); i-- > 0 && chunks_.size() > keep;) {
     const PoolChunk& chunk = *chunks_[i];
@@ -273,7 +272,7 @@ void BufferPool::release_idle() {
   release_free_units();
 }
 
-// In chunks that hold buffers: the free units that may be resident.
+// Takes the free units that may be resident, in chunks that contain buffers.
 std::vector<BufferPool::SparseChunk> BufferPool::take_free_units() {
   constexpr std::size_t kUnitsPerPage = kHugePage / kUnit;
   std::vector<SparseChunk> found;
@@ -312,7 +311,7 @@ void BufferPool::give_back(const SparseChunk& sparse) {
   chunk.idle_since = Clock::now();
 }
 
-// Units count as taken while their pages go back, so that no thread waits for the system.
+// The units count as taken while their pages go back, so that no thread waits for the system.
 void BufferPool::release_free_units() {
   std::unique_lock lock(mutex_);
   std::vector<SparseChunk> chunks = take_free_units();
@@ -320,7 +319,7 @@ void BufferPool::release_free_units() {
   for (SparseChunk& sparse : chunks) {
     const Reservation& mapping = sparse.chunk->mapping;
     const auto release = [&] {
-      // Otherwise the system fills the gaps in the background.
+      // The system would otherwise fill the gaps in the background.
       mapping.prefer_small_pages(0);
       for (const FreeUnits& units : sparse.units) mapping.discard(units.first * kUnit, units.count * kUnit);
       sparse.released = true;

@@ -20,12 +20,12 @@
 namespace dhpvm::offload {
 
 struct BufferPoolOptions {
-  // Buffers, those in quarantine included, may not occupy more. 0: as much as the machine has memory.
+  // The most bytes of buffers, including those in quarantine. 0: the machine's memory.
   std::size_t budget_bytes = 0;
-  // Freed memory of buffers that had a chunk of their own is kept up to this many bytes, for the next
-  // of that size.
+  // Memory of buffers with a chunk of their own is kept after they are freed, up to this many bytes, for later buffers
+  // of the same size.
   std::size_t cache_bytes = std::size_t{256} << 20;
-  // An unused chunk goes back to the system after this time; one is always kept.
+  // An unused chunk goes back to the system after this time; one chunk is always kept.
   std::chrono::milliseconds idle_time = std::chrono::seconds(30);
 };
 
@@ -40,18 +40,18 @@ struct BufferPoolStats {
   std::uint64_t chunks_mapped = 0;  // since creation
 };
 
-// Whether a new buffer reads as zeros. Undefined bytes may be what another program run by this process left
-// there: only for callers that overwrite all of it before anybody reads.
+// Whether a new buffer reads as zeros. Undefined bytes may come from another program that this process ran: only for
+// callers that overwrite all of them before they are read.
 enum class BufferContents : std::uint8_t { kZeroed, kUndefined };
 
 // Implemented by code that registers memory elsewhere; asked before memory goes back to the system.
 class ChunkObserver {
  public:
   virtual ~ChunkObserver() = default;
-  // No buffer is left in this chunk. True: it is registered nowhere. False: it still is; the pool asks again later.
-  // Called by threads that allocate or close, with no lock of the pool held.
+  // No buffer is left in this chunk. Returns true if the chunk is registered nowhere, and false if it still is: the
+  // pool asks again later. Called by threads that allocate or close, with no lock of the pool held.
   virtual bool release_chunk(std::span<std::byte> chunk) = 0;
-  // Runs `action` if this chunk is registered nowhere, and prevents that meanwhile. Called in the same way.
+  // Runs `action` if this chunk is registered nowhere, and prevents its registration meanwhile. Called in the same way.
   virtual void while_unknown(std::span<std::byte> chunk, const std::function<void()>& action) = 0;
 };
 
@@ -73,11 +73,11 @@ class BufferPool {
   // system's memory is used up: the caller may collect garbage and try again.
   Result<Buffer*> allocate(std::size_t bytes, BufferContents contents = BufferContents::kZeroed);
 
-  // Gives every unused chunk, the cache, and free parts of other chunks back to the system now. Such parts stay where
-  // a device knows the chunk: its pages may be pinned.
+  // Gives every unused chunk, the cache, and the free parts of other chunks back to the system now. Parts of a chunk
+  // that is registered with a device stay, because their pages may be pinned.
   void release_idle();
 
-  // Call it with null before the observer ends, and only while no other thread uses the pool.
+  // Must be called with null before the observer ends, and only while no other thread uses the pool.
   void set_observer(ChunkObserver* observer) { observer_ = observer; }
 
   BufferPoolStats stats() const;
@@ -94,8 +94,8 @@ class BufferPool {
     std::size_t end_page = 0;
   };
 
-  // Slow steps are done without mutex_: unmapping, asking the observer, destroying a buffer's copies.
-  // True if there are retired chunks.
+  // Slow steps are done without mutex_: unmapping, asking the observer, destroying a buffer's copies. Returns true if
+  // there are retired chunks.
   bool reclaim(Buffer* buffer);
   void note_closed(std::size_t capacity);
   Result<Taken> take_or_trim(std::size_t bytes);
@@ -113,7 +113,7 @@ class BufferPool {
     bool released = false;
   };
 
-  // With mutex_ held. Null: the system refuses.
+  // With mutex_ held. A null buffer means that the system refuses memory.
   Result<Taken> take(std::size_t bytes);
   Result<Buffer*> take_block(std::size_t bytes);
   Result<Buffer*> take_dedicated(std::size_t bytes);
@@ -128,12 +128,12 @@ class BufferPool {
 
   BufferPoolOptions options_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<PoolChunk>> chunks_;  // shared by blocks
-  std::vector<std::uint32_t> free_orders_;          // of each of chunks_: one place to search instead of many
+  std::vector<std::unique_ptr<PoolChunk>> chunks_;     // shared by blocks
+  std::vector<std::uint32_t> free_orders_;             // one for each of chunks_, in one place for searching
   std::vector<std::unique_ptr<PoolChunk>> dedicated_;  // in use by one buffer each
   std::vector<std::unique_ptr<PoolChunk>> cache_;      // dedicated ones without a buffer, oldest first
   std::vector<std::unique_ptr<PoolChunk>> retired_;    // never used again, to be unmapped
-  std::vector<std::unique_ptr<Buffer>> buffers_;       // all control blocks, for the end
+  std::vector<std::unique_ptr<Buffer>> buffers_;       // all control blocks; freed with the pool
   std::vector<Buffer*> spare_buffers_;
   BufferPoolStats stats_;
   ChunkObserver* observer_ = nullptr;

@@ -16,7 +16,7 @@ namespace dhpvm::offload {
 // A set of units, or of huge pages, of one chunk.
 class UnitSet {
  public:
-  // Adds [first, first + count); whether any of them was in the set already.
+  // Adds [first, first + count). Returns whether any of them was in the set already.
   bool add(std::size_t first, std::size_t count) {
     bool any = false;
     for (std::size_t end = first + count; first < end;) {
@@ -49,10 +49,10 @@ struct PoolChunk {
 
   Buddy units;
   std::size_t index = 0;  // among the pool's shared chunks
-  // Units that may hold something other than zeros; unit 0 stands for all of a dedicated chunk.
+  // Units that may not be zero; unit 0 stands for all of a dedicated chunk.
   UnitSet dirty;
   UnitSet populated;                                   // huge pages made resident
-  bool prefers_small_pages = false;                    // since free units went back to the system
+  bool prefers_small_pages = false;                    // set when free units have gone back to the system
   std::chrono::steady_clock::time_point idle_since{};  // if no unit is in use
 };
 

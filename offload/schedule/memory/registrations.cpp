@@ -19,7 +19,7 @@ Registrations::~Registrations() { pool_.set_observer(nullptr); }
 Result<MemorySpan> Registrations::span_of(Device& device, const Buffer& buffer) {
   const std::span<std::byte> chunk = buffer.chunk();
   const auto offset = static_cast<std::size_t>(buffer.data() - chunk.data());
-  // Held while a chunk is registered: other users of it on the same device would have to wait anyhow.
+  // Held while a chunk is registered: other users of the chunk on the same device have to wait for that anyway.
   const std::lock_guard lock(mutex_);
   std::shared_ptr<DeviceMemory>& memory = known_[{chunk.data(), &device}];
   if (memory == nullptr) {
@@ -67,7 +67,7 @@ void Registrations::warn_once(const Device& device, std::size_t bytes, const Err
 }
 
 void Registrations::forget(const Device& device) {
-  // Unregistering takes long, and is the device's business: not under the lock.
+  // Unregistering takes long, so the device does it without the lock.
   std::vector<std::shared_ptr<DeviceMemory>> dropped;
   const std::lock_guard lock(mutex_);
   for (auto entry = known_.begin(); entry != known_.end();) {
@@ -86,9 +86,8 @@ bool Registrations::release_chunk(std::span<std::byte> chunk) {
   const auto first = known_.lower_bound({chunk.data(), nullptr});
   auto end = first;
   for (; end != known_.end() && end->first.first == chunk.data(); ++end) {
-    // No buffer is left from which another reference could be made. An operation that has ended its use of
-    // the buffer may not have been taken apart yet: with its memory unmapped, the device would unregister
-    // what is there by then.
+    // No buffer is left, so no further reference can be made. But an operation that has ended its use of the buffer may
+    // still exist: if the memory were unmapped now, the device would later unregister other memory at this address.
     if (end->second.use_count() != 1) return false;
   }
   for (auto entry = first; entry != end; ++entry) dropped.push_back(std::move(entry->second));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registers chunks of a pool with devices. Each is registered once, on first use, as a whole, and
-// stays so until the pool gives it back to the system: a program that keeps allocating buffers and running
-// loops registers nothing more.
+// Registers chunks of a pool with devices. Each is registered as a whole, once, on first use, and stays registered
+// until the pool gives it back to the system: programs that allocate buffers and run loops all the time register
+// nothing more.
 //
 // Pinning 64 MiB makes all of it resident and costs some 20 to 35 ms where the device locks pages, which is
 // why it is not done before a device needs the chunk; devices that share the host's memory only note the
@@ -29,18 +29,18 @@ namespace dhpvm::offload {
 struct RegistrationStats {
   std::uint64_t registered = 0;      // pairs of chunk and device, now
   std::uint64_t made = 0;            // since creation
-  std::uint64_t fallbacks = 0;       // of them, those whose memory could not be pinned
+  std::uint64_t fallbacks = 0;       // of these, chunks whose memory could not be pinned
   std::chrono::nanoseconds time{0};  // spent making them
 };
 
 struct RegistrationOptions {
-  // Told once when memory cannot be pinned, what that costs, and what to do; from any thread.
+  // Called once, when memory cannot be pinned, with the cost and the remedy; from any thread.
   std::function<void(const std::string&)> warn;
-  // The way in which memory is made known; memory that cannot be pinned is pageable after all.
+  // How memory is registered; memory that cannot be pinned is registered as pageable.
   HostMemory kind = HostMemory::kPinned;
 };
 
-// Thread-safe. Ends before the pool, and before the devices.
+// Thread-safe. Destroyed before the pool, and before the devices.
 class Registrations final : private ChunkObserver {
  public:
   explicit Registrations(BufferPool& pool, RegistrationOptions options = {});
@@ -48,12 +48,11 @@ class Registrations final : private ChunkObserver {
   Registrations(const Registrations&) = delete;
   Registrations& operator=(const Registrations&) = delete;
 
-  // The buffer's bytes as `device` knows them: a part of what was made of its chunk. A use or the handle of
-  // the buffer is held by the caller, and `buffer` is of this pool. Fails when the device takes the chunk
-  // neither pinned nor pageable.
+  // The buffer's bytes in the registration of its chunk with `device`. The caller holds a use or the handle of
+  // `buffer`, which is of this pool. Fails when the device takes the chunk neither pinned nor pageable.
   Result<MemorySpan> span_of(Device& device, const Buffer& buffer);
 
-  // Drops everything that was registered with the device: it is about to end, or no longer usable.
+  // Drops everything that was registered with the device, which is about to end, or unusable.
   void forget(const Device& device);
 
   RegistrationStats stats() const;

@@ -11,7 +11,7 @@ ArrayCopies& ArrayCopies::of(Buffer& buffer) {
   if (buffer.copies() == nullptr) {
     buffer.set_copies(std::unique_ptr<BufferCopies>(new ArrayCopies(buffer)));
   }
-  // Nobody else makes any.
+  // No other code makes copies of a buffer.
   return static_cast<ArrayCopies&>(*buffer.copies());
 }
 

@@ -12,20 +12,20 @@
 namespace dhpvm::offload {
 namespace {
 
-// Longer ones have so many arrays in a chunk that hardly anything is gained any more.
+// Longer chains have so many arrays in a chunk that hardly anything more is gained.
 constexpr std::size_t kLongestChainInSlices = 16;
 
-// Bytes for whose transfer a loop does not have to begin early.
+// A loop does not have to begin early for transfers of so few bytes.
 constexpr std::uint64_t kLittle = 256 << 10;
 
-// Everything is there as a whole, and takes too little time to begin at once.
+// Whether all arrays are on the device as wholes, and transfers take too little time to begin at once.
 bool is_little(const RunPlan& plan) {
   return plan.slice_budget == 0 && plan.upload_bytes + plan.download_bytes <= kLittle;
 }
 
-// The accesses of all loops to an array that one of them changes.
+// The accesses of all loops to an array that one of them writes.
 struct Movement {
-  std::optional<RowSpan> span = RowSpan();  // nothing: they do not move together
+  std::optional<RowSpan> span = RowSpan();  // nothing: the accesses do not move together
   std::size_t loops = 0;                    // that touch it
 };
 
@@ -42,13 +42,13 @@ bool can_wait_unplanned(const PipelineDevice& device, const Loop& loop) {
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
     const LoopArray array = loop.array(n);
     if (array.buffer == nullptr) return false;
-    // Whether the device can run it with two names of an array, its plan says.
+    // The plan decides whether the device can run loops with two names of an array.
     for (std::size_t other = 0; other < n; ++other) {
       if (array.overlaps(loop.array(other))) return false;
     }
     bytes += array.bytes();
   }
-  // They go there and back at most, and as many such loops as run together fit the device.
+  // The arrays travel at most there and back, and as many such loops as may form a chain fit the device.
   return 2 * bytes <= kLittle && kLongestChainOfWholes * kLittle <= device.blocks().budget();
 }
 
@@ -89,7 +89,7 @@ std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {
     first += loop.arrays.size();
   }
   for (const Movement& movement : movements) {
-    // Within one loop no iteration reads what another one writes.
+    // Within one loop no iteration reads what another one writes, so this concerns several loops.
     if (movement.loops > 1 && !(movement.span && movement.span->is_disjoint()))
       return "a chunk of the one needs, or changes, what another chunk of the other works on";
   }

@@ -10,25 +10,25 @@
 namespace dhpvm::offload {
 namespace {
 
-// The chunk that measures a part is this fraction of the loop: what it takes a part with a tenth of the others' rate
-// is a small part of the loop's time.
+// The chunk that measures a part is this fraction of the loop: it takes a small part of the loop's time even on a part
+// with a tenth of the others' rate.
 constexpr std::uint64_t kProbes = 256;
-// As many times what all parts are measured with is the loop.
+// All measuring chunks together are at most this fraction of the loop.
 constexpr std::uint64_t kProbesOfAll = 8;
-// A part takes next at least this fraction of what it has done already.
+// A part's next chunk is at least this fraction of what it has done already.
 constexpr std::uint64_t kLeastShare = 64;
-// Submitted ahead, so that transfers and kernels overlap.
+// Chunks submitted ahead, so that transfers and kernels overlap.
 constexpr std::size_t kAhead = 2;
-// A chunk is done again if that is expected to take less than this fraction of the time that it would take otherwise.
+// A chunk is done again if that is expected to take less than this fraction of the time that is left otherwise.
 constexpr double kWorthRedoing = 0.8;
-// A part that has taken a chunk from another is given this much more time, again and again: devices whose rates are
-// misjudged do not take it from each other for ever.
+// A part that has taken over a chunk from another gets so many times the patience, at each takeover: devices whose
+// rates are misjudged thus do not take a chunk from each other for ever.
 constexpr double kPatience = 4;
-// A part that takes at most this many times as long as the quickest helps with the last rows, even if a few others
-// could do them.
+// A part that takes at most this many times as long as the quickest one helps with the last rows, even if a few others
+// could do them alone.
 constexpr double kNearlyAsQuick = 1.5;
-// All parts are looked through when this many seconds have passed for each of them, some hundredth of a processor's
-// time; a few parts are looked through whenever somebody asks.
+// All parts are examined once this many seconds have passed for each of them, which takes about a hundredth of a
+// processor's time. A few parts are examined at every question.
 constexpr double kLookSeconds = 2e-6;
 constexpr double kMostLooks = 1024;
 
@@ -57,7 +57,7 @@ void ChunkBoard::leave(std::size_t part) {
   drop(parts_[part]);
 }
 
-// The part takes no part any more.
+// The part leaves the loop.
 void ChunkBoard::drop(PartState& part) {
   for (Given& given : part.given) settle(given);
   part.given.clear();
@@ -69,7 +69,7 @@ void ChunkBoard::drop(PartState& part) {
 
 // ---- Looking at parts -----------------------------------------------------------------------------------------------
 
-// Whether all parts may be looked through, however many they are.
+// Whether all parts may be examined, however many there are.
 bool ChunkBoard::may_look(double now) {
   looks_ = std::min(looks_ + std::max(now - looked_, 0.0) / kLookSeconds, kMostLooks);
   looked_ = now;
@@ -78,7 +78,7 @@ bool ChunkBoard::may_look(double now) {
   return true;
 }
 
-// After something has changed there.
+// Updates the sums after a change in the part.
 void ChunkBoard::look_at(PartState& part, double now) {
   const double rate = rate_of(part, now);
   if ((rate > 0) != (part.rate > 0)) unmeasured_ += rate > 0 ? std::size_t{0} - 1 : 1;
@@ -87,7 +87,7 @@ void ChunkBoard::look_at(PartState& part, double now) {
   part.rate = rate;
 }
 
-// Finds those that are overdue, and the quickest once it has become slower.
+// Finds overdue parts, and the quickest part if it has become slower.
 void ChunkBoard::look_at_all(double now) {
   if (!may_look(now)) return;
   rates_ = quickest_ = 0;
@@ -123,7 +123,7 @@ ChunkBoard::Offer ChunkBoard::next(std::size_t part, double now, std::uint64_t m
     return offer;
   }
   look_at_all(now);
-  // One chunk measures the part; only then it is given others ahead.
+  // One chunk measures the part; it gets chunks ahead only after that.
   const bool is_measured = state.rows_done != 0 || state.facts.rows_per_second > 0;
   if (state.given.size() >= (is_measured ? kAhead : 1)) return offer;
   const std::uint64_t wanted = rows_for_part(state);
@@ -143,7 +143,7 @@ std::optional<IterationSpace> ChunkBoard::take(std::uint64_t rows) {
   return cut(rows);
 }
 
-// Cuts lie at multiples of the unit from the loop's low bound, as those of every box do.
+// Cuts are at multiples of the unit from the loop's low bound, as in every box.
 IterationSpace ChunkBoard::cut(std::uint64_t rows) {
   rows = std::max((rows + unit_ - 1) / unit_, std::uint64_t{1}) * unit_;
   IterationSpace& box = boxes_.back();
@@ -201,7 +201,7 @@ void ChunkBoard::refuse(std::size_t part, const Chunk& chunk) {
   const auto found = find(state, chunk);
   if (found == state.given.end()) return;
   settle(*found);
-  // Somebody else computes a chunk that was handed out again.
+  // Another part computes a chunk that was handed out again.
   bool has_other = false;
   if (found->twin_number != 0) {
     const std::vector<Given>& others = parts_[found->twin].given;
@@ -237,8 +237,8 @@ std::uint64_t ChunkBoard::redone() const {
   return redone_;
 }
 
-// Rows a second, by what the part has done in this loop, or else by what was expected of it; 0: nothing is known. Once
-// a chunk is overdue, the rate is what that chunk allows for.
+// Rows per second, from what the part has done in this loop, or else from what was expected of it; 0: unknown. Once a
+// chunk is overdue, the rate is at most what its age allows for.
 double ChunkBoard::rate_of(const PartState& part, double now) const {
   double rate = part.facts.rows_per_second;
   if (part.rows_done != 0)
@@ -251,15 +251,15 @@ double ChunkBoard::rate_of(const PartState& part, double now) const {
   return rate;
 }
 
-// Half of what the part should still get by its rate makes chunks smaller towards the end, so that all come to it at
-// the same time; but not so small that they cost more than they bring. 0: it cannot help.
+// Half of the rows that the part should still get by its rate: chunks become smaller towards the end, so that all parts
+// end at the same time, but not so small that they cost more than they bring. 0: the part cannot help.
 std::uint64_t ChunkBoard::rows_for_part(const PartState& part) const {
   const double mine = part.rate;
   if (mine <= 0) return std::max(all_rows_ / std::max(kProbes, kProbesOfAll * here_), std::uint64_t{1});
   const auto rows = static_cast<double>(rows_left_);
   const double all = std::max(rates_, mine);
   double share = mine / all;
-  // A part that is still being measured may turn out to be as quick.
+  // Parts that are still being measured may turn out to be as quick.
   if (unmeasured_ != 0) share = std::min(share, 1 / static_cast<double>(here_));
   const std::uint64_t fair =
       std::max(static_cast<std::uint64_t>(rows * share / 2) + 1, part.rows_done / kLeastShare);
@@ -269,7 +269,8 @@ std::uint64_t ChunkBoard::rows_for_part(const PartState& part) const {
   return fair;
 }
 
-// The time that the part is expected to take until this chunk is done; an overdue chunk is expected to double its age.
+// The time that the part is expected to take until this chunk is done; an overdue chunk is expected to take as long
+// again as it has.
 double ChunkBoard::seconds_until(const PartState& part, std::size_t given, double now) const {
   const double rate = rate_of(part, now);
   const double age = now - part.given[given].since;

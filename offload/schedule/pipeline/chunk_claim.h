@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The right to put the results of a chunk in place, where several devices may compute the same chunk: the first to be
-// done has it, and the results of the others are dropped.
+// The right to put the results of a chunk in place, for a chunk that several devices may compute: the first to be done
+// has it, and the results of the others are dropped.
 #pragma once
 
 #include <mutex>
@@ -13,7 +13,7 @@ class ChunkClaim {
  public:
   enum class State : unsigned char { kOpen, kTaken, kRevoked };
 
-  // Calls `put` if the claim is open; it is taken then. Whether it was open.
+  // Calls `put` if the claim is open, and takes it. Returns whether it was open.
   template <typename Put>
   bool take(Put&& put) {
     const std::lock_guard lock(mutex_);
@@ -22,8 +22,8 @@ class ChunkClaim {
     state_ = State::kTaken;
     return true;
   }
-  // Revokes the claim: no run that computes the chunk under it may put its results in place any more. True if it was
-  // open: then the caller must have the chunk computed.
+  // Revokes the claim: no run that computes the chunk under it may put its results in place any more. Returns true if
+  // it was open: then the caller must have the chunk computed.
   bool revoke() {
     const std::lock_guard lock(mutex_);
     if (state_ != State::kOpen) return false;

@@ -45,7 +45,7 @@ Captures captures_of(Loops loops) {
 }
 
 void NeedsCollector::add(const Loop& loop, std::size_t first, Ranges& ranges) {
-  // An array may have several names in a loop. Others may have read before what one of them overwrites.
+  // An array may have several names in a loop: other names may read first what one of them overwrites.
   std::vector<std::pair<std::uint32_t, Interval>> overwritten;
   for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
     const codegen::ArrayShape& shape = loop.arrays[n].shape;
@@ -60,7 +60,7 @@ void NeedsCollector::add(const Loop& loop, std::size_t first, Ranges& ranges) {
       need.needed.add(piece);
       need.reads = hull(need.reads, piece);
     }
-    // A loop that traps leaves some of it as it was.
+    // A loop that traps leaves some of the elements as they were.
     if (!writes.empty() && !loop.can_trap && ranges.overwrites(n)) {
       overwritten.emplace_back(array, writes);
     } else {
@@ -70,7 +70,7 @@ void NeedsCollector::add(const Loop& loop, std::size_t first, Ranges& ranges) {
     need.touched = hull(need.touched, hull(reads, writes));
   }
   for (const auto& [array, writes] : overwritten) made_[array].add(writes);
-  // All of `writes` comes back, with what lies between the parts that several loops or names write.
+  // All of `writes` is sent back, including what lies between the parts that several loops or names write.
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
     const std::uint32_t array = captures_.array_of[first + n];
     for (const Interval& piece : made_[array].missing(needs_[array].writes)) needs_[array].needed.add(piece);

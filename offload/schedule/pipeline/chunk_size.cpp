@@ -35,7 +35,7 @@ std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std:
   };
   std::vector<Choice> choices = {{most_rows, predicted_seconds(load, models, chunks_of(most_rows))}};
   double best_seconds = choices.front().seconds;
-  // The curve is flat around its minimum: steps of a fifth are fine enough.
+  // The curve is flat around its minimum, so that steps of a fifth are fine enough.
   for (double n = static_cast<double>(chunks_of(most_rows)); n < static_cast<double>(rows);
        n = std::max(n * 1.2, n + 1)) {
     const std::uint64_t length = (rows + static_cast<std::uint64_t>(n) - 1) / static_cast<std::uint64_t>(n);
@@ -43,12 +43,11 @@ std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std:
     const double seconds = predicted_seconds(load, models, chunks_of(length));
     choices.push_back({length, seconds});
     best_seconds = std::min(best_seconds, seconds);
-    // With more chunks than this the fixed costs only grow.
+    // With more chunks, only the fixed costs grow.
     if (seconds > 4 * best_seconds) break;
   }
-  // Among those that are as good, the one with the fewest chunks. Measurements that scatter may say that
-  // operations cost only their bytes, and then there is always something to be gained from even
-  // smaller ones: less and less of it.
+  // Among equally good numbers, the smallest. Scattered measurements may suggest that operations cost only their bytes;
+  // then even smaller chunks would always gain something, but less and less.
   const auto good = std::ranges::find_if(
       choices, [&](const Choice& choice) { return choice.seconds <= best_seconds * kAsGood; });
   return good->length;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best size for the chunks of a loop: small ones overlap better, but each operation has a fixed cost.
+// Chooses the best size for the chunks of a loop: small chunks overlap better, but each operation has a fixed cost.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace dhpvm::offload {
 
-// The whole load of a loop on the stages.
+// The total load of a loop on the stages.
 struct StageLoad {
   std::uint64_t rows = 1;  // iterations of the outermost dimension: chunks consist of whole ones
   double iterations = 0;
@@ -33,7 +33,7 @@ struct StageModels {
 //   T(n) = h + k + d + (n - 1) * max(h, k, d, s),    h = H/n etc., each with the fixed cost of its operations.
 double predicted_seconds(const StageLoad& load, const StageModels& models, std::uint64_t chunks);
 
-// The number of rows in a chunk for which that is least, or hardly more with fewer chunks; at most `most_rows`.
+// The rows in a chunk for which predicted_seconds() is least, or hardly more with fewer chunks; at most `most_rows`.
 std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std::uint64_t most_rows);
 
 }  // namespace dhpvm::offload

@@ -9,7 +9,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// One stage by one: where one has failed, another may still be at work.
+// Each stage by itself: if one has failed, another may still be at work.
 std::array<Positions, kStages> by_stage(const Positions& positions) {
   std::array<Positions, kStages> parts;
   for (unsigned stage = 0; stage < kStages; ++stage) parts[stage].at[stage] = positions.at[stage];
@@ -51,8 +51,8 @@ Status CopyTransfers::wait_for(const DeviceCopy& copy, const Positions& position
   return {};
 }
 
-// Whether no device uses the host's memory. Looks through all of them only after one has been given something to do:
-// where a thousand begin a loop, each of them asks.
+// Whether no device uses the host's memory. Examines all devices only if an operation has been submitted since the last
+// time: when a thousand devices begin a loop, each of them asks.
 bool CopyTransfers::is_quiet() {
   const std::uint64_t uses = contents_.uses();
   if (quiet_at_ == uses) return true;
@@ -65,7 +65,7 @@ bool CopyTransfers::is_quiet() {
   return is_quiet;
 }
 
-// Waits until no device but that of `except` writes the host's memory any more.
+// Waits until no device except that of `except` writes the host's memory.
 Status CopyTransfers::wait_for_writes(const DeviceCopy* except) {
   for (const DeviceCopy& copy : contents_.entries()) {
     if (&copy != except) DHPVM_TRY(wait_for(copy, copy.writes_to_host()));
@@ -86,8 +86,8 @@ std::size_t CopyTransfers::failures() const {
       contents_.entries(), [](const DeviceCopy& copy) { return copy.device->failure().has_value(); }));
 }
 
-// Makes `bytes` current on the host; arrivals from `except` are for the caller to wait for. Another device
-// may have what one that fails meanwhile was to send.
+// Makes `bytes` current on the host; the caller waits for arrivals from `except`. If a device fails meanwhile, another
+// one may have what it was to send.
 Status CopyTransfers::fetch(const Interval& bytes, const DeviceCopy* except) {
   if (is_quiet() && contents_.is_on_host(bytes)) return {};
   for (;;) {

@@ -13,21 +13,21 @@
 
 namespace dhpvm::offload {
 
-// Each of them fails when the contents are lost, with the reason, or when the waiting is interrupted.
+// Each function fails when the contents are lost, with the reason, or when the waiting is interrupted.
 class CopyTransfers {
  public:
   CopyTransfers(Buffer& buffer, CopyContents& contents) : buffer_(buffer), contents_(contents) {}
 
   // Fetches all bytes that the host lacks, and waits.
   Status bring_to_host() { return fetch(contents_.whole(), nullptr); }
-  // Makes the host's bytes current, for the device of `reader` to read them behind `reader.busy`: what only
-  // another device has is fetched, and other uses of the host's memory have ended.
+  // Makes the host's bytes current, so that the device of `reader` can read them after `reader.busy`: what only another
+  // device has is fetched, and other uses of the host's memory have ended.
   Status prepare_host(const DeviceCopy& reader, const Interval& bytes) { return fetch(bytes, &reader); }
-  // Brings home what only `copy` has, as far as its device still can. The loss of contents is no failure
-  // here: later accesses report it.
+  // Fetches what only `copy` has, as far as its device still can. The loss of contents is no failure here: later
+  // accesses report it.
   Status rescue(const DeviceCopy& copy);
-  // For a loop on the device of `writer`, whose results will replace what the host's memory has: waits until
-  // no other device reads it any more.
+  // For a loop on the device of `writer`, whose results will replace contents of the host's memory: waits until no
+  // other device reads these.
   Status wait_for_readers(const DeviceCopy& writer);
   // Waits until no device reads or writes the host's memory.
   Status wait_until_unused();

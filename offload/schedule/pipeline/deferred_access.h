@@ -9,7 +9,7 @@ namespace dhpvm::offload {
 class DeferredLoops {
  public:
   virtual ~DeferredLoops() = default;
-  // Runs them: they are in flight afterwards, or done.
+  // Runs them: afterwards they are in flight, or done.
   virtual Status settle() = 0;
 };
 

@@ -11,7 +11,7 @@
 
 namespace dhpvm::offload {
 
-// Quarters of powers of two.
+// Rounds up to a quarter of a power of two.
 std::uint64_t DeviceBlocks::rounded(std::uint64_t bytes) {
   const std::uint64_t step =
       std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
@@ -44,7 +44,8 @@ Result<DeviceBlock> DeviceBlocks::acquire(std::uint64_t bytes) {
 }
 
 std::optional<DeviceBlock> DeviceBlocks::take_kept(std::uint64_t bytes) {
-  // Only a block of exactly this size, and there are few sizes: plans need not reckon with larger blocks.
+  // Only a block of exactly this size is reused. There are few sizes, so plans need not take larger blocks into
+  // account.
   const auto found = std::ranges::find(kept_, bytes, &DeviceBlock::bytes);
   if (found == kept_.end()) return std::nullopt;
   DeviceBlock block = std::move(*found);
@@ -56,8 +57,8 @@ void DeviceBlocks::release(DeviceBlock block) {
   if (block.memory != nullptr) kept_.push_back(std::move(block));
 }
 
-// Gives memory back to the device: blocks that are kept for reuse first, then the copy that was used longest
-// ago. False if there is nothing.
+// Frees memory of the device: first a block that is kept for reuse, then the copy that was used longest ago. False if
+// there is nothing to free.
 Result<bool> DeviceBlocks::free_something() {
   if (kept_.empty()) {
     if (keeps_copies_) return false;
@@ -67,7 +68,7 @@ Result<bool> DeviceBlocks::free_something() {
     DHPVM_TRY((*victim)->evict(device_));
     if (kept_.empty()) return true;
   }
-  // The largest goes: one is mostly enough.
+  // Free the largest block: mostly one is enough.
   const auto largest = std::ranges::max_element(kept_, {}, &DeviceBlock::bytes);
   DHPVM_TRY(device_.wait(largest->busy));
   allocated_bytes_ -= largest->bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a device as one isolate uses it: blocks that loops take and give back, kept for reuse within a budget,
-// and the copies of arrays that are evicted when it runs short.
+// The memory of a device as one isolate uses it: blocks that are kept for reuse within a budget, and copies of arrays
+// that are evicted when memory runs short.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +28,28 @@ class DeviceBlocks {
   DeviceBlocks(PipelineDevice& device, std::uint64_t budget) : device_(device), budget_(budget) {}
 
   std::uint64_t budget() const { return budget_; }
-  // Memory in use, that which is kept for reuse included.
+  // The memory in use, including blocks that are kept for reuse.
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
-  // Bytes that acquire(bytes) takes off the budget: few different sizes, so that a loop's blocks fit the next loop.
+  // The bytes that acquire(bytes) takes from the budget. There are few different sizes, so that blocks of one loop fit
+  // the next one.
   static std::uint64_t rounded(std::uint64_t bytes);
 
-  // A block of at least `bytes` bytes: kept from earlier, new, or freed by giving up copies of arrays that are current
-  // elsewhere. kDeviceExhausted when that does not suffice.
+  // A block of at least `bytes` bytes: one kept from earlier, a new one, or one freed by evicting copies of arrays that
+  // are current elsewhere. kDeviceExhausted if that is not enough.
   Result<DeviceBlock> acquire(std::uint64_t bytes);
   void release(DeviceBlock block);
 
-  // Copies on this device, for eviction: the one used last is the last.
+  // Copies on this device, in the order of their last use, for eviction.
   void add_copy(ArrayCopies& copies) { copies_.push_back(&copies); }
   void touch_copy(ArrayCopies& copies);
   void remove_copy(ArrayCopies& copies) { std::erase(copies_, &copies); }
-  // While several devices work on a loop, each on a thread of its own, no copies are evicted: that would concern
-  // others.
+  // While several devices work on a loop, each on a thread of its own, no copies are evicted, because that would affect
+  // other threads.
   void keep_copies(bool keep) { keeps_copies_ = keep; }
-  // Fetches what only this device has, and drops its copies: what it can no longer give is lost, and its
-  // array reports that at each access. Fails, and may be called again, when the waiting is interrupted.
+  // Fetches what only this device has, and drops its copies. What it cannot send any more is lost, which the array
+  // reports at each access. Fails, and may be called again, when the waiting is interrupted.
   Status give_up_copies();
-  // Drops its copies, current or not.
+  // Drops the copies on this device, whether they are current or not.
   void forget_copies();
 
  private:

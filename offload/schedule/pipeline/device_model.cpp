@@ -15,7 +15,7 @@ void DeviceModel::record(Stage queue, const OperationRecord& record) {
   switch (record.kind) {
     case OperationRecord::Kind::kUpload:
       count(Stage::kUpload, record.bytes);
-      // Between launches a copy has waited for these.
+      // A copy between launches has waited for these, so its time says nothing about the link.
       if (queue == Stage::kLaunch) break;
       upload_.measured(static_cast<double>(record.bytes), seconds);
       break;

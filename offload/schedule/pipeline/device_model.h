@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the operations of a device take: what was measured of its copies and of each loop's launches.
+// The measured times of a device's operations: of its copies, and of each loop's launches.
 #pragma once
 
 #include <array>
@@ -25,14 +25,14 @@ struct StageTotal {
 // Measurements of a device; shared with the code that chooses where loops run. Thread-safe.
 class DeviceModel {
  public:
-  // `queue` is where the operation was.
+  // `queue`: the stage whose queue the operation was in.
   void record(Stage queue, const OperationRecord& record);
   // Totals of the operations that are known to be done.
   StageTotal total(Stage stage) const;
   // Copies of the models as they are now.
   LinkModel upload() const;
   LinkModel download() const;
-  // Launches with this label; nothing known about it: a model that is not known().
+  // The model for launches with this label; not known() if there were none.
   LinkModel launch(std::uint64_t label) const;
 
  private:

@@ -23,13 +23,13 @@ Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, Loop
     run->stop_ = std::make_shared<KernelStop>(device.end_token());
   }
   const std::vector<ArrayPlan>& arrays = run->plan_.arrays;
-  // First all are kept from being given up, so that none makes room for another.
+  // Pin all copies first, so that none is evicted to make room for another.
   for (std::uint32_t n = 0; n < arrays.size(); ++n) {
     if (arrays[n].array.buffer == nullptr || arrays[n].placement == Placement::kUnused) continue;
     run->arrays_[n].copies = &ArrayCopies::of(*arrays[n].array.buffer);
     run->arrays_[n].copies->pin();
   }
-  // Those that go through in slices make room for the others.
+  // Place the sliced ones first: they free memory for the others.
   for (const bool sliced : {true, false}) {
     for (std::uint32_t n = 0; n < arrays.size(); ++n) {
       const Placement placement = arrays[n].placement;
@@ -57,7 +57,7 @@ DeviceRun::DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan,
 DeviceRun::~DeviceRun() {
   for (RunChunk& chunk : chunks_) let_go(chunk);
   if (current_) let_go(*current_);
-  // The token may be lowered again before a worker has heard of it.
+  // The token may be lowered again before a worker has seen it.
   if (when_stopped_ == WhenStopped::kAtOnce && stop_ != nullptr && device_.was_interrupted())
     stop_->is_abandoned = true;
   const auto give_back = [&](DeviceBlock& block) {
@@ -79,7 +79,7 @@ DeviceRun::~DeviceRun() {
     for (Slot& slot : array.slots) give_back(slot.block);
     close(array.staging);
   }
-  // Those who wait for the loop may have been stopped.
+  // Whoever waits for the loop may have been stopped meanwhile, so the device keeps these buffers.
   if (partials_ != nullptr) device_.hold(*partials_, last_);
   give_back(partials_block_);
   give_back(report_block_);
@@ -114,7 +114,7 @@ Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> 
   if (!is_all(box)) of_chunk = needs_of(loops_, plan_.captures, box);
   const std::vector<ArrayNeeds>& needs = is_all(box) ? plan_.needs : of_chunk;
   device_.begin_chunk();
-  // A chunk before that could not be submitted.
+  // An earlier chunk could not be submitted.
   if (current_) let_go(*current_);
   current_ = RunChunk{};
   current_->box = box;
@@ -129,7 +129,7 @@ Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> 
   }
   device_.begin_batch();
   Status status = submit_stages(needs);
-  // Operations that are noted as submitted must be so.
+  // Operations that are recorded as submitted must have been submitted.
   if (Status ended = device_.end_batch(); status.ok()) status = std::move(ended);
   DHPVM_TRY(status);
   current_->until = last_;
@@ -165,7 +165,7 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
     const RunArray& array = arrays_[plan_.captures.array_of[first + n]];
     arguments[n].memory = array.memory;
     arguments[n].first = array.first;
-    // An array that the chunk does not touch is not there, but its sizes still count.
+    // The chunk does not touch this array, so it has no memory here; but its sizes matter.
     const codegen::ArrayShape& shape = the_loop.arrays[n].shape;
     const bool is_there = array.memory.memory != nullptr;
     arguments[n].shape.readable = is_there ? shape.readable : 0;
@@ -207,7 +207,7 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
     const Interval& writes = needs[n].writes;
     array.staged.add(writes);
     if (placement == Placement::kSliced) slot(n).busy.include(Stage::kLaunch, position);
-    // Later chunks must not upload what was there before.
+    // Later chunks must not upload the old contents.
     if (array.copies == nullptr && placement == Placement::kResident) array.own_valid.add(writes);
     if (array.copy == nullptr || placement == Placement::kUnused) continue;
     array.copy->use_until(launched);
@@ -267,14 +267,14 @@ void DeviceRun::conclude_first() {
 Status DeviceRun::send_rest() {
   if (rest_sent_) return {};
   if (current_) let_go(*current_);
-  // Results that go back only now count as one more chunk, without iterations.
+  // Results that are sent back only now count as one more chunk, without iterations.
   current_ = RunChunk{};
   current_->box = loops_[0].space;
   current_->box.high[0] = current_->box.low[0];
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (!plan.send_back || plan.by_chunk || plan.placement == Placement::kShared) continue;
-    // Between what two chunks have written there may be elements that were never uploaded.
+    // Between elements that two chunks have written, there may be elements that were never uploaded.
     for (const Interval& part : arrays_[n].staged.intervals()) DHPVM_TRY(send_back(n, part));
   }
   current_->until = last_;

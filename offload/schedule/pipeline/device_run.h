@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop, or a part of it, on one device: chunk after chunk is uploaded, computed and downloaded, without
-// waiting for any. Or several loops: each chunk passes all of them between its upload and its download.
+// Runs a loop, or a part of it, on one device: chunk after chunk is uploaded, computed and downloaded, without waiting.
+// Or runs several loops: each chunk passes all of them between its upload and its download.
 #pragma once
 
 #include <chrono>
@@ -23,8 +23,8 @@ namespace dhpvm::offload {
 // Used by one thread.
 class DeviceRun {
  public:
-  // How the run stops when the program is asked to: at once, by cutting kernels short where the device can do that, or
-  // between chunks, so that it may go on later.
+  // How the run stops on request: at once, by cutting kernels short if the device can do that, or between chunks, so
+  // that it may continue later.
   enum class WhenStopped : std::uint8_t { kAtOnce, kBetweenChunks };
   // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the
   // partial results of the whole loop, and stays until the run is finished. Only the last of the loops has reductions,
@@ -40,50 +40,50 @@ class DeviceRun {
   // Whether a kernel was cut short by a request to end the loop.
   bool has_stopped() const { return stop_ != nullptr && stop_->has_stopped; }
 
-  // Whether the host's memory has all that the loops find in arrays.
+  // Whether the host's memory has all elements that the loops read.
   bool host_has_inputs() const;
 
-  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When
-  // it fails and the device has not, the waiting was interrupted: the chunk may be submitted again, unless the
-  // run has_stopped(). With a claim, the results come to memory of the run's own, and are put in place by the thread
-  // that waits for the chunk, if the claim is open then; kOffHeapExhausted means that nothing of the chunk has begun.
+  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When it fails
+  // and the device has not, the waiting was interrupted: the chunk may be submitted again, unless the run
+  // has_stopped(). With a claim, the results go to memory of the run, and the thread that waits for the chunk puts them
+  // in place if the claim is open then; kOffHeapExhausted means that nothing of the chunk has begun.
   Status submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> claim = nullptr);
-  // Chunks that have been submitted, and are not known to be done.
+  // The number of chunks that have been submitted, and are not known to be done.
   std::size_t in_flight() const { return chunks_.size(); }
   // Waits until at most `count` are in flight.
   Status wait_for(std::size_t count);
-  // Waits for the first of them for a moment of this length; whether it is done.
+  // Waits for the first chunk in flight, at most for `moment`. Returns whether it is done.
   Result<bool> await_first(std::chrono::milliseconds moment);
   // The same without waiting.
   Result<bool> take_first();
-  // Tells the listener when the first of them should be asked about again; false: now.
+  // Registers the listener for the time when the first chunk should be asked about again; false: ask now.
   bool listen_to_first(const std::shared_ptr<SemaphoreListener>& listener, std::uint64_t label) {
     return device_.listen(chunks_.front().until, listener, label);
   }
   // Submits what remains to be sent back after the last chunk.
   Status send_rest();
-  // The same, if it has not been done. If the loop is synchronous, or `wait`, all of it has happened on return: results
-  // are on the host as far as they are sent back.
+  // The same, unless it has been done. If the loop is synchronous, or with `wait`, everything has ended on return:
+  // results that are sent back are on the host.
   Status finish(bool wait);
   // After a failure of the device: which of the chunks that were submitted have to be done elsewhere, with the contents
-  // that the host's memory has now. Copies on the device are gone. Fails where those contents are neither what they
-  // were before nor what they should be: the error says which array is lost.
+  // that the host's memory has now. Copies on the device are gone. Fails if those contents are neither the old nor the
+  // new ones: the error names the array that is lost.
   Result<std::vector<IterationSpace>> give_up();
 
-  // Whether the first of them does not read the host's memory any more: then its inputs there may be replaced.
+  // Whether the first chunk in flight has read its inputs in the host's memory, so that they may be replaced.
   bool has_first_read_inputs();
-  // Counts the chunks that are known to be done, and whose results are this run's.
+  // The iterations of chunks that are known to be done, with results from this run.
   std::uint64_t iterations_done() const;
-  // Chunks in flight are not waited for any more, all of which have been done by others: their results are dropped. The
-  // device will probably be busy with them for `seconds`.
+  // Abandons the chunks in flight, all of which others have done: their results are dropped. The device will be busy
+  // with them for about `seconds`.
   void abandon(double seconds);
 
-  // Others share the loop: until outdate_between() this run tells of its own copies alone.
+  // Other devices share the loop: until outdate_between() this run records only its own copies.
   void share() { is_shared_ = true; }
   // The elements that a run has written are current nowhere else, whatever other devices that shared the loop have
-  // uploaded meanwhile: they may have read around them. To be called when all of them have come to their end.
+  // uploaded meanwhile: they may have read around them. Call it when all runs have ended.
   static void outdate_between(std::span<DeviceRun* const> runs);
-  // The kernel's report of traps; after a finish() that waited, and after give_up() for the chunks that were done.
+  // The kernel's report of traps: after a finish() that waited, and after give_up() for the chunks that were done.
   const codegen::KernelReport& report() const { return report_; }
 
  private:
@@ -92,26 +92,26 @@ class DeviceRun {
     Positions busy;
   };
   struct RunArray {
-    ArrayCopies* copies = nullptr;  // of the pool's buffers
+    ArrayCopies* copies = nullptr;  // for buffers of the pool
     DeviceCopy* copy = nullptr;
-    Positions before;              // what other loops still do with the copy
-    bool host_was_current = true;  // when the run began, or would be at the next positions
+    Positions before;              // what other loops still have to do with the copy
+    bool host_was_current = true;  // when the run began, or it will be at the next positions
     Positions host_writes_before;
-    // The whole array as the host has it. Small arrays in the heap are copied to `staging`.
+    // The whole array in the host's memory. Small arrays in the heap are copied to `staging`.
     MemorySpan host;
     Buffer* staging = nullptr;
-    IntervalSet staged;  // what has been computed into it
-    // The device's memory of an array that is not the pool's.
+    IntervalSet staged;  // the bytes that were computed into it
+    // The device's memory for an array that does not belong to the pool.
     DeviceBlock own;
     IntervalSet own_valid;
     std::vector<Slot> slots;
-    // Where the current chunk finds it, and element 0 from there, in bytes.
+    // The memory of the array for the current chunk, and the offset of element 0 in it, in bytes.
     MemorySpan memory;
     std::int64_t first = 0;
   };
-  // Results in memory of the run's own, until the thread that waits for their chunk puts them in place: of chunks that
-  // have a claim; and for arrays that the loops also read, from a device that may be lost. So the chunk either has been
-  // done or can be done again.
+  // Results in memory of the run, until the thread that waits for their chunk puts them in place. Used for chunks with
+  // a claim, and for arrays that the loops also read, on a device that may be lost: so the chunk either has been done
+  // or can be done again.
   static constexpr std::uint32_t kNoArray = ~std::uint32_t{0};
   struct KeptResult {
     std::uint32_t array = kNoArray;
@@ -124,7 +124,7 @@ class DeviceRun {
     Positions until;
     std::shared_ptr<ChunkClaim> claim;  // null: no other run computes the chunk
     std::vector<KeptResult> results;
-    std::optional<std::uint32_t> sent_in_place;  // directly, of this array, which the loops also read
+    std::optional<std::uint32_t> sent_in_place;  // of this array, which the loops also read
   };
 
   DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan, std::vector<std::shared_ptr<Kernel>> kernels,
@@ -139,7 +139,7 @@ class DeviceRun {
   }
   Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
 
-  // device_run_arrays.cpp: what the device needs
+  // device_run_arrays.cpp: memory and contents that chunks need
   Status prepare(std::uint32_t n);
   Status prepare_host_memory(std::uint32_t n);
   Status prepare_copy(std::uint32_t n);
@@ -148,7 +148,7 @@ class DeviceRun {
   Status upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
   Status upload_resident(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
 
-  // device_run_results.cpp: what comes back, and what is left after a failure
+  // device_run_results.cpp: results, and the rest after a failure
   Status download_chunk(const std::vector<ArrayNeeds>& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);
   void note_arrival(std::uint32_t n, const Interval& bytes, const Positions& there);
@@ -183,19 +183,19 @@ class DeviceRun {
   MemorySpan report_host_;
   DeviceBlock report_block_;
   codegen::KernelReport report_;
-  MemorySpan unread_report_;  // of loops that cannot trap this time
+  MemorySpan unread_report_;  // for loops that cannot trap in this execution
 
   std::shared_ptr<KernelStop> stop_;  // null: kernels run to their end
   WhenStopped when_stopped_ = WhenStopped::kBetweenChunks;
 
   std::uint64_t chunk_ = 0;          // number of the next one
   std::optional<RunChunk> current_;  // being submitted
-  bool has_claims_ = false;          // of its chunks
+  bool has_claims_ = false;          // whether its chunks have claims
   bool is_shared_ = false;
   bool rest_sent_ = false;                   // see send_rest()
   std::deque<RunChunk> chunks_;              // in flight
-  std::vector<IterationSpace> chunks_done_;  // known to be
-  Positions last_;                           // of all that was submitted
+  std::vector<IterationSpace> chunks_done_;  // chunks that are known to be done
+  Positions last_;                           // of everything that was submitted
 };
 
 }  // namespace dhpvm::offload

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The needs of a run's chunks on the device: memory, and contents.
+// The memory and contents that the chunks of a run need on the device.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace dhpvm::offload {
 
-// Makes the whole array's memory on the host known to the device.
+// Registers the whole array's memory on the host with the device.
 Status DeviceRun::prepare_host_memory(std::uint32_t n) {
   const LoopArray& captured = plan_.arrays[n].array;
   RunArray& array = arrays_[n];
@@ -43,8 +43,8 @@ Status DeviceRun::prepare(std::uint32_t n) {
       DHPVM_TRY(array.copies->transfers().wait_for_readers(*array.copy));
     }
     DHPVM_TRY(prepare_copy(n));
-    // Elements that only other devices had have come by now. A device that may be lost never has the only copy: with
-    // the loop's inputs on the host, it can be run again from there.
+    // By now, elements that only other devices had have arrived. A device that may be lost never has the only copy:
+    // with its inputs on the host, the loop can be run again from there.
     array.host_was_current =
         device_.info().may_be_lost
             ? plan_.needs[n].writes.empty() ||
@@ -76,7 +76,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
   return {};
 }
 
-// Elements that the device lacks and only other devices have must come through the host.
+// Elements that only other devices have come through the host.
 Status DeviceRun::prepare_copy(std::uint32_t n) {
   const ArrayPlan& plan = plan_.arrays[n];
   RunArray& array = arrays_[n];
@@ -92,13 +92,13 @@ Status DeviceRun::prepare_copy(std::uint32_t n) {
   }
   if (plan.placement != Placement::kSliced || array.copy->block.memory == nullptr)
     return array.copies->transfers().prepare_host(*array.copy, lacking);
-  // An earlier loop has left it there as a whole. Slices come from the host, and need the room.
+  // An earlier loop has left the whole array there. Slices come from the host, and need its memory.
   DHPVM_TRY(array.copies->transfers().prepare_host(*array.copy, {0, plan.array.buffer->size()}));
   ArrayCopies::give_back(*array.copy);
   return {};
 }
 
-// Memory for partial results, and for the report.
+// Memory for partial results and for the report.
 Status DeviceRun::prepare_outputs() {
   const bool shared = device_.info().shares_host_memory;
   if (partials_ != nullptr) {
@@ -126,7 +126,7 @@ Status DeviceRun::prepare_outputs() {
   return {};
 }
 
-// `after` becomes what the launches have to wait for.
+// `after` gets the positions that the launches have to wait for.
 Status DeviceRun::upload_chunk(const std::vector<ArrayNeeds>& needs, Positions& after) {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     switch (plan_.arrays[n].placement) {
@@ -141,7 +141,7 @@ Status DeviceRun::upload_chunk(const std::vector<ArrayNeeds>& needs, Positions& 
 
 Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Positions& after) {
   RunArray& array = arrays_[n];
-  // Downloads of what an earlier loop has left there come before anything new.
+  // Downloads of an earlier loop's results come before anything new.
   after.include(array.before);
   const std::uint32_t element = plan_.arrays[n].array.element_bytes;
   for (const Interval& needed : needs.needed.intervals()) {
@@ -151,7 +151,7 @@ Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Posi
     if (!missing.empty() && array.copies != nullptr && device_.copies_with_launches(array.host.bytes))
       DHPVM_TRY(device_.wait(array.host_writes_before));
     for (Interval lack : missing) {
-      // Whole elements, which the intervals consist of anyway.
+      // Whole elements only; the intervals consist of these anyway.
       lack.begin -= lack.begin % element;
       DHPVM_ASSIGN(const Positions there,
                    device_.upload(part_of(array.memory, lack), part_of(array.host, lack), array.before,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of a run's chunks, and the rest of the run after a failure.
+// The results of a run's chunks, and what is left of the run after a failure.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 
 Status DeviceRun::download_chunk(const std::vector<ArrayNeeds>& needs) {
-  // A chunk that has been done must not be known without its trap.
+  // A chunk may count as done only together with its trap.
   if (device_.info().may_be_lost || current_->claim != nullptr) DHPVM_TRY(download_report());
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
@@ -27,7 +27,7 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   MemorySpan to = part_of(array.host, bytes);
   const bool is_claimed = current_->claim != nullptr;
   bool is_kept = is_claimed;
-  // Staged results are put in place when the run has ended well.
+  // Staged results are put in place when the run has ended successfully.
   if (is_claimed) {
     const auto result = std::ranges::find(current_->results, n, &KeptResult::array);
     DHPVM_ASSIGN(to, memory_for(*result));
@@ -42,7 +42,7 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   }
   const auto first = static_cast<std::uint64_t>(array.first);
   const MemorySpan from = part_of(array.memory, {bytes.begin + first, bytes.end + first});
-  // Uploads of this run are done when the launch is; earlier loops may still read what is about to be replaced.
+  // Uploads of this run end before the launch does, but earlier loops may still read what is about to be replaced.
   Positions order = array.before;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
   const bool is_sliced = plan.placement == Placement::kSliced;
@@ -56,7 +56,7 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
 
 // ---- Chunks that others may compute as well ------------------------------------------------------------------------
 
-// Before anything of the chunk has begun, so that it can be made smaller if there is no room.
+// Called before anything of the chunk begins, so that it can be made smaller if there is no room.
 Status DeviceRun::make_room_for_results(const std::vector<ArrayNeeds>& needs) {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
@@ -66,7 +66,7 @@ Status DeviceRun::make_room_for_results(const std::vector<ArrayNeeds>& needs) {
   }
   if (partials_block_.memory != nullptr) {
     const MemorySpan to = partials_of(current_->box).second;
-    // Offsets count from the memory that the device knows, in which the buffer lies somewhere.
+    // Offsets are relative to the memory that the device knows, which contains the buffer.
     std::byte* const place = partials_->data() + (to.offset - partials_host_.offset);
     if (to.bytes != 0) DHPVM_TRY(add_result(kNoArray, {0, to.bytes}, place));
   }
@@ -80,14 +80,14 @@ Status DeviceRun::add_result(std::uint32_t array, const Interval& bytes, std::by
   return {};
 }
 
-// Where the device sends it.
+// The memory that the device sends the result to.
 Result<MemorySpan> DeviceRun::memory_for(const KeptResult& result) {
   DHPVM_ASSIGN(MemorySpan to, device_.registrations().span_of(device_.device(), *result.from));
   to.bytes = result.bytes.size();
   return to;
 }
 
-// The chunk has been computed: its results are put in place, or dropped if others were quicker.
+// The chunk has been computed: puts its results in place, or drops them if others were quicker.
 void DeviceRun::conclude(RunChunk& chunk) {
   const bool is_first = chunk.claim == nullptr || chunk.claim->take([&] { put_in_place(chunk); });
   if (chunk.claim == nullptr) put_in_place(chunk);
@@ -95,15 +95,15 @@ void DeviceRun::conclude(RunChunk& chunk) {
   leave(chunk, is_first);
 }
 
-// Another device that computes the same chunk may be reading these elements at this moment: it loses the claim, and
-// what it computes from them is dropped. ThreadSanitizer knows this function by its name (tests/tsan.supp).
+// Another device that computes the same chunk may be reading these elements now: it loses the claim, and what it
+// computes from them is dropped. ThreadSanitizer knows this function by its name (tests/tsan.supp).
 [[gnu::noinline]] void DeviceRun::put_in_place(const RunChunk& chunk) {
   for (const KeptResult& result : chunk.results)
     std::memcpy(result.to, result.from->data(), result.bytes.size());
 }
 
-// Takes note of where the results of the chunk are: if others have computed them, or will, this device's copy does not
-// have them.
+// Records where the results of the chunk are. If others have computed them, or will, this device's copy does not have
+// them.
 void DeviceRun::leave(RunChunk& chunk, bool is_mine) {
   const bool is_on_host = chunk.claim == nullptr || chunk.claim->state() == ChunkClaim::State::kTaken;
   for (const KeptResult& result : chunk.results) {
@@ -134,7 +134,7 @@ void DeviceRun::abandon(double seconds) {
   device_.set_behind(last_, seconds);
 }
 
-// The host's memory has what is on its way to array `n` when this download is done.
+// The host's memory will have these bytes of array `n` when this download is done.
 void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, const Positions& there) {
   RunArray& array = arrays_[n];
   if (array.copy == nullptr) return;
@@ -143,8 +143,8 @@ void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, const Posit
   array.copies->write_back().sent();
 }
 
-// Where the partial results of `box` belong, on the device and on the host: those of the last loop, which may have
-// other bounds than the first where all of it is one chunk.
+// The place of the partial results of `box` on the device and on the host. They are those of the last loop, which may
+// have other bounds than the first if it is a single chunk.
 std::pair<MemorySpan, MemorySpan> DeviceRun::partials_of(const IterationSpace& box) const {
   const Loop& loop = loops_.back();
   const std::uint64_t registers = loop.reductions.size() * sizeof(std::uint64_t);
@@ -157,7 +157,7 @@ std::pair<MemorySpan, MemorySpan> DeviceRun::partials_of(const IterationSpace& b
   return {{partials_block_.memory, bytes.begin, bytes.size()}, host};
 }
 
-// Blocks of reductions in the iterations of the last loop before `box`.
+// The number of reduction blocks in iterations of the last loop before `box`.
 std::uint64_t DeviceRun::blocks_before(const IterationSpace& box) const {
   constexpr std::uint64_t kBlock = bytecode::kReductionBlock;
   const IterationSpace& space = loops_.back().space;
@@ -196,7 +196,7 @@ Status DeviceRun::download_report() {
   return {};
 }
 
-// Whether a chunk that is done has left all observable results on the host.
+// Whether a chunk that is done has sent all observable results to the host.
 bool DeviceRun::sends_all_back() const {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
@@ -206,7 +206,7 @@ bool DeviceRun::sends_all_back() const {
   return true;
 }
 
-// The device has failed, and some of the array's elements are nowhere else.
+// The device has failed, and nothing else has some of the array's elements.
 Error DeviceRun::lost(std::uint32_t n) const {
   if (arrays_[n].copies == nullptr) return *device_.failure();
   CopyContents& contents = arrays_[n].copies->contents();
@@ -217,7 +217,7 @@ Error DeviceRun::lost(std::uint32_t n) const {
 Result<std::vector<IterationSpace>> DeviceRun::give_up() {
   if (current_) chunks_.push_back(std::move(*current_));
   current_.reset();
-  // The chunk without iterations, which sends back at the end, comes after everything else.
+  // The last chunk, without iterations, sends results back after everything else.
   const bool all_done =
       std::ranges::any_of(chunks_done_, [](const IterationSpace& box) { return box.empty(); });
   std::optional<std::uint32_t> sent_in_place;
@@ -231,22 +231,22 @@ Result<std::vector<IterationSpace>> DeviceRun::give_up() {
     if (chunk.sent_in_place) sent_in_place = chunk.sent_in_place;
     if (!chunk.box.empty()) unfinished.push_back(chunk.box);
   }
-  // Nobody can tell how much of a direct copy has arrived.
+  // How much of a direct copy has arrived is unknown.
   if (sent_in_place) return lost(*sent_in_place);
-  // If not all results of chunks that are done have come back, these must be computed again, from the inputs of the
-  // first time.
+  // If not all results of finished chunks have come back, these chunks must be computed again, from the original
+  // inputs.
   const bool redoes_all = !sends_all_back() && !all_done;
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     RunArray& array = arrays_[n];
     const ArrayPlan& plan = plan_.arrays[n];
     if (plan.placement == Placement::kUnused) continue;
-    // In shared memory what has been computed is there already.
+    // In shared memory, computed results are there already.
     const bool shared = plan.placement == Placement::kShared;
     const bool in_place = plan_.is_in_place(n) && array.staging == nullptr;
     if (shared && in_place && !unfinished.empty()) return lost(n);
     if (redoes_all && !chunks_done_.empty() && in_place && (shared || plan.by_chunk)) return lost(n);
     if (array.copies == nullptr) continue;
-    // Results of earlier loops that were still on their way are lost too.
+    // Results of earlier loops that were still on their way are lost, too.
     if (!array.host_was_current || device_.fate_of(array.host_writes_before) != Fate::kDone) return lost(n);
   }
   if (redoes_all) {
@@ -260,7 +260,7 @@ Result<std::vector<IterationSpace>> DeviceRun::give_up() {
     if (array.copies == nullptr) continue;
     array.copies->forget(device_);
     array.copy = nullptr;
-    // The results of chunks that are done have arrived; the host has what others find.
+    // The results of finished chunks have arrived, so the host has them.
     for (const Interval& part : array.staged.intervals()) array.copies->contents().present_on_host(part);
   }
   for (const IterationSpace& box : unfinished) {
@@ -272,7 +272,7 @@ Result<std::vector<IterationSpace>> DeviceRun::give_up() {
   return unfinished;
 }
 
-// Takes over what has arrived in memory of the run's own.
+// Takes over results that have arrived in memory of the run.
 Status DeviceRun::settle() {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     if (arrays_[n].staging == nullptr || has_claims_) continue;

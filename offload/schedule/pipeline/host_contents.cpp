@@ -6,7 +6,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// More arrivals than chunks are in flight: some have been done, and only have to be noted.
+// More arrivals than chunks in flight: some have arrived, and have only to be recorded.
 constexpr std::size_t kManyArrivals = 128;
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes of an array the host's memory has. Each byte is absent, arriving at a position of a device's
-// timelines, or present. Only what is present may be read; what was arriving from a device that failed before
-// is absent.
+// Which bytes of an array the host's memory has. Each byte is absent, arriving at a position of a device's timelines,
+// or present. Only present bytes may be read. Bytes that were arriving from a device that has failed are absent.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +18,12 @@ class HostContents {
 
   void set_present(const Interval& bytes);
   void set_absent(const Interval& bytes);
-  // An operation that brings them has been submitted, and is done at `positions` of `from`.
+  // An operation that brings these bytes has been submitted; it is done at `positions` of `from`.
   void set_arriving(const Interval& bytes, Timelines& from, const Positions& positions);
 
-  // Notes the outcome of arrivals since. Everything below knows only what has been noted.
+  // Records the outcome of arrivals since the last call. The functions below know only recorded ones.
   void settle();
-  // Contents that are still arriving from there never will.
+  // Contents that are still arriving from `from` never will.
   void give_up(const Timelines& from);
 
   bool is_present(const Interval& bytes) const { return present_.contains(bytes); }

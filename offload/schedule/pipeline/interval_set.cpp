@@ -13,7 +13,7 @@ Interval hull(const Interval& a, const Interval& b) {
 
 void IntervalSet::add(const Interval& interval) {
   if (interval.empty()) return;
-  // All that the new one overlaps or touches become one with it.
+  // Merge all intervals that the new one overlaps or touches.
   const auto first = std::ranges::lower_bound(intervals_, interval.begin, {}, &Interval::end);
   auto last = first;
   Interval joined = interval;

@@ -19,7 +19,7 @@ struct Interval {
 // The smallest interval that holds both.
 Interval hull(const Interval& a, const Interval& b);
 
-// Few intervals are expected: those of arrays that are worked on front to back.
+// Expects few intervals, as in arrays that are worked on from front to back.
 class IntervalSet {
  public:
   IntervalSet() = default;

@@ -6,7 +6,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// A measurement keeps this part of its weight after one more: the last fifty or so make up the figure.
+// A measurement keeps this part of its weight with each later one: about the last fifty determine the model.
 constexpr double kMemory = 0.98;
 
 }  // namespace
@@ -25,7 +25,7 @@ void LinkModel::fit() {
   const double mean = units_ / weight_;
   const double variance = units_squared_ / weight_ - mean * mean;
   const double covariance = products_ / weight_ - mean * seconds_ / weight_;
-  // Sizes that hardly differ say nothing about the fixed part: it stays what it was, as far as the times allow.
+  // Sizes that hardly differ say nothing about the fixed part, which stays as it was, as far as the times allow.
   if (variance > 0.01 * mean * mean) {
     slope_ = std::max(covariance / variance, 0.0);
     fixed_ = std::max(seconds_ / weight_ - slope_ * mean, 0.0);

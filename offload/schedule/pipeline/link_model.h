@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The duration of an operation as a function of its size: a fixed part and a rate, learned from the operations that
-// were measured.
+// A model for the duration of an operation by its size: a fixed part and a rate, fitted to the measured operations.
 #pragma once
 
 #include <cstdint>
 
 namespace dhpvm::offload {
 
-// A line through what was measured, by least squares; older measurements count less and less.
+// A least-squares line through the measurements; older ones count less and less.
 class LinkModel {
  public:
-  // Assumed until something has been measured.
+  // The model before the first measurement.
   LinkModel(double seconds_per_operation, double seconds_per_unit)
       : fixed_(seconds_per_operation), slope_(seconds_per_unit) {}
 

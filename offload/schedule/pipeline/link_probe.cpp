@@ -7,8 +7,8 @@
 namespace dhpvm::offload {
 namespace {
 
-// Uploads that measure a link: two sizes tell the round trip from the rate. 10 Mbit/s take 0.1 s for it, and a quick
-// link well under 1 ms.
+// The uploads that measure a link: two sizes separate the round trip from the rate. They take 0.1 s at 10 Mbit/s, and
+// well under 1 ms on a quick link.
 constexpr std::uint64_t kSmallProbe = 1024;
 constexpr std::uint64_t kLargeProbe = 65536;
 
@@ -19,7 +19,7 @@ Result<Positions> copy_there_and_back(PipelineDevice& device, Buffer& buffer) {
   for (const std::uint64_t bytes : {kSmallProbe, kSmallProbe, kLargeProbe}) {
     here.bytes = bytes;
     const MemorySpan there{block.memory, 0, bytes};
-    // As something large would travel.
+    // In the queue that large arrays use.
     DHPVM_ASSIGN(const Positions up, device.upload(there, here, after, PipelineDevice::kLarge));
     after.include(up);
     DHPVM_ASSIGN(const Positions down, device.download(here, there, after, PipelineDevice::kLarge));

@@ -21,7 +21,7 @@ std::uint64_t bytes_of(const RunPlan& plan) { return plan.upload_bytes + plan.do
 
 }  // namespace
 
-// One loop, with all that it refers to.
+// One loop, with copies of everything that it refers to.
 struct LoopChain::Link {
   Loop loop;
   std::string position;
@@ -33,7 +33,7 @@ struct LoopChain::Link {
   std::shared_ptr<Kernel> kernel;
   HostPart host;
 
-  // Takes another loop, in the memory that the one before has left.
+  // Holds another loop, in the memory that the last one has left.
   void set(const Loop& from, std::shared_ptr<Kernel> its_kernel, HostPart its_host) {
     loop = from;
     position = from.position;
@@ -56,7 +56,7 @@ struct LoopChain::Link {
     loop.arrays = arrays;
     loop.storage = storage;
   }
-  // Holds nothing of others any more.
+  // Releases everything that belongs to others.
   void clear() {
     uses.clear();
     copies.clear();
@@ -67,7 +67,7 @@ struct LoopChain::Link {
 
 namespace {
 
-// None of a device that keeps no recordings, or says nothing about them.
+// No refusals for a device that keeps no recordings, or does not report on them.
 BatchRecorder::Refusals refusals_of(const Device& device) {
   const auto* const recorder = dynamic_cast<const BatchRecorder*>(&device);
   return recorder == nullptr ? BatchRecorder::Refusals() : recorder->refusals();
@@ -87,7 +87,7 @@ std::vector<Loop> LoopChain::loops() const {
   return loops;
 }
 
-// Empty: it may run behind those that the chain has.
+// Empty if the loop may run behind those in the chain.
 std::string LoopChain::why_not_behind(const Loop& loop, const Part& part) {
   if (run_ != nullptr) return "the loops before it were interrupted";
   if (way_ == Way::kAsWholes) {
@@ -126,7 +126,7 @@ void LoopChain::append(const Loop& loop, const Part& part, HostPart host) {
     if (buffer != nullptr && is_touched) ArrayCopies::of(*buffer).deferred().defer(*this, is_written);
   };
   if (!part.plan) {
-    // Without a plan for all that the loop might do.
+    // Needs no plan.
     for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
       const ArrayUse& use = loop.footprint->arrays[n];
       const bool is_known = loop.footprint->complete;
@@ -148,7 +148,7 @@ Result<LoopChain::LastResult> LoopChain::run_with(const Loop& last, const Part& 
   awaited_ = std::make_unique<Awaited>(last, accumulators, &result);
   Status status = settle();
   if (awaited_ != nullptr) awaited_->result = nullptr;
-  // Stopped before anything has begun: others may still come behind those that were deferred.
+  // Stopped before anything has begun: more loops may still join the deferred ones.
   if (awaited_ != nullptr && run_ == nullptr) {
     awaited_.reset();
     links_.pop_back();
@@ -163,7 +163,7 @@ Status LoopChain::settle() {
   outcome_.is_remote = device_.info().is_remote;
   Status status = run_ == nullptr ? begin() : Status();
   if (status.ok()) status = submit_all();
-  // The error of a device that has failed is not about this call.
+  // The error of a device that has failed does not concern this call.
   if (is_interruption(status) && !device_.failure()) return status;
   if (!status.ok()) {
     outcome_.failure = status.error();
@@ -185,7 +185,7 @@ Status LoopChain::settle() {
     if (refusals.count != refusals_before_.count) outcome_.why_unrecorded = refusals.reason;
     if (on_end) on_end(outcome_);
   } else {
-    // The reason for stopping this call will have passed when the results are needed.
+    // The reason for stopping this call no longer applies when the results are needed.
     const Error reason = is_interruption(status)
                              ? Error(*outcome_.failure)
                                    .with_context(
@@ -204,13 +204,13 @@ Status LoopChain::begin() {
   stats_before_ = device_.device().stats();
   refusals_before_ = refusals_of(device_.device());
   const std::vector<Loop> all = loops();
-  // Arrays may have been closed since the loops were added: their results are no longer needed.
+  // Arrays that have been closed since the loops were added need no results.
   DHPVM_ASSIGN(RunPlan plan, plan_run(device_, all));
   if (way_ == Way::kAsWholes && plan.slice_budget != 0)
     return error(ErrorCode::kDeviceExhausted, "their arrays do not fit into the memory of {} together",
                  device_.info().name);
-  // All results come back at the end: what some loops have replaced on the host could not be computed again for others
-  // whose results a lost device had not sent yet.
+  // All results come back at the end: elements that some loops have replaced on the host could not be computed again
+  // for others whose results a lost device has not sent.
   if (way_ == Way::kAsWholes) {
     for (ArrayPlan& array : plan.arrays) array.by_chunk = false;
   }
@@ -264,21 +264,21 @@ Status LoopChain::submit_all() {
   return run_->finish(awaited_ != nullptr);
 }
 
-// The device's results of the last loop, if a caller waits for it.
+// Takes the device's results of the last loop, if a caller waits for it.
 void LoopChain::take_result() {
   if (awaited_ == nullptr || awaited_->result == nullptr) return;
   awaited_->result->report = run_->report();
   if (!has_trapped(run_->report())) awaited_->partials.fold(awaited_->accumulators);
 }
 
-// Finds out what is left to be done: all that has not been submitted, and, if the device has failed, what it
-// had not done.
+// Determines what is left to be done: everything that was not submitted, and, if the device has failed, what it had not
+// done.
 Status LoopChain::leave_device(std::vector<IterationSpace>& boxes) {
   const IterationSpace& space = links_[0]->loop.space;
   if (next_row_ < space.extent(0)) boxes.push_back(rows_of(space, next_row_, space.extent(0)));
   if (run_ == nullptr) return {};
   if (!device_.failure()) {
-    // Where a chunk has found no room, nothing of it has begun; after other failures the progress is unknown.
+    // A chunk that found no room has not begun; after other failures its progress is unknown.
     if (outcome_.failure->code() != ErrorCode::kDeviceExhausted) return *outcome_.failure;
     if (Status status = run_->finish(true); !device_.failure()) return status;
   }
@@ -287,7 +287,7 @@ Status LoopChain::leave_device(std::vector<IterationSpace>& boxes) {
   return {};
 }
 
-// Loop by loop: no chunk needs anything of another one.
+// Loop after loop, because no chunk needs anything of another one.
 Status LoopChain::do_on_host(const std::vector<IterationSpace>& boxes) {
   if (boxes.empty()) return {};
   for (const std::unique_ptr<Link>& link : links_) {

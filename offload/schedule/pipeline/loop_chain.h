@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consecutive loops, deferred until their results are needed, and then run together. Loops over arrays that do not fit
 // the device run in slices: each chunk passes all of them between its one upload and its one download. Short loops run
-// as wholes, one after the other: the device is given all of them at once, a worker by one message.
+// as wholes, one after the other: the device gets all of them at once, a worker in one message.
 //
-// The arrays know their loops (array_copies.h): an access to one of them runs the loops first. Their buffers stay
-// until then, even if the program has let go of them; such arrays are not sent back.
+// The arrays know their loops (array_copies.h): an access to one of them runs the loops first. Their buffers stay until
+// then, even if the program has released them; such arrays are not sent back.
 #pragma once
 
 #include <cstdint>
@@ -34,11 +34,11 @@ struct ChainOutcome {
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
   bool is_remote = false;
-  // The device takes several operations as one.
+  // The device takes several operations in one batch.
   bool takes_batches = false;
-  // All of it was the same as something before, and the worker or the driver was told so.
+  // The whole batch was the same as an earlier one, and the worker or the driver repeated that.
   bool is_replay = false;
-  // Why the driver has refused a recording of it; empty if it has not.
+  // Why the driver has refused to record it; empty if it has not.
   std::string why_unrecorded;
   // Why the device has not run all of it; the host has done the rest.
   std::optional<Error> failure;
@@ -48,7 +48,7 @@ struct ChainOutcome {
 class LoopChain final : public DeferredLoops {
  public:
   using Way = ChainWay;
-  // `rows` make a chunk; 0: as many as measurements suggest, or all of them.
+  // `rows`: the rows in a chunk; 0: as many as measurements suggest, or all.
   LoopChain(PipelineDevice& device, std::uint64_t rows, Way way);
   // Loops whose results were not needed are dropped.
   ~LoopChain() override;
@@ -58,24 +58,22 @@ class LoopChain final : public DeferredLoops {
   Way way() const { return way_; }
   std::size_t size() const { return links_.size(); }
 
-  // Appends a loop that can_wait_in_slices() or can_wait_as_whole(). If it cannot run together with those before it,
-  // returns the reason for people; empty otherwise. `part` has the loop's plan, if that was needed to know that it may
-  // be deferred. `host` runs the loop if the device cannot; everything that `loop` refers to except its footprint is
-  // copied.
+  // Appends a loop for which can_wait_in_slices() or can_wait_as_whole() holds. Returns an empty text, or the reason,
+  // for people, why it cannot run together with those before it. `part` has the loop's plan, if deciding on it needed
+  // one. `host` runs the loop if the device cannot; everything that `loop` refers to except its footprint is copied.
   std::string add(const Loop& loop, const Part& part, HostPart host);
 
-  // Runs the loops: afterwards they are in flight, or done, and the chain is empty. An interrupted
-  // caller may go on with another call. When it fails otherwise, arrays are lost, and every access to them
-  // reports that.
+  // Runs the loops: afterwards they are in flight, or done, and the chain is empty. After an interrupt the caller may
+  // go on with another call. After other failures arrays are lost, and every access to them reports that.
   Status settle() override;
 
   // Whether run_with() is possible now.
   bool takes_last() const {
     return way_ == Way::kAsWholes && run_ == nullptr && links_.size() < kLongestChainOfWholes;
   }
-  // Runs the loops that the chain has, and `last` behind them, which can_end_chain(), as one message. `accumulators`
-  // have the initial values of its reductions, and the results after a loop that has not trapped. The report is that
-  // of `last`, by the kernel of `host` if that has run it. When it fails, arrays are lost, or the waiting was
+  // Runs the loops of the chain and then `last`, for which can_end_chain() holds, as one message. `accumulators` have
+  // the initial values of its reductions, and the results after a loop that has not trapped. The report is that of
+  // `last`, from the kernel of `host` if the host has run it. When it fails, arrays are lost, or the waiting was
   // interrupted: then the loops are in flight, and go on with the next settle().
   struct LastResult {
     codegen::KernelReport report;
@@ -114,13 +112,13 @@ class LoopChain final : public DeferredLoops {
   const std::uint64_t wanted_rows_;
   const Way way_;
   std::vector<std::unique_ptr<Link>> links_;
-  std::vector<std::unique_ptr<Link>> spare_;  // for the next ones
-  std::uint64_t planned_bytes_ = 0;           // that they move, together
-  // While they run.
+  std::vector<std::unique_ptr<Link>> spare_;  // kept for later loops
+  std::uint64_t planned_bytes_ = 0;           // the bytes that they move, together
+  // Set while they run.
   std::unique_ptr<Awaited> awaited_;  // null: no caller waits for the last one
   std::unique_ptr<DeviceRun> run_;    // before the partial results that it works on
   std::uint64_t chunk_rows_ = 0;
-  std::uint64_t row_unit_ = 1;  // the largest of the loops' kernels, in slices
+  std::uint64_t row_unit_ = 1;  // the largest unit of the loops' kernels; for slices
   std::uint64_t next_row_ = 0;
   ChainOutcome outcome_;
   DeviceStats stats_before_;

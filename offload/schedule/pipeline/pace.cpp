@@ -12,15 +12,15 @@
 namespace dhpvm::offload {
 namespace {
 
-// All that is under way is done in this time: long enough to keep any device busy, and less than the 100 ms that
-// a request to stop may take.
+// The time within which everything in flight is done: long enough to keep any device busy, and less than the 100 ms
+// that a request to stop may take.
 constexpr double kMostUnderWay = 0.08;
-// A launch takes half of it, so that one can wait behind another.
+// A launch takes half of that, so that another one can be queued behind it.
 constexpr double kMostInLaunch = kMostUnderWay / 2;
-// Other arguments may make iterations of a loop with inner loops longer: the first launch takes so long by the old
-// rate.
+// Other arguments may make the iterations of a loop with inner loops longer: the first launch is sized for this time at
+// the old rate.
 constexpr double kTrialSeconds = 2e-3;
-// From one launch to the next: what a short one takes is mostly the launch itself.
+// The largest growth from one launch to the next: a short launch takes mostly the time of launching.
 constexpr double kGrowth = 32;
 constexpr double kMostIterations = 1e18;
 
@@ -35,9 +35,9 @@ std::vector<std::uint64_t> arguments_of(const Loop& loop) {
   return arguments;
 }
 
-// By what factor an iteration may have become longer: inner loops may go up to any of the arguments, and be nested
-// twice. Those that are no integers count for little, because numbers of one size have nearly the same bits. Launches
-// in chunks that the user chose have arguments that nobody has looked at: nothing is known of an iteration then.
+// The factor by which an iteration may have become longer: inner loops may be bounded by any of the arguments, and
+// nested twice. Arguments that are not integers count for little, because numbers of similar size have nearly the same
+// bits. For chunks chosen by the user, arguments are not recorded, and nothing is known of an iteration.
 double growth_of(std::span<const std::uint64_t> before, std::span<const std::uint64_t> now) {
   const auto size = [](std::uint64_t bits) {
     return std::abs(static_cast<double>(static_cast<std::int64_t>(bits))) + 1;
@@ -108,7 +108,7 @@ void Pace::record(std::uint64_t label, std::uint64_t iterations, double seconds)
   const std::lock_guard lock(mutex_);
   Rate& rate = rates_[label];
   if (++rate.recorded <= rate.ignored) return;
-  // The rest of a loop, and other small launches, tell little about larger ones, unless they take long.
+  // The rest of a loop, and other small launches, say little about larger ones, unless they take long.
   const auto count = static_cast<double>(iterations);
   if (4 * count < rate.iterations && seconds < rate.seconds) return;
   rate.iterations = count;

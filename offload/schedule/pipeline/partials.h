@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The partial results of one execution of a loop with reductions: one register for each reduction and block of the
+// The partial results of one execution of a loop with reductions: one register for each reduction and each block of the
 // innermost dimension, wherever the blocks are computed.
 #pragma once
 
@@ -25,9 +25,9 @@ class Partials {
   Partials(const Partials&) = delete;
   Partials& operator=(const Partials&) = delete;
 
-  // Memory for all blocks; none without reductions.
+  // Allocates memory for all blocks; none without reductions.
   Status allocate(BufferPool& pool);
-  // In the order of the iterations; null without reductions. Stays as long as this object.
+  // In the order of iterations; null without reductions. Lives as long as this object.
   Buffer* buffer() const { return buffer_; }
   // Combines all blocks with the initial values in `accumulators`, one for each reduction, in the order of iterations.
   void fold(std::span<std::uint64_t> accumulators) const;

@@ -25,7 +25,7 @@ bool can_be_split(const RunPlan& plan) {
 
 namespace {
 
-// Pieces of so many rows cannot be divided.
+// Chunks consist of multiples of so many rows.
 std::uint64_t unit_of(const Loop& loop) {
   return loop.space.dimensions == 1 && !loop.reductions.empty() ? bytecode::kReductionBlock : 1;
 }
@@ -48,12 +48,12 @@ class LoopExecution {
   std::variant<PipelineOutcome, PipelineFailure> run(std::span<std::uint64_t> accumulators) {
     if (Status status = partials_.allocate(parts_[0].device->pool()); !status.ok())
       return given_up(status.error());
-    // A device that fails leaves its chunks to the others, which may have come to their end by then: one more round.
+    // If a device fails, the others do its chunks. They may have ended by then, which needs one more round.
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
     while (board_.rows_left() != 0) {
-      // Untouched, the loop runs on the host like any other. Otherwise its rest must be combined with
-      // what is done, in the order of the iterations.
+      // If nothing has begun, the loop runs on the host like any other. Otherwise its rest must be combined with what
+      // is done, in the order of iterations.
       if (able.empty() && !has_begun_) return given_up(*error_);
       if (able.empty() && !take_host(able)) return PipelineFailure{*error_, std::nullopt};
       if (Status status = run_round(able); !status.ok())
@@ -71,7 +71,7 @@ class LoopExecution {
     return {std::move(error), std::vector<IterationSpace>{loop_.space}};
   }
 
-  // Once: false if there is no host, or it has been unable already.
+  // Adds the host once. False if there is no host, or it has failed already.
   bool take_host(std::vector<std::size_t>& able) {
     if (!host_ || parts_.size() == outcome_.shares.size()) return false;
     std::optional<Part> host = host_();
@@ -81,7 +81,7 @@ class LoopExecution {
     return true;
   }
 
-  // Runs what is left on all that are able; takes out those that fail. Fails when the arrays have been lost.
+  // Runs what is left on all parts that are able, and removes those that fail. Fails when arrays have been lost.
   Status run_round(std::vector<std::size_t>& able) {
     std::vector<PartRun> runs;
     for (const std::size_t part : able) begin(part, runs);
@@ -110,7 +110,7 @@ class LoopExecution {
 
   void begin(std::size_t part, std::vector<PartRun>& runs) {
     PipelineDevice& device = *parts_[part].device;
-    // In later rounds devices have other parts of the arrays.
+    // In later rounds devices have other parts of the arrays, which need a new plan.
     std::optional<RunPlan> given = std::exchange(parts_[part].plan, std::nullopt);
     Result<RunPlan> plan = given ? Result<RunPlan>(std::move(*given)) : plan_run(device, loops());
     if (!plan.ok()) return note_failure(std::move(plan).error());
@@ -123,11 +123,11 @@ class LoopExecution {
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
-    // A size that the user has set is taken as it is.
+    // A size that the user has set is not rounded.
     if (wanted_rows_ == 0) part_run.unit = parts_[part].kernel->row_unit(loop_.space);
     if (part_run.rows < loop_.space.extent(0))
       part_run.rows = in_units(part_run.rows, part_run.unit, most_rows(loops(), *plan));
-    // A small chunk shows when a device that is still busy with other things is done with them.
+    // A device that is still busy with other work gets a small chunk first, which shows when it is free.
     if (device.seconds_behind() == 0)
       part_run.facts.rows_per_second = expected_rate(device, loops(), *plan, part_run.rows);
     auto run = DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel},
@@ -144,8 +144,8 @@ class LoopExecution {
     error_ = std::move(error);
   }
 
-  // Idle devices repeat chunks that others have been given where that changes only the time: the host has the inputs
-  // until results are put in place, and a chunk that was given up raises no trap that the loop does not have.
+  // Lets idle devices repeat chunks of others where that changes only the time: the host has the inputs until results
+  // are put in place, and an abandoned chunk raises no trap that the loop does not raise.
   void prepare_sharing(std::vector<PartRun>& runs) {
     bool has_inputs = true;
     bool is_in_place = false;
@@ -197,7 +197,7 @@ class LoopExecution {
       if (part_run.exhausted) note_failure(std::move(*part_run.exhausted));
       return {};
     }
-    // Somebody wants the loop to stop, and the device goes on.
+    // The loop was asked to stop; the device itself works.
     if (!part_run.device->failure()) return part_run.status;
     DHPVM_ASSIGN(const std::vector<IterationSpace> unfinished, part_run.run->give_up());
     outcome_.shares[part_run.part] += part_run.run->iterations_done();
@@ -220,7 +220,7 @@ class LoopExecution {
   const Loop& loop_;
   const std::uint64_t wanted_rows_;
   const HostPart& host_;
-  LoopProgress* const progress_;  // null: nobody is told
+  LoopProgress* const progress_;  // null: progress is not reported
   ChunkBoard board_;
   Partials partials_;
   PipelineOutcome outcome_;

@@ -13,16 +13,17 @@
 namespace dhpvm::offload {
 namespace {
 
-// Loops that run together are stopped between chunks only: as many as there may be take less than the 100 ms that a
+// Loops that run together are stopped only between chunks: as many as there may be take less than the 100 ms that a
 // request to stop may take.
 constexpr double kMostJoined = 1e-3;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
-// Bits of a label that are left for the loop's number.
+// The bits of a label for the loop's number.
 constexpr unsigned kLabelBits = 32;
 constexpr std::uint64_t kLabelMask = (std::uint64_t{1} << kLabelBits) - 1;
 
-// The number of a chunk among those of all devices in a trace, for its arrows: a device is known by its first track.
+// A number for the arrows of a trace that is unique among the chunks of all devices: a device is identified by its
+// first track.
 std::int64_t flow_of(std::uint32_t track, std::uint64_t chunk) {
   return static_cast<std::int64_t>(std::uint64_t{track} << kLabelBits | chunk);
 }
@@ -44,7 +45,7 @@ struct EventKinds {
   std::array<Tracer::Kind, kCount> others = {};
 };
 
-// Iterations that a device does in the time of one: a launch of fewer is not over sooner.
+// The iterations that a device does in the time of one: a launch with fewer takes as long.
 std::uint32_t at_once(const DeviceInfo& info) {
   constexpr std::uint32_t kLanesOfProcessor = 16;
   constexpr std::uint32_t kThreadsOfUnit = 1024;
@@ -125,7 +126,7 @@ Status PipelineDevice::begin_to_measure_link() {
   return {};
 }
 
-// The clock of the device as seen from the trace: both run from here on.
+// The begin of the device's clock on the clock of the trace.
 Tracer::Clock::time_point PipelineDevice::epoch() const { return Tracer::Clock::now() - device_->now(); }
 
 void PipelineDevice::begin_chunk() {
@@ -144,7 +145,7 @@ void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanos
 
 PipelineDevice::~PipelineDevice() {
   end_.raise(StopToken::kInterrupt);
-  // The queues wait for their operations, after which nothing needs the buffers any more.
+  // Destroying the queues waits for their operations; after that nothing needs the buffers.
   for (std::unique_ptr<Queue>& queue : queues_) queue.reset();
   held_.clear();
   blocks_.forget_copies();
@@ -206,7 +207,7 @@ Result<Positions> PipelineDevice::download(const MemorySpan& to, const MemorySpa
   Positions there;
   const bool is_small = copies_with_launches(whole);
   const Stage stage = is_small ? Stage::kLaunch : Stage::kDownload;
-  // Pieces that small come back with the answers to the launches.
+  // Such small pieces come back with the answers to the launches.
   const std::uint64_t most = is_small ? info().write_bytes : std::max<std::uint64_t>(to.bytes, 1);
   for (std::uint64_t done = 0; done < to.bytes; done += most) {
     const std::uint64_t count = std::min(to.bytes - done, most);
@@ -236,7 +237,7 @@ Result<MemorySpan> PipelineDevice::unread_report() {
   const auto span = [this] { return MemorySpan{unread_report_.memory, 0, sizeof(codegen::KernelReport)}; };
   if (unread_report_.memory != nullptr) return span();
   DHPVM_ASSIGN(unread_report_, blocks_.acquire(sizeof(codegen::KernelReport)));
-  // Kernels take a lock in it.
+  // Kernels lock it, so it must be zero at first.
   DHPVM_TRY(fill(span(), std::byte{0}, unread_report_.busy));
   return span();
 }
@@ -253,7 +254,7 @@ Result<std::uint64_t> PipelineDevice::add_to_batch(Operation step, const Positio
   if (batch_bytes_ + bytes > info().batch_bytes) DHPVM_TRY(submit_batch());
   if (failure_) return *failure_;
   step.record.label |= chunk_label_;
-  // As many as short loops mostly are: operations are large to move.
+  // Room for as many operations as short loops mostly have, because moving operations is expensive.
   if (batch_.empty()) batch_.reserve(32);
   batch_.push_back(std::move(step));
   batch_bytes_ += bytes;
@@ -283,7 +284,7 @@ Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positio
   if (!position.ok()) return position;
   const bool is_done = info().stops_kernels && !is_batching_;
   if (is_done || is_paced()) pace_->launched(loop);
-  // The device may have a clock of its own.
+  // The device may have a clock of its own, so measure with this one.
   if (is_done) pace_->record(label, *loop.space.count(), in_seconds(Tracer::Clock::now() - begin));
   if (is_paced()) pace_->add_under_way(*position, expected);
   return position;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The waiting of a device's users: for its operations, for its turn, and for a request to stop.
+// Waiting for a device: for its operations, for its turn, and for a request to stop.
 #include <algorithm>
 #include <utility>
 
@@ -10,10 +10,10 @@
 namespace dhpvm::offload {
 namespace {
 
-// A waiting thread looks at the clock and for interrupts with this period: deadlines are honoured as precisely.
-// Looking more often takes some time from devices that compute on this processor.
+// The period at which a waiting thread checks the clock and interrupts, which is how precisely deadlines are honoured.
+// Shorter periods take time from devices that compute on this processor.
 constexpr auto kPollInterval = std::chrono::milliseconds(4);
-// Enough to keep any device busy; each costs some memory until it is done.
+// Enough launches ahead to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
 
 // Whether the operation was part of a batch that could not be submitted.
@@ -41,7 +41,7 @@ Status PipelineDevice::await_turn() {
   return {};
 }
 
-// A request that came late was meant for a call that has just ended with it.
+// The request came late: the call that it was meant for ends with it here.
 Error PipelineDevice::stop_reason() const {
   Status status = options_.poll ? options_.poll() : Status();
   return status.ok() ? Error(ErrorCode::kInterrupted, "the program was asked to stop")
@@ -61,7 +61,7 @@ Status PipelineDevice::keep_pace() {
   return wait(half);
 }
 
-// Room for an array may depend on a download that is a step of the batch being made: it has to begin first.
+// An array may wait for a download that is a step of the batch being made: submit the batch first.
 Status PipelineDevice::submit_for(const Positions& positions) {
   return positions[Stage::kLaunch] > submitted_[Stage::kLaunch] ? submit_batch() : Status();
 }
@@ -73,7 +73,7 @@ Status PipelineDevice::wait(const Positions& positions) {
     if (never_comes(*this, stage, positions.at[stage])) return *failure_;
     DHPVM_TRY(queues_[stage]->flush());
     for (bool reached = false; !reached;) {
-      // Also where nothing is waited for in the end: some devices do their work while it is given to them.
+      // Also if nothing has to be waited for: some devices do their work while they are given it.
       DHPVM_TRY(poll());
       Result<bool> result =
           semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::now() + kPollInterval);
@@ -127,8 +127,8 @@ Fate PipelineDevice::fate_of(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
     if (never_comes(*this, stage, positions.at[stage])) return Fate::kFailed;
-    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one
-    // operation, not at all.
+    // Asking for one value is cheaper than asking for the highest: a driver's semaphore then checks one operation, not
+    // all.
     const Result<bool> reached =
         semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
     if (!reached.ok()) {

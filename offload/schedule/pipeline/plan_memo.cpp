@@ -11,7 +11,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Which arrays a chunk of the loop writes a part of its own of, and which can be sliced.
+// Determines which arrays each chunk writes a part of its own of, and which can be sliced.
 void follow_chunks(const Loop& loop, std::span<const std::uint32_t> names, Ranges& ranges,
                    std::vector<ArrayFacts>& facts) {
   for (std::uint32_t n = 0; n < names.size(); ++n) {
@@ -37,7 +37,7 @@ void follow_chunks(const Loop& loop, std::span<const std::uint32_t> names, Range
   }
 }
 
-// Each loop's ranges are computed once: that is most of planning's cost.
+// Computes each loop's ranges once, because that is most of the cost of planning.
 std::vector<ArrayFacts> follow(Loops loops, const Captures& captures) {
   std::vector<ArrayFacts> facts(captures.arrays.size());
   NeedsCollector collector(captures);
@@ -64,7 +64,7 @@ std::vector<ArrayFacts> follow(Loops loops, const Captures& captures) {
 }  // namespace
 
 const std::vector<ArrayFacts>& PlanMemo::facts_of(Loops loops, const Captures& captures) {
-  // Elements that may be looked at are no numbers of the loop.
+  // Elements that the host may inspect are no numbers of the loop.
   if (std::ranges::any_of(loops, [](const Loop& loop) { return loop.inspectable != 0; }))
     return unkept_ = follow(loops, captures);
   asked_.clear();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The use that loops make of their arrays, as far as numbers decide it: bounds, some scalars, the shapes of arrays, and
-// which of them are the same. Short loops are mostly executed with the same numbers again, and to put these into
-// footprints is most of planning's cost. The state of an array's copies is no part of it: that is asked anew
-// for each execution, so that nothing that is kept can be out of date.
+// The use that loops make of their arrays, as far as numbers determine it: bounds, some scalars, the shapes of arrays,
+// and which of them are the same. Short loops mostly run with the same numbers again, and evaluating footprints with
+// them is most of the cost of planning. The state of an array's copies is not part of it: it is asked anew for each
+// execution, so that nothing that is kept can be out of date.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ namespace dhpvm::offload {
 // The use of one array by all iterations of the loops.
 struct ArrayFacts {
   ArrayNeeds needs;
-  bool by_chunk = true;  // each chunk writes a part of its own, known beforehand
-  // Why it cannot be sliced, for people; empty if it can.
+  bool by_chunk = true;  // each chunk writes a part of its own, which is known beforehand
+  // The reason, for people, why it cannot be sliced; empty if it can.
   std::string_view whole_because;
 };
 
-// Belongs to one device of an isolate, whose footprints stay as long; one thread uses it at a time.
+// Belongs to one device of an isolate; the footprints must outlive it. One thread uses it at a time.
 class PlanMemo {
  public:
-  // By distinct array of `captures`, which are those of `loops`. Valid until the next call.
+  // For each distinct array of `captures`, which are those of `loops`. Valid until the next call.
   const std::vector<ArrayFacts>& facts_of(Loops loops, const Captures& captures);
 
  private:

@@ -12,13 +12,13 @@ namespace dhpvm::offload {
 enum class Stage : std::uint8_t { kUpload, kLaunch, kDownload };
 inline constexpr unsigned kStages = 3;
 
-// The operation that each queue must have reached: operations are numbered from 1, by stage.
+// For each queue, the operation that it must have reached: the operations of a stage are numbered from 1.
 struct Positions {
   std::array<std::uint64_t, kStages> at = {};
 
   std::uint64_t& operator[](Stage stage) { return at[static_cast<unsigned>(stage)]; }
   std::uint64_t operator[](Stage stage) const { return at[static_cast<unsigned>(stage)]; }
-  // Reaching these positions now means that `other` has been reached, too.
+  // From now on, reaching these positions means that `other` has been reached, too.
   void include(const Positions& other) {
     for (unsigned stage = 0; stage < kStages; ++stage) at[stage] = std::max(at[stage], other.at[stage]);
   }
@@ -32,7 +32,7 @@ struct Positions {
 // The fate of the operations up to some positions.
 enum class Fate : std::uint8_t { kUnderWay, kDone, kFailed };
 
-// Reports the outcome of operations. It never changes, except from kUnderWay to one of the others.
+// Reports the outcome of operations. An outcome changes only from kUnderWay to one of the others.
 class Timelines {
  public:
   virtual ~Timelines() = default;

@@ -12,15 +12,15 @@
 namespace dhpvm::offload {
 namespace {
 
-// The part of the budget that slots may take: the rest is for partial results, rounding, and copies of small arrays.
+// The share of the budget that slots may take; the rest is for partial results, rounding, and copies of small arrays.
 constexpr std::uint64_t kSlotShare = 8;  // 7 eighths
 
-// Device memory for all of it.
+// The device memory for the whole array.
 std::uint64_t room_for(const LoopArray& array) {
   return DeviceBlocks::rounded(array.buffer != nullptr ? array.buffer->size() : array.bytes());
 }
 
-// Parts of one array under two names are more than can be kept apart.
+// Different parts of one array under two names cannot be kept apart.
 Status check_overlaps(const RunPlan& plan) {
   for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
     const LoopArray& written = plan.arrays[n].array;
@@ -36,7 +36,7 @@ Status check_overlaps(const RunPlan& plan) {
   return {};
 }
 
-// Kernels in PTX take an array that they write for distinct from all others: two names of it are too many.
+// In PTX, kernels assume that an array that they write is distinct from all others: it must not have two names.
 Status check_names(const PipelineDevice& device, Loops loops, const Captures& captures) {
   if (device.info().target.language != "ptx") return {};
   std::size_t first = 0;
@@ -68,13 +68,13 @@ void follow(PipelineDevice& device, Loops loops, RunPlan& plan) {
   }
 }
 
-// Arrays go through in slices, the largest first, until the others fit. `resident` bytes are too much.
+// Decides which arrays go through in slices, the largest first, until the others fit. `resident` bytes are too many.
 Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t resident) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
     if (plan.arrays[n].placement == Placement::kResident) order.push_back(n);
   }
-  // Among equally large ones, those with the fewest bytes on the device.
+  // Among equally large arrays, prefer those with the fewest bytes on the device.
   const auto absent = [&](const ArrayPlan& array) {
     if (array.array.buffer == nullptr) return array.array.bytes();
     ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
@@ -142,8 +142,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     const bool is_written = !plan.needs[n].writes.empty();
     array.placement = shared ? Placement::kShared : Placement::kResident;
     if (captured.buffer == nullptr) {
-      // For lent memory, and memory in the heap, no later access waits. An array that is only read
-      // there is copied before the loop is submitted, if it is small.
+      // For lent memory, and memory in the heap, no later access waits. An array there that is only read is copied
+      // before the loop is submitted, if it is small.
       if (is_written || captured.bytes() >= BufferPool::kUnit) plan.arrays_can_wait = false;
       array.send_back = is_written;
     } else {
@@ -154,8 +154,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     if (!shared) resident += room_for(captured);
   }
   plan.can_wait = plan.can_wait && plan.arrays_can_wait;
-  // A device that may be lost never has the only copy, and what it was to do can be done elsewhere only as
-  // long as nothing else has happened.
+  // A device that may be lost never has the only copy, and its work can be done elsewhere only as long as nothing else
+  // has happened.
   plan.synchronous = !plan.can_wait || may_be_lost;
   if (shared) return plan;
   if (resident > device.blocks().budget()) DHPVM_TRY(slice(device, loops, plan, resident));

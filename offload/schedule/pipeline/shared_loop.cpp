@@ -19,14 +19,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Labels = std::vector<std::uint64_t>;
 
-// Threads for all devices of workers together: so many of them may be slow with an answer that one has to wait for,
-// and the others still have enough to do.
+// The threads for all devices of workers together: so many workers may answer so slowly that a thread has to wait, and
+// the others still have a thread.
 constexpr std::size_t kCrews = 4;
 
 double now_in_seconds() { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }
 
-// How long each of so many devices waits before it is asked again: together they are asked as often as a few, and each
-// often enough to end with the program.
+// How long each of so many devices waits before it is asked again: all together are asked as often as a few would be,
+// and each often enough to stop with the program.
 std::chrono::milliseconds moment_of(std::size_t devices) {
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kLongest = 64;
@@ -41,7 +41,7 @@ class Wakes final : public SemaphoreListener {
     reached_.push_back(label);
     if (is_waiting_) changed_.notify_one();
   }
-  // For all of its devices.
+  // Wakes the thread for all of its devices.
   void ring() {
     const std::lock_guard lock(mutex_);
     is_rung_ = true;
@@ -77,9 +77,9 @@ class Crew {
       : board_(board), loop_(loop), all_(all), wakes_(all[number]), moment_(moment), progress_(progress) {}
 
   void add(PartRun& part) { members_.push_back({&part, {}, true, false}); }
-  // Until the members have come to their end.
+  // Works until the members have ended.
   void work();
-  // For work by a thread that comes later: the members take nothing meanwhile.
+  // Lets a thread that comes later work: the members take nothing meanwhile.
   void leave();
   void join();
 
@@ -88,7 +88,7 @@ class Crew {
     PartRun* part;
     std::deque<ChunkBoard::Chunk> flying;
     bool is_here;
-    bool has_sent_all;  // and has yet to be waited for
+    bool has_sent_all;  // all has been sent and only has to be waited for
   };
 
   bool is_alone() const { return members_.size() == 1; }
@@ -108,7 +108,7 @@ class Crew {
   const AllWakes& all_;
   const std::shared_ptr<Wakes> wakes_;
   const std::chrono::milliseconds moment_;
-  LoopProgress* const progress_;  // null: nobody is told
+  LoopProgress* const progress_;  // null: progress is not reported
   std::vector<Member> members_;
   std::size_t here_ = 0;
 };
@@ -124,10 +124,10 @@ void Crew::work() {
     } else {
       for (const std::uint64_t label : *reached) advance(label);
     }
-    // The thread of the loop tells of what the others have done, too.
+    // The thread of the loop also reports what the others have done.
     if (progress_ != nullptr) progress_->add(0);
     if (here_ == 0) break;
-    // Also while some of them are busy: what there is for the others changes meanwhile.
+    // Wait also while some of them are busy: the work that is left for the others changes meanwhile.
     reached = wakes_->wait_until(asked + moment_);
   }
   for (Member& member : members_) {
@@ -143,7 +143,7 @@ void Crew::join() {
   for (const Member& member : members_) board_.join(member.part->part, member.part->facts);
 }
 
-// Everything that the member can do now.
+// Does everything that the member can do now.
 void Crew::advance(std::uint64_t label) {
   Member& member = members_[label];
   while (member.is_here) {
@@ -155,8 +155,8 @@ void Crew::advance(std::uint64_t label) {
   }
 }
 
-// Whether the device may be given a chunk. Where no other can do a chunk before its inputs have been read, the loop
-// would wait for all that the device has to do before.
+// Whether the device may be given a chunk. If no other device can do a chunk before its inputs have been read, the loop
+// would wait for everything that the device has to do first.
 bool Crew::may_begin(const PartRun& part) const {
   return part.facts.redo == Redo::kBeside || part.device->seconds_behind() == 0 || board_.rows_left() == 0;
 }
@@ -197,7 +197,7 @@ Status Crew::stop(Member& member) {
   DeviceRun& run = *part.run;
   const double behind = part.chunks == 0 ? part.device->seconds_behind() : 0;
   if (!member.flying.empty() || behind != 0) {
-    // Others have done those that are still in flight here, or all.
+    // Others have done the chunks that are still in flight here, or all of them.
     run.abandon(std::max(board_.seconds_left(part.part, now_in_seconds()), behind));
     end(member, {});
   } else if (is_alone()) {
@@ -211,7 +211,7 @@ Status Crew::stop(Member& member) {
   return {};
 }
 
-// Whether the member's first chunk is done, or may be soon; otherwise its label will be told.
+// Whether the member's first chunk is done, or may be soon. Otherwise the listener gets its label later.
 Result<bool> Crew::is_to_go_on(Member& member, std::uint64_t label) {
   PartRun& part = *member.part;
   DeviceRun& run = *part.run;
@@ -281,7 +281,7 @@ void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts
     }
   }
   crews[0].work();
-  // The others have taken their chunks.
+  // The other crews have taken their chunks.
   for (Crew* const crew : without_thread) {
     crew->join();
     crew->work();

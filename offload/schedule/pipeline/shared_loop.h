@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop that several devices share, and the threads that keep them busy.
+// A loop that several devices share, and the threads that keep these busy.
 #pragma once
 
 #include <cstddef>
@@ -23,22 +23,23 @@ struct PartRun {
   std::uint64_t rows = 0;  // of a chunk
   std::uint64_t unit = 1;  // as Kernel::row_unit()
   Status status;
-  std::optional<Error> exhausted;  // not even the smallest chunk has found room; what was submitted is done
+  std::optional<Error> exhausted;  // even the smallest chunk found no room; what was submitted is done
   std::uint64_t chunks = 0;
   std::uint64_t iterations = 0;
   bool is_shared = false;  // with others
   ChunkBoard::Facts facts;
 
-  // The next chunk has so many rows.
+  // The rows of the next chunk.
   std::uint64_t rows_now(const Loop& loop) const;
-  // Nothing of the chunk has begun then: slices may be larger in one place than in another.
+  // Whether the chunk found no room, so that nothing of it has begun: slices may be larger in one place than in
+  // another.
   bool lacks_room(const Status& submitted) const;
 };
 
-// Lets the parts, which have joined the board, work until all have come to their end, well or with an error. A device
-// that works while it is given something, or whose semaphores tell nobody, has a thread of its own; those of workers
-// are many to a thread, because a wake-up of one for each of their chunks would cost more than all the rest. `progress`
-// is told of chunks that are done; it may be null.
+// Runs the parts, which have joined the board, until all have ended, successfully or with an error. A device that works
+// while it is given work, or whose semaphores notify nobody, has a thread of its own. Devices of workers share threads,
+// because waking one thread for each of their chunks would cost more than all the rest. `progress` counts chunks that
+// are done; it may be null.
 void work_together(ChunkBoard& board, const Loop& loop, std::span<PartRun> parts, LoopProgress* progress);
 
 }  // namespace dhpvm::offload

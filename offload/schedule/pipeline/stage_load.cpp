@@ -7,9 +7,9 @@
 namespace dhpvm::offload {
 namespace {
 
-// As long as nothing is known about a loop's speed, it is cut into this many: fair in most cases.
+// The number of chunks for a loop of unknown speed, which is good in most cases.
 constexpr std::uint64_t kChunksAtFirst = 16;
-// An iteration without inner loops takes at most about this.
+// The most seconds that an iteration without inner loops takes.
 constexpr double kStraightIteration = 200e-9;
 
 }  // namespace
@@ -40,7 +40,7 @@ StageLoad load_of(Loops loops, const RunPlan& plan) {
 StageModels models_of(PipelineDevice& device, Loops loops) {
   const DeviceModel& model = device.model();
   double fixed = 0;
-  double seconds = 0;  // in addition to that
+  double seconds = 0;  // in addition to `models`
   double iterations = 0;
   bool known = true;
   for (const Loop& loop : loops) {
@@ -77,8 +77,8 @@ std::uint64_t soon_done_rows(PipelineDevice& device, Loops loops) {
 
 std::uint64_t most_rows(Loops loops, const RunPlan& plan) {
   if (plan.slice_budget == 0) return loops[0].space.extent(0);
-  // Halos make a slice somewhat larger than its rows: they are rarely more than a row or two, each side.
-  // Blocks are up to a quarter larger than requested.
+  // Halos make a slice somewhat larger than its rows: they are rarely more than a row or two on each side. Blocks are
+  // up to a quarter larger than requested.
   const std::uint64_t rows = plan.slice_budget / 5 * 4 / (kSlots * plan.row_slice_bytes);
   return std::max<std::uint64_t>(rows > 64 ? rows - rows / 16 - 4 : rows / 2, 1);
 }
@@ -94,7 +94,7 @@ std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan)
   std::uint64_t most = all;
   if (plan.slice_budget != 0)
     most = std::max<std::uint64_t>(plan.slice_budget / (kSlots * plan.row_slice_bytes + 1), 1);
-  // Without transfers, or with such that are between the launches, there is nothing to overlap.
+  // Without transfers, or with transfers in the queue of the launches, there is nothing to overlap.
   const std::uint64_t bytes = plan.upload_bytes + plan.download_bytes;
   if (!device.overlaps() || bytes == 0 || device.copies_with_launches(bytes)) return most;
   const StageModels models = models_of(device, loops);

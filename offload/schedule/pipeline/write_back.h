@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the results of loops should be sent back to the host while they run, or when the host asks: whichever was
-// useful the last time. Devices that share a loop note what they send from their own threads; the isolate's thread
-// calls the rest.
+// Decides whether the results of loops are sent to the host while they run, or when the host asks: whichever was useful
+// the last time. Devices that share a loop record what they send from their own threads; the isolate's thread calls
+// everything else.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@ namespace dhpvm::offload {
 
 class WriteBack {
  public:
-  // Whether to send results while a loop runs: the host has looked at those that were sent last.
+  // Whether to send results while a loop runs: the host has read those that were sent last.
   bool is_worthwhile() const { return is_worthwhile_ && !has_unread(); }
-  // Something was sent that the host has not looked at yet.
+  // Something was sent that the host has not read yet.
   bool has_unread() const { return has_unread_.load(std::memory_order_relaxed); }
 
   // A loop that writes the array is being submitted.

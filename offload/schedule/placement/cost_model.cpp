@@ -12,7 +12,7 @@ namespace dhpvm::offload {
 
 namespace {
 
-// Only those inputs of a part are sent that the device lacks.
+// Only the inputs that the device lacks are sent.
 double smallest_part_seconds(PipelineDevice& device, const Loop& loop, const RunPlan& plan,
                              const StageModels& models) {
   const Loops loops{&loop, 1};
@@ -44,7 +44,7 @@ DeviceEstimate estimate(PipelineDevice& device, const Loop& loop, const RunPlan&
   result.upload_bytes = plan.upload_bytes;
   result.download_bytes = plan.download_bytes;
   result.is_guess = !models.launches_known;
-  // A kernel that was never measured is assumed to be quick, or it would never be tried.
+  // A kernel that was never measured is assumed to be quick; otherwise it would never be tried.
   if (result.is_guess) models.launch = LinkModel(5e-6, 0);
   const double up = load.upload_bytes > 0
                         ? load.uploads * models.upload.fixed() + models.upload.per_unit() * load.upload_bytes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Estimates where one execution of a loop should run, on the host's cores or a device, from measurements of both.
+// Estimates the time that one execution of a loop takes on the host's cores or on a device, from measurements of both.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace dhpvm::offload {
 
 // The time that a loop is expected to take on one device.
 struct DeviceEstimate {
-  double transfer_seconds = 0;  // the longer direction, or both if the device copies in one at a time
+  double transfer_seconds = 0;  // the longer direction, or the sum if directions take turns
   double kernel_seconds = 0;
-  double total_seconds = 0;  // overlapped
+  double total_seconds = 0;  // with overlap
   double least_seconds = 0;  // for the smallest part of the loop that can be done there
-  // The kernel has never run there: its time is not known, and taken for nothing.
+  // The kernel has never run there, so its time is unknown and counts as zero.
   bool is_guess = false;
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;

@@ -11,42 +11,42 @@
 namespace dhpvm::offload {
 namespace {
 
-// A loop that is over sooner is not split: the parts would have to be brought together again.
+// A shorter loop is not split, because its parts would have to be brought together again.
 constexpr double kWorthSplitting = 2e-3;
 constexpr std::uint64_t kRowsWorthSplitting = 64;
-// Something must be better by this factor: moving back and forth between places costs more than it shows.
+// Another place must be better by this factor: moving back and forth between places costs more than the estimates show.
 constexpr double kClearlyBetter = 0.8;
-// Another place takes part if the loop is expected to take less than this part of the time with it: one that is wrongly
-// taken for useful costs more than that.
+// Another place joins if the loop is expected to take less than this part of the time with it: a useless helper costs
+// more than the rest.
 constexpr double kWorthTakingIn = 0.97;
 
-// The place that is done first, of those at `among`, which are not empty.
+// The place among `among`, which is not empty, that ends first.
 std::size_t quickest(std::span<const Place> places, std::span<const std::size_t> among) {
   std::size_t best = among[0];
   for (const std::size_t n : among.subspan(1)) {
     const bool is_host = places[best].kind == Place::Kind::kHost;
-    // Until the host has been measured, it runs the loop: that costs only time.
+    // The host runs the loop until it has been measured, which costs only time.
     if (is_host && !places[best].known) break;
     if (places[n].seconds < places[best].seconds * (is_host ? kClearlyBetter : 1)) best = n;
   }
   return best;
 }
 
-// Those of some places that share a loop, and the seconds that they take together.
+// The places that share a loop, and the seconds that they need together.
 struct Sharing {
   std::vector<std::size_t> places;
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-// Everybody who helps does the part of the loop that takes as long as the parts of the others: the time of a place is
-// T(part) = least + part * (seconds - least), and T is the same for all. Places are taken in, the quickest first, as
-// long as that makes T smaller by more than little.
+// Each place gets a part that takes as long as the parts of the others: the time of a place is T(part) = least + part *
+// (seconds - least), and T is the same for all. Places are added, the quickest first, as long as that makes T clearly
+// smaller.
 Sharing share_of(std::span<const Place> places, std::span<const std::size_t> among) {
   std::vector<std::size_t> order(among.begin(), among.end());
   std::ranges::stable_sort(order, {}, [&](std::size_t n) { return places[n].seconds; });
   Sharing sharing;
-  double rate = 0;   // parts of the loop a second
-  double begun = 0;  // parts that would have been done in the time of everybody's least
+  double rate = 0;   // parts of the loop per second
+  double begun = 0;  // parts that would have been done during the `least` of all
   for (const std::size_t n : order) {
     const double least = std::min(places[n].least_seconds, places[n].seconds);
     const double own = 1 / std::max(places[n].seconds - least, 1e-9);
@@ -61,7 +61,7 @@ Sharing share_of(std::span<const Place> places, std::span<const std::size_t> amo
   return sharing;
 }
 
-// The devices that share the loop; none or one: sharing does not pay.
+// The places that share the loop; none or one if sharing does not pay.
 Sharing share_if_it_pays(std::span<const Place> places, std::span<const std::size_t> among, std::size_t best,
                          std::uint64_t rows, double longest_seconds) {
   if (among.size() < 2 || rows < kRowsWorthSplitting) return {};
@@ -70,8 +70,8 @@ Sharing share_if_it_pays(std::span<const Place> places, std::span<const std::siz
                        [&](std::size_t n) { return places[n].divisible; });
   if (divisible.size() != among.size()) return {};
   Sharing sharing = share_of(places, divisible);
-  // Unknown rates are measured while all take part who could help, in the first execution already: alone, a loop could
-  // come to a place that takes ten times as long, and the others would stay unknown.
+  // Unknown rates are measured in the first execution, while all places that could help take part: a loop that ran at
+  // one place alone might get one that takes ten times as long, and the others would stay unknown.
   if (!std::ranges::all_of(sharing.places, [&](std::size_t n) { return places[n].known; })) {
     for (const std::size_t n : among) {
       if (places[n].known) longest_seconds = std::min(longest_seconds, places[n].seconds);
@@ -83,7 +83,7 @@ Sharing share_if_it_pays(std::span<const Place> places, std::span<const std::siz
   return pays ? sharing : Sharing{};
 }
 
-// Without the host's cores by a driver, where the host itself is among them.
+// Leaves out the host's cores behind a driver if the host itself is among the places.
 std::vector<std::size_t> without_second_names(std::span<const Place> places,
                                               std::span<const std::size_t> among) {
   const auto is = [&](Place::Kind kind) {
@@ -94,7 +94,7 @@ std::vector<std::size_t> without_second_names(std::span<const Place> places,
   return kept;
 }
 
-// "; remote/b would not help": the places that are not among those that share.
+// "; remote/b would not help": the places that do not share the loop.
 std::string without(std::span<const Place> places, std::span<const std::size_t> among,
                     const Sharing& sharing) {
   std::string names;
@@ -177,8 +177,8 @@ class PreferRemote final : public PlacementPolicy {
   }
 
  private:
-  // Seconds that this machine would take. While that is not known, the worker's kernel stands for it; without that
-  // either, the loop goes there to be measured.
+  // The seconds that this machine would take. While they are unknown, those of the worker's kernel stand for them; if
+  // these are unknown, too, the loop goes there to be measured.
   static double local_seconds(std::span<const Place> places, std::span<const std::size_t> local,
                               const Place& worker) {
     double least = std::numeric_limits<double>::infinity();
