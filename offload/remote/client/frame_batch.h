@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records that leave in one frame: when somebody waits, or as soon as there are enough operations among them, which the
-// worker then does while this side makes the next.
+// Collects records that leave in one frame: it is sent when somebody waits, or once it has enough operations to keep
+// the worker busy while this side makes the next frame.
 #pragma once
 
 #include <cstddef>

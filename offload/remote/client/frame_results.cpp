@@ -21,7 +21,7 @@ void FrameResults::put_in_place(const Operation& download, std::uint64_t number)
   std::vector<std::span<const std::byte>> rest{bytes};
   for (const auto& later : runs_) {
     if (later->number < number) continue;
-    // The bytes that it has brought, as a part of this one's memory.
+    // The bytes that the run has brought, as an offset in this operation's memory.
     const std::ptrdiff_t offset = host_address(later->operation.to) - to;
     const auto size = static_cast<std::ptrdiff_t>(bytes.size());
     const std::byte* const begin = bytes.data() + std::clamp<std::ptrdiff_t>(offset, 0, size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small results come in frames, others as runs on the connection for bulk data. The two keep no order: a run may have
-// brought the result of a later operation already. Bytes that it has written are newer than those in the frame of an
-// earlier operation, which are dropped.
+// Small results come in frames, others as runs on the bulk lane, and the two keep no order: a run may already have
+// brought the result of a later operation. Bytes that a run has written are newer than those in the frame of an earlier
+// operation, which are dropped.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace dhpvm::offload {
 // Belongs to one session; one thread uses it at a time.
 class FrameResults {
  public:
-  // A download's data goes to its place as it comes, from here until the operation has ended.
+  // From here until the operation has ended, a download's data is written to its place as it comes.
   void begin_run(const std::shared_ptr<RemoteOperation>& download) { runs_.push_back(download); }
   void end_run(const std::shared_ptr<RemoteOperation>& download) { std::erase(runs_, download); }
-  // Writes the operation's results that have come in frames. Everything before the operation has to be done.
+  // Writes the operation's results that have come in frames. Everything before the operation must be done.
   void put_in_place(const RemoteOperation& operation);
 
  private:

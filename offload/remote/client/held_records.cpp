@@ -4,7 +4,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Bytes of results in frames that may be on their way: a worker ends a session for which twice as much waits to be
+// The most bytes of results in frames that may be on their way: a worker ends a session when twice as much waits to be
 // sent. One record asks for less.
 constexpr std::int64_t kMostAnswers = 2 << 20;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Back-pressure: records wait here while the worker has as many operations as it takes, or as many results are on their
-// way as it may have to keep. They keep their order. None that is held is needed by one that is under way, because
-// operations wait for earlier ones only.
+// way as it may keep. They keep their order. No operation in flight needs a held one, because operations wait only for
+// earlier ones.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class HeldRecords {
 
   bool is_empty() const { return records_.empty(); }
   void hold(Record record) { records_.push_back(std::move(record)); }
-  // Takes out the first record; nothing if there is none, or if it has to wait. The worker takes `most_operations` at a
-  // time.
+  // Takes out the first record; nothing if there is none, or if it has to wait. `most_operations`: the number that the
+  // worker takes at a time.
   std::optional<Record> next(std::uint64_t most_operations);
 
   void operations_done(std::uint64_t count) { operations_ -= static_cast<std::int64_t>(count); }
@@ -33,7 +33,7 @@ class HeldRecords {
 
  private:
   std::deque<Record> records_;
-  // Under way. Below 0 when some have been given up before they were sent.
+  // In flight. Below 0 when some were given up before they were sent.
   std::int64_t operations_ = 0;
   std::int64_t answer_bytes_ = 0;
 };

@@ -72,7 +72,7 @@ std::uint64_t RemoteBatches::Ids::of(const Kernel& kernel) const {
   return static_cast<const RemoteKernel&>(kernel).id();
 }
 
-// The worker hears nothing of the host's memory.
+// The worker does not know the host's memory.
 std::optional<std::uint64_t> RemoteBatches::Ids::of(const DeviceMemory& memory) const {
   if (static_cast<const OwnedMemory&>(memory).is_imported()) return {};
   return static_cast<const RemoteMemory&>(memory).id();

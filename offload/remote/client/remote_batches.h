@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batches as records for the worker, which keeps the last ones: one that repeats one of them is told by its place, and
-// what has changed.
+// Batches as records for the worker, which keeps the last ones: a batch that repeats one of them is sent as its place,
+// with the values that have changed.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,7 @@ wire::Work work_of(const Operation& launch);
 // Belongs to one session; one thread uses it at a time.
 class RemoteBatches {
  public:
-  // `steps` can be read by the worker, and lose the elements that they write.
+  // The worker must be able to read `steps`; they lose the elements that they write.
   wire::FromClient record_of(wire::Order order, std::vector<Operation>& steps);
 
  private:

@@ -20,7 +20,7 @@ DeviceInfo describe(RemoteLink& link, std::uint64_t number) {
   info.memory_bytes = std::min(device.memory_bytes, link.welcome().memory_quota);
   info.largest_allocation = std::min(device.largest_allocation, info.memory_bytes);
   info.compute_units = static_cast<std::uint32_t>(std::min<std::uint64_t>(device.compute_units, 1u << 20));
-  info.copy_engines = 2;  // the network goes both ways at once
+  info.copy_engines = 2;  // the network transfers in both directions at once
   info.is_gpu = device.is_gpu;
   info.is_simulated = device.is_simulated;
   info.may_be_lost = link.writes_back();
@@ -30,7 +30,7 @@ DeviceInfo describe(RemoteLink& link, std::uint64_t number) {
   return info;
 }
 
-// Numbers that are none of ours stay none of ours.
+// Unknown numbers stay unknown.
 codegen::KernelSite site_of(const wire::Site& site) {
   codegen::KernelSite made;
   made.kind = static_cast<codegen::KernelSite::Kind>(site.kind);
@@ -176,7 +176,7 @@ Status RemoteQueue::admit(const Operation& operation) const {
   return {};
 }
 
-// Launches, and small data that travels with them, if all of it fits into a record.
+// Whether all of the batch fits into a record: launches, and small data that travels with them.
 bool RemoteQueue::takes_as_one(const std::vector<Operation>& steps) const {
   std::uint64_t bytes = 0;
   for (const Operation& step : steps) {
@@ -195,7 +195,7 @@ void RemoteQueue::submit(Operation operation) {
 }
 
 void RemoteQueue::finish_remote(RemoteOperation& operation, Status status) {
-  // Once for all steps of a batch: a clock takes longer to read than the rest of what is done for one of them.
+  // Once for all steps of a batch: reading a clock takes longer than the rest of the work for a step.
   const std::chrono::nanoseconds now = device().now();
   const EndTime time{now - std::chrono::steady_clock::now().time_since_epoch(), now};
   std::vector<Ended> ended;
@@ -205,7 +205,7 @@ void RemoteQueue::finish_remote(RemoteOperation& operation, Status status) {
   std::uint64_t number = operation.number;
   for (Operation& step : operation.operation.steps) ended.push_back(end(operation, step, number++, time));
   const bool ok = status.ok();
-  operation.host_function = nullptr;  // it holds memory, as the operation did
+  operation.host_function = nullptr;  // it keeps memory alive, as the operation did
   if (!ok) status = std::move(status).error().with_context("while " + describe(operation.operation));
   finish(std::move(operation.operation), std::move(status));
   if (!observer_ || !ok) return;
@@ -219,7 +219,7 @@ RemoteQueue::Ended RemoteQueue::end(const RemoteOperation& operation, Operation&
   OperationRecord& record = local.record;
   record.begin = operation.begin.time_since_epoch() + time.ahead;
   record.end = operation.is_in_frame ? record.begin : time.now;
-  // Transfers are measured here: most of their time is the network's.
+  // Transfers are timed here: most of their time is spent in the network.
   if (record.kind == Kind::kDownload || record.kind == Kind::kUpload || operation.host_function)
     return {record, number, true};
   const auto observed = std::ranges::find(operation.observed, number, &wire::Observed::operation);
@@ -236,7 +236,7 @@ void RemoteQueue::observe(const wire::Observed& observed) {
   tell();
 }
 
-// Clocks agree to some microseconds, but operations of a queue come one after the other.
+// Clocks agree within some microseconds, but the operations of a queue run one after the other.
 void RemoteQueue::tell() {
   for (; !ended_.empty() && ended_.front().observed; ended_.pop_front()) {
     OperationRecord& record = ended_.front().record;
@@ -246,7 +246,7 @@ void RemoteQueue::tell() {
   }
 }
 
-// From the worker's clock to this machine's, and to the device's here.
+// Converts from the worker's clock to this machine's, and then to the device's clock here.
 void RemoteQueue::set_times(OperationRecord& record, const wire::Observed& observed) const {
   const auto& device = static_cast<const RemoteDevice&>(this->device());
   record.begin = device.local_time(observed.begin_ns);

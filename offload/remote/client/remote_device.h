@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The local proxy of a device on a worker. Queue operations travel as frames, the data of copies as bulk runs, kernels
-// as bytecode, once.
+// The local proxy of a device on a worker. Operations of queues travel in frames, the data of copies in bulk runs, and
+// kernels as bytecode, once.
 #pragma once
 
 #include <chrono>
@@ -26,12 +26,12 @@ class RemoteDevice final : public DeviceBase, public SmallIndexLoader {
   RemoteDevice& operator=(const RemoteDevice&) = delete;
 
   Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
-  // Needs no registration: the network copies from and into any memory.
+  // Needs no registration: the network copies from and to any memory.
   Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override;
   Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override {
     return load(image, Indices::kAny);
   }
-  // Workers of earlier releases, and devices other than GPUs, take it as any other.
+  // Workers of earlier releases, and devices other than GPUs, load it like any other kernel.
   Result<std::shared_ptr<Kernel>> load_small(const KernelImage& image) override {
     return load(image, info().is_gpu && link_->takes_small_indices() ? Indices::kSmall : Indices::kAny);
   }
@@ -49,7 +49,7 @@ class RemoteDevice final : public DeviceBase, public SmallIndexLoader {
   enum class Indices : std::uint8_t { kAny, kSmall };
   Result<std::shared_ptr<Kernel>> load(const KernelImage& image, Indices indices);
 
-  const std::shared_ptr<const void> owner_;  // goes last
+  const std::shared_ptr<const void> owner_;  // destroyed last
   const std::shared_ptr<RemoteLink> link_;
   const std::uint64_t number_;
 };
@@ -80,7 +80,7 @@ class RemoteQueue final : public CheckedQueue {
     bool observed;
   };
   void finish_remote(RemoteOperation& operation, Status status);
-  // By the device's clock: how far it is ahead of this machine's, and the time of the end.
+  // On the device's clock: its offset from this machine's clock, and the time of the end.
   struct EndTime {
     std::chrono::nanoseconds ahead;
     std::chrono::nanoseconds now;
@@ -91,10 +91,10 @@ class RemoteQueue final : public CheckedQueue {
   void tell();
 
   RemoteLink& link_;
-  // The observer is told when the worker has said how long an operation has taken, which may be after its end.
+  // Called when the worker has reported how long an operation has taken, perhaps after the operation's end.
   const Observer observer_;
   const std::shared_ptr<RemoteStream> stream_;
-  // In order, from the first whose Observed record is missing. For the progress thread alone.
+  // In order, from the first whose Observed record is missing. Only for the progress thread.
   std::deque<Ended> ended_;
   std::chrono::nanoseconds last_end_{0};  // of the last operation reported to the observer
 };

@@ -16,7 +16,7 @@ namespace {
 
 class RemoteFactory final : public DeviceFactory {
  public:
-  // `lists`: whether there are workers to be found without their names.
+  // `lists`: whether workers can be found without their names.
   RemoteFactory(OpenWorkers workers, bool lists) : open_workers_(std::move(workers)), lists_(lists) {}
 
   std::string_view prefix() const override { return kRemotePrefix; }
@@ -98,7 +98,7 @@ class RemoteFactory final : public DeviceFactory {
     return Parts{std::move(address), std::string(rest.substr(std::min(slash + 1, rest.size())))};
   }
 
-  // Adds the reason if there is no worker at all.
+  // Adds the reason if there is no worker.
   static RemoteWorkers::Present present_of(RemoteWorkers& workers) {
     RemoteWorkers::Present present = workers.present();
     if (!present.links.empty() || !present.absent.empty()) return present;
@@ -144,10 +144,10 @@ class RemoteFactory final : public DeviceFactory {
   std::optional<Result<std::shared_ptr<RemoteWorkers>>> opened_;
 };
 
-// The workers, and the library that they stand on.
+// The workers, and the library that they use.
 struct LoadedWorkers {
   std::unique_ptr<Fabric> fabric;
-  std::unique_ptr<RemoteWorkers> workers;  // goes first
+  std::unique_ptr<RemoteWorkers> workers;  // destroyed first
 };
 
 Result<std::shared_ptr<RemoteWorkers>> load_workers(const RemoteSetup& setup) {

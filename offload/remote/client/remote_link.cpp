@@ -13,13 +13,13 @@ namespace {
 
 // Measurements of the worker's clock in a row; the one with the shortest round trip counts.
 constexpr std::uint64_t kPings = 8;
-// The time that a measurement holds while the link is in use, and an upper bound of the clocks' drift meanwhile: more
-// than quartz has.
+// The time for which a measurement of the clock is used while the link is in use, and an upper bound of the clocks'
+// drift meanwhile, which is more than quartz has.
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
 // The bytes of most records.
 constexpr std::size_t kUsualRecord = 128;
-// The time for a worker to say, in a frame, why it has closed the other lane.
+// The time for a worker to send, in a frame, the reason why it has closed the other lane.
 constexpr std::chrono::milliseconds kLastWords{50};
 
 Error broken(const char* what) {
@@ -63,7 +63,7 @@ void RemoteLink::on_open() {
   std::vector<std::byte> frame;
   wire::write(frame, wire::Hello{options_.name, options_.release});
   frames_->send(frame);
-  // Greeting and the other lane take as long as a handshake at most, each.
+  // The greeting and the other lane each take at most as long as a handshake.
   await_ready(2 * options_.channel.handshake_deadline);
 }
 
@@ -94,7 +94,7 @@ Status RemoteLink::handle(wire::Welcome& record) {
   welcomed_ = true;
   welcome_ = std::move(record);
   if (take_place() != 0) await_ready(2 * options_.channel.handshake_deadline);
-  if (!dialled_) return {};  // it dials the other lane as well
+  if (!dialled_) return {};  // the worker dials the other lane as well
   ChannelOptions channel_options = options_.channel;
   channel_options.version = frames_->channel().version();
   Channel::dial(
@@ -234,7 +234,8 @@ void RemoteLink::drop(Error reason) {
 Error RemoteLink::program_ends() { return Error(ErrorCode::kDeviceLost, "the program needs it no more"); }
 
 // On the progress thread. Says farewell to the worker, which then closes both connections; the channel closes them if
-// the worker does not. The bulk lane stays until then: were it closed first, the worker would take that for a loss.
+// the worker does not. The bulk lane stays open until then: if it were closed first, the worker would assume a lost
+// client.
 void RemoteLink::end(const Error& reason) {
   mark_lost(reason);
   if (!frames_open_) return lose(reason);
@@ -264,7 +265,7 @@ void RemoteLink::on_closed(const Error& reason) {
   lose(reason);
 }
 
-// Where both lanes close, the other one does so at once.
+// If both lanes close, the other one does so at once.
 void RemoteLink::on_bulk_closed(const Error& reason) {
   bulk_open_ = false;
   if (!frames_open_) return lose(reason);
@@ -363,7 +364,7 @@ void RemoteLink::on_progress_thread(std::function<void()> function) {
   transport_.post([self = shared_from_this(), function = std::move(function)] { function(); });
 }
 
-// Does not keep the link for the delay.
+// Does not keep the link alive for the delay.
 void RemoteLink::on_progress_thread_after(std::chrono::milliseconds delay, std::function<void()> function) {
   transport_.post_at(Transport::Clock::now() + delay,
                      [weak = weak_from_this(), function = std::move(function)] {
@@ -379,7 +380,7 @@ Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id,
   }
   post(record);
   flush();
-  transport_.post([] {});  // so that somebody listens from now on
+  transport_.post([] {});  // so that a thread listens from now on
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return request.reply || ended_; });
   requests_.erase(id);
@@ -444,12 +445,12 @@ Status RemoteLink::handle(wire::Pong& record) {
   const Clock::duration trip = now - pinged_;
   {
     const std::lock_guard lock(mutex_);
-    // An earlier answer that was quicker is better still, unless the clocks may have drifted further apart since.
+    // An earlier measurement with a shorter trip is better, unless the clocks may have drifted further apart since.
     if (best_trip_ == Clock::duration::max() ||
         trip / 2 < best_trip_ / 2 + (now - shift_measured_) / kDrift) {
       best_trip_ = trip;
       shift_measured_ = now;
-      // The worker has looked at its clock half-way, as well as can be told.
+      // Assume that the worker read its clock at half of the round trip.
       const auto here = static_cast<std::uint64_t>((pinged_ + trip / 2).time_since_epoch().count());
       shift_ = std::chrono::nanoseconds(static_cast<std::int64_t>(here - record.clock_ns));
     }

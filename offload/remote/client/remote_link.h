@@ -27,7 +27,7 @@ namespace dhpvm::offload {
 struct RemoteLinkOptions {
   ChannelOptions channel;
   std::chrono::milliseconds silence_deadline{3000};
-  // Results of loops are copied back at once, so that a lost worker never takes the only copy.
+  // Results of loops are copied back at once, so that a lost worker never has the only copy.
   bool writes_back = true;
   std::string name;     // of this program, for the worker's log
   std::string release;  // of DHPVM
@@ -38,39 +38,39 @@ class RemoteLink final : public FrameHandler,
                          public BulkHandler,
                          public std::enable_shared_from_this<RemoteLink> {
  public:
-  // Fabric and transport must outlive the link. `address` is what people call the worker.
+  // Fabric and transport must outlive the link. `address` is the worker's name in messages.
   RemoteLink(Fabric& fabric, Transport& transport, std::string address, RemoteLinkOptions options);
   ~RemoteLink() override;
 
   // Dials a worker at a numeric address. `host` is its name, for its certificate.
   void dial(const Address& address, const std::string& host);
-  // For a worker that has dialled, on the progress thread: the link's lane; later the bulk lane whose first run has the
-  // token. False when that is another session's.
+  // For a worker that has dialled; on the progress thread. Takes the frame lane, and later the bulk lane whose first
+  // run has the token. False when that token belongs to another session.
   std::shared_ptr<Lane> accept(const std::shared_ptr<Channel>& channel);
   bool accept_bulk(ConstBytes token, const std::shared_ptr<BulkLane>& lane);
   // Blocks until the worker is ready, or returns why it never will be. Meanwhile `queued` is called with each new place
   // in the queue of a worker that is full.
   Status wait_until_ready(const std::function<void(std::uint64_t place)>& queued);
   bool is_ready();
-  // Whether it has ever been up, even if it is lost now.
+  // Whether the link has ever been ready, even if it is lost now.
   bool was_ready();
   // Leaves the worker, and waits until nothing is connected any more: a moment at most, if the worker does not answer.
   // Not from the progress thread.
   void close();
-  // The same without waiting.
+  // The same without waiting for the end.
   void drop(Error reason);
-  // The reason of an orderly end, as the worker is told it.
+  // The reason for an orderly end, as it is sent to the worker.
   static Error program_ends();
 
   Fabric& fabric() const { return fabric_; }
   const std::string& address() const { return address_; }
   bool writes_back() const { return options_.writes_back; }
-  // When it is ready.
+  // Valid when the link is ready.
   const wire::Welcome& welcome() const { return welcome_; }
   std::optional<Error> failure();
-  // The reason to give it no more work: it has failed, or is about to end and has asked its clients to leave.
+  // The reason why it should get no more work: it has failed, or is about to end and has asked its clients to leave.
   std::optional<Error> gone();
-  // Devices of it that are in use. A worker that is about to end is left with the last of them.
+  // Counts the devices in use. When a worker is about to end, the client leaves it after the last one is released.
   void hold();
   void let_go();
   // Blocks until the connection has failed or ended.
@@ -86,7 +86,7 @@ class RemoteLink final : public FrameHandler,
     wire::Digest digest;
     ConstBytes bytes;
   };
-  // As Transport has it, while answers of this worker are waited for.
+  // Like Transport::attend, while answers of this worker are awaited.
   void attend(const std::function<bool()>& is_done, std::chrono::steady_clock::time_point deadline) {
     transport_.attend(is_done, deadline);
   }
@@ -94,14 +94,14 @@ class RemoteLink final : public FrameHandler,
   // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
   Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, Code code = {});
 
-  // For RemoteOperations. A record of `count` operations whose results in frames have `answer_bytes` waits while the
-  // worker has as many operations as it takes, or as many bytes of results are on their way as may be.
+  // For RemoteOperations. The record has `count` operations, with `answer_bytes` of results that come in frames. It
+  // waits while the worker has as many operations as it takes, or too many bytes of results are on their way.
   void post_operation(const wire::FromClient& record, std::uint64_t count, std::uint64_t answer_bytes) {
     post(record, count, answer_bytes);
   }
   void operations_done(std::uint64_t count);
   void answered(std::uint64_t bytes);
-  // Before all that waits.
+  // Sends the record before all that wait.
   void send_now(const wire::FromClient& record);
   void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
   void receive_run(MutableBytes memory, BulkLane::Done done);
@@ -120,9 +120,9 @@ class RemoteLink final : public FrameHandler,
   std::uint64_t replays() const { return replays_; }
   void count_sent(std::uint64_t bytes) { bytes_sent_ += bytes; }
   void count_received(std::uint64_t bytes) { bytes_received_ += bytes; }
-  // The bytes of an array that a frame may take along; 0: none, where the worker is of an earlier release.
+  // The most bytes of an array in a frame; 0: none, because the worker is of an earlier release.
   std::uint64_t write_bytes();
-  // The largest batch that it takes, as batch_bytes_of() counts; 0: it takes none.
+  // The largest batch that the worker takes, as batch_bytes_of() counts; 0: it takes none.
   std::uint64_t batch_bytes();
   bool takes_small_indices();
   // The work done over the link so far.
@@ -167,7 +167,7 @@ class RemoteLink final : public FrameHandler,
   std::uint64_t take_place();
   void await_ready(std::chrono::milliseconds deadline);
   void ping();
-  // Pings if the last measurement is too old.
+  // Sends pings if the last measurement is too old.
   void renew_clock_shift();
 
   Status handle(wire::Welcome& record);
@@ -190,7 +190,7 @@ class RemoteLink final : public FrameHandler,
   wire::Welcome welcome_;
   RemoteOperations operations_;
 
-  // For the progress thread alone.
+  // Only for the progress thread.
   std::optional<std::pair<Address, std::string>> dialled_;
   bool welcomed_ = false;
   bool ready_sent_ = false;  // by the worker
@@ -214,7 +214,7 @@ class RemoteLink final : public FrameHandler,
   HeldRecords held_;
   std::map<wire::Id, Request*> requests_;
   std::chrono::nanoseconds shift_{0};
-  Clock::duration best_trip_ = Clock::duration::max();  // that which shift_ was measured with
+  Clock::duration best_trip_ = Clock::duration::max();  // of the measurement that gave shift_
   Clock::time_point shift_measured_;
   std::atomic<std::uint64_t> jobs_ = 0;
   std::atomic<std::uint64_t> batches_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of a program on a worker. Each has a number there,
-// and is freed there when its last owner here lets go of it.
+// Objects of a program on a worker. The worker knows each by a number, and frees it when its last owner here releases
+// it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ class RemoteMemory final : public OwnedMemory {
 
 class RemoteKernel final : public OwnedKernel {
  public:
-  // `image` has the sites that the worker has found.
+  // `image` has the sites that the worker has reported.
   RemoteKernel(const DeviceBase& owner, std::shared_ptr<RemoteLink> link, wire::Id id,
                const KernelImage& image, Compilation compilation)
       : OwnedKernel(owner, image),
@@ -49,7 +49,8 @@ class RemoteKernel final : public OwnedKernel {
   const Compilation compilation_;
 };
 
-// Kept twice: here for the host, by the ends of operations; and by the worker, for operations that wait there.
+// Exists twice: here, signalled by the ends of operations, for the host; and on the worker, for operations that wait
+// there.
 class RemoteSemaphore final : public TimelineSemaphore {
  public:
   RemoteSemaphore(Timeline& timeline, std::uint64_t initial, std::shared_ptr<RemoteLink> link,
@@ -84,7 +85,8 @@ class RemoteSemaphore final : public TimelineSemaphore {
     TimelineSemaphore::fail(std::move(error));
   }
 
-  // As RemoteOperation::after, of whatever waits for it. Guarded by the mutex of RemoteOperations.
+  // As in RemoteOperation::after, for operations that wait for this semaphore. Guarded by the mutex of
+  // RemoteOperations.
   std::uint64_t after = 0;
 
  private:

@@ -15,7 +15,7 @@ namespace {
 using Kind = OperationRecord::Kind;
 
 constexpr std::size_t kDiscardBytes = BulkLane::kPieceBytes;
-// The period of looking whether launches are to be stopped, and the time that a worker may take to stop them.
+// How often this side checks whether launches are to be stopped, and how long a worker may take to stop them.
 constexpr std::chrono::milliseconds kStopTick{10};
 constexpr std::chrono::milliseconds kStopPatience{150};
 
@@ -147,7 +147,7 @@ bool RemoteOperations::is_stopped_too_long(RemoteStream& stream) {
 
 // With the mutex held: starts all operations that may begin now.
 void RemoteOperations::start_transfers() {
-  // In the order of submission, so that the worker never has to keep data that waits for data behind it.
+  // In the order of submission, so that the worker never has to keep data that waits for later data.
   while (!uploads_.empty() &&
          (uploads_.front().operation->after <= host_prefix_ || uploads_.front().stream->failure)) {
     start_upload(uploads_.front());
@@ -168,7 +168,7 @@ void RemoteOperations::start_upload(const Transfer& upload) {
   upload.operation->data_moves = true;
   upload.operation->begin = std::chrono::steady_clock::now();
   const MemorySpan& from = upload.operation->operation.from;
-  // The operation must be on its way before its data.
+  // The record of the operation must be sent before its data.
   link_.flush();
   link_.send_run({upload.operation->number, 0}, {host_address(from), from.bytes},
                  [this, upload](const Status&) { moved(upload); });
@@ -182,7 +182,7 @@ void RemoteOperations::start_call(const Transfer& call) {
     link_.on_progress_thread([this, call] { moved(call); });
   });
   if (posted.ok()) return;
-  // The worker waits for a call that cannot come.
+  // The worker waits for a call that cannot be made any more.
   call.operation->called = call.operation->data_moves = false;
   link_.drop(std::move(posted).error());
 }
@@ -203,7 +203,7 @@ Status RemoteOperations::on_run(const wire::RunHeader& header, std::uint64_t byt
   if (found == downloads_.end()) {
     if (header.operation >= next_number_) return broken("data that nobody has asked for");
     lock.unlock();
-    discard(bytes);  // of an operation that has failed since
+    discard(bytes);  // of an operation that has failed meanwhile
     return {};
   }
   const Transfer transfer = found->second;
@@ -241,7 +241,7 @@ Status RemoteOperations::on_downloaded(wire::Downloaded& record) {
     const std::lock_guard lock(mutex_);
     const auto found = downloads_.find(record.operation);
     if (found == downloads_.end()) {
-      // Either the operation has failed since, or there never was one.
+      // The operation has failed meanwhile, or there never was one.
       return record.operation < next_number_ ? Status() : broken("data that nobody has asked for");
     }
     RemoteOperation& operation = *found->second.operation;
@@ -306,7 +306,7 @@ Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
     const std::size_t first = stream->first_under_way();
     for (std::size_t n = 0; n < stream->pending.size(); ++n) {
       const RemoteOperation& operation = *stream->pending[n];
-      // Runs of data that the worker has sent before may still be on their way, and nothing in frames.
+      // Runs of data that the worker has sent before may still be on their way; answers in frames are not.
       if (n < first && operation.answer_bytes == 0) continue;
       downloads_.erase(downloads_.lower_bound(operation.number),
                        downloads_.lower_bound(operation.number + operation.count()));
@@ -341,7 +341,7 @@ Status RemoteOperations::on_observed(const wire::Observed& record) {
       return {};
     }
   }
-  // It has ended before. Its queue knows, if that is still there, and stays until it has been told.
+  // The stream has ended before. Its queue, if it still exists, knows the reason, and stays until it has been told.
   std::vector<std::shared_ptr<RemoteStream>> streams;
   for (const auto& [id, stream] : streams_) {
     if (!stream->observe || stream->finishing) continue;
@@ -367,7 +367,7 @@ void RemoteOperations::on_lost(const Error& reason) {
     for (const auto& [id, stream] : streams_) {
       if (!stream->failure) stream->failure = reason;
       for (const auto& operation : stream->pending) {
-        // A call of the host that has begun comes to its end by itself.
+        // A host call that has begun ends by itself.
         if (!operation->called) operation->data_moves = false;
       }
       streams.push_back(stream);
@@ -389,10 +389,10 @@ void RemoteOperations::host_done(std::uint64_t number) {
   start_transfers();
 }
 
-// On the progress thread: finishes ended operations, in the order of the queue.
+// On the progress thread: finishes operations that have ended, in the order of the queue.
 void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
   std::unique_lock lock(mutex_);
-  if (stream->finishing) return;  // further out on this thread's stack
+  if (stream->finishing) return;  // a caller of this function, on this thread, does it
   stream->finishing = true;
   std::uint64_t answered = 0;
   while (!stream->pending.empty()) {
@@ -403,7 +403,7 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
     } else if (stream->failure && !operation->data_moves &&
                (stream->acknowledged < operation->count() || operation->answer_bytes != 0 || lost_)) {
       status = *stream->failure;
-      stream->acknowledged = 0;  // the worker may have done more since
+      stream->acknowledged = 0;  // the worker may have done more meanwhile
     } else {
       break;
     }

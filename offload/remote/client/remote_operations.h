@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that a worker has been given: their data, and their end.
 //
-// An operation is finished here in the order of its queue, when the worker says that it is done and its data
-// has moved. Data of uploads is sent ahead of being needed, in the order of submission over all queues, as
-// soon as it is certain that nothing that comes before will change it: neither a download nor a call of the
-// host on which the upload depends.
+// An operation is finished here in the order of its queue, when the worker says that it is done and its data has moved.
+// Data of uploads is sent before it is needed, in the order of submission over all queues, as soon as nothing that
+// comes before can change it: neither a download nor a host call on which the upload depends.
 #pragma once
 
 #include <chrono>
@@ -33,20 +32,20 @@ class RemoteOperations {
   explicit RemoteOperations(RemoteLink& link) : link_(link) {}
 
   void add(const std::shared_ptr<RemoteStream>& stream);
-  // Waits until its operations are done, and removes it.
+  // Waits until the queue's operations are done, and removes it.
   void remove(RemoteStream& stream);
   void submit(RemoteStream& stream, const std::shared_ptr<RemoteOperation>& operation);
   // Runs the pending host calls; calls nothing after that.
   void stop() { host_.reset(); }
 
-  // Handle the worker's records; on the progress thread. Errors are breaches of the protocol.
+  // Handle records of the worker; on the progress thread. Errors are breaches of the protocol.
   Status on_progress(const wire::Progress& record);
   Status on_failure(const wire::QueueFailed& record);
   Status on_call(const wire::CallHost& record);
   Status on_observed(const wire::Observed& record);
   Status on_downloaded(wire::Downloaded& record);
   Status on_run(const wire::RunHeader& header, std::uint64_t bytes);
-  // The connection has ended, and nothing touches the operations' memory any more.
+  // The connection has ended, and nothing accesses the operations' memory any more.
   void on_lost(const Error& reason);
 
  private:
@@ -75,15 +74,15 @@ class RemoteOperations {
   std::optional<Error> lost_;
   std::uint64_t next_number_ = 0;
   RemoteRecords records_{link_};
-  std::map<std::uint64_t, Transfer> downloads_;  // whose data is yet to come, by number
+  std::map<std::uint64_t, Transfer> downloads_;  // downloads whose data has not come yet, by number
   FrameResults results_;
-  std::deque<Transfer> uploads_;  // whose data is yet to be sent
-  std::deque<Transfer> calls_;    // which the worker has asked for
+  std::deque<Transfer> uploads_;  // uploads whose data has not been sent yet
+  std::deque<Transfer> calls_;    // host calls that the worker has asked for
   std::uint64_t host_submitted_ = 0;
-  std::uint64_t host_prefix_ = 0;       // all up to here are done,
+  std::uint64_t host_prefix_ = 0;       // all operations up to this one are done,
   std::set<std::uint64_t> host_ahead_;  // and these
   std::vector<std::byte> discarded_;    // of the progress thread
-  bool watching_ = false;               // look_for_stops() follows
+  bool watching_ = false;               // look_for_stops() is scheduled
   std::unique_ptr<TaskThread> host_ = std::make_unique<TaskThread>();
 };
 

@@ -56,7 +56,7 @@ wire::FromClient RemoteRecords::record_of(const RemoteStream& stream, RemoteOper
   if (kind == Kind::kFill && !is_imported(local.to)) {
     return wire::Fill{std::move(order), span_of(local.to), std::to_integer<std::uint64_t>(local.value)};
   }
-  // The remaining kinds run on this host when the worker calls for them.
+  // Operations of the other kinds run on this host when the worker asks for them.
   operation.data_moved = false;
   if (kind == Kind::kHostCall) {
     operation.host_function = local.function;
@@ -73,7 +73,7 @@ wire::FromClient RemoteRecords::record_of(const RemoteStream& stream, RemoteOper
   return wire::HostCall{std::move(order)};
 }
 
-// Notes the downloads, whose elements come with the answers.
+// Records the downloads whose elements come with the answers.
 wire::FromClient RemoteRecords::record_of_batch(wire::Order order, RemoteOperation& operation) {
   operation.is_in_frame = true;
   std::vector<Operation>& steps = operation.operation.steps;

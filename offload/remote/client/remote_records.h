@@ -15,7 +15,7 @@ class RemoteRecords {
  public:
   explicit RemoteRecords(RemoteLink& link) : link_(link) {}
 
-  // The operation as the worker is to do it; notes what this side has to do for it.
+  // The record by which the worker does the operation; notes what this side has to do for it.
   wire::FromClient record_of(const RemoteStream& stream, RemoteOperation& operation);
 
  private:

@@ -11,12 +11,12 @@
 namespace dhpvm::offload {
 namespace {
 
-// The wait before a worker that was lost, or did not answer, is dialled again; doubled by each attempt that fails.
+// The wait before a worker that was lost, or did not answer, is dialled again; doubled after each failure.
 constexpr std::chrono::seconds kRedial{1};
 constexpr std::chrono::seconds kSlowestRedial{15};
-// Once another worker is there, the program waits at most this long for the first answer of one that is dialled.
+// If another worker is there, the program waits at most this long for the first answer of one that is dialled.
 constexpr std::chrono::milliseconds kGrace{300};
-// Connections that have not yet proven who they are.
+// The most connections that have not authenticated themselves yet.
 constexpr std::size_t kStrangers = 1024;
 
 std::string one_line(const Error& error) {
@@ -27,7 +27,7 @@ std::string one_line(const Error& error) {
   return text;
 }
 
-// With what was done over earlier connections.
+// Includes the work done over earlier connections.
 PeerStatus status_of(RemoteLink& link, const PeerStatus& past) {
   constexpr std::string_view kSeals[] = {"none", "integrity", "full"};
   const RemoteLink::Traffic traffic = link.traffic();
@@ -46,7 +46,7 @@ PeerStatus status_of(RemoteLink& link, const PeerStatus& past) {
 
 }  // namespace
 
-// Hears the first run of a bulk lane that a worker has dialled, which says to which link it belongs.
+// Receives the first run of a bulk lane that a worker has dialled, which names the link that it belongs to.
 class RemoteWorkers::Entrance final : public BulkHandler {
  public:
   explicit Entrance(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
@@ -242,7 +242,7 @@ std::vector<PeerStatus> RemoteWorkers::status() {
   return all;
 }
 
-// The thread of a worker: dials it whenever it is not there.
+// The thread for one worker: dials it whenever it is not connected.
 void RemoteWorkers::run(Dialled& worker) {
   std::chrono::seconds delay = kRedial;
   std::unique_lock lock(mutex_);
@@ -271,11 +271,11 @@ void RemoteWorkers::run(Dialled& worker) {
   }
 }
 
-// The first of the host's addresses that answers.
+// Dials the host's addresses until one answers.
 Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
   const Address& address = worker.address;
   const auto numeric = resolve(address);
-  // Names come and go with their machines.
+  // Names of machines may become known later.
   if (!numeric.ok()) {
     return Error(ErrorCode::kDeviceLost, numeric.error().message())
         .with_context(fmt::format("the worker {} cannot be used", address.to_string()));
@@ -309,7 +309,7 @@ Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
     link->close();
     problem = std::move(status).error();
   }
-  // A reason that keeps one worker away may pass, and the program goes on with the others; a user's mistake stays.
+  // A reason that concerns one worker may pass, and the program goes on with the others; a mistake of the user stays.
   const ErrorCode code =
       problem.code() == ErrorCode::kInvalidArgument ? problem.code() : ErrorCode::kDeviceLost;
   return Error(code, one_line(problem))
@@ -350,7 +350,7 @@ std::vector<std::shared_ptr<RemoteLink>> RemoteWorkers::arrived() {
 }
 
 bool RemoteWorkers::wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline) {
-  // Arrivals are seconds apart: looking now and then is enough.
+  // Arrivals are seconds apart, so that looking from time to time is enough.
   while (arrived().size() < count) {
     if (std::chrono::steady_clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

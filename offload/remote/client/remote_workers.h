@@ -42,18 +42,19 @@ struct RemoteWorkersOptions {
 // Thread-safe.
 class RemoteWorkers {
  public:
-  // Fabric must outlive it. Begins to listen, if that is wanted, and to dial.
+  // Fabric must outlive it. Listens if `listen` is set, and begins to dial.
   static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, RemoteWorkersOptions options);
-  // The same on a transport that is there already, which must outlive it.
+  // The same on an existing transport, which must outlive it.
   static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, Transport& transport,
                                                        RemoteWorkersOptions options);
-  // Devices of the workers must be gone.
+  // Devices of the workers must be destroyed before.
   ~RemoteWorkers();
   RemoteWorkers(const RemoteWorkers&) = delete;
   RemoteWorkers& operator=(const RemoteWorkers&) = delete;
 
-  // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost: after a
-  // second, then at growing intervals. Waits for the first attempt only, and not long if another worker is there.
+  // The worker at an address, or the reason why it is not there. From now on it is dialled whenever it is not
+  // connected: after a second, then at growing intervals. Waits only for the first attempt, and not long if another
+  // worker is there.
   Result<std::shared_ptr<RemoteLink>> link(const Address& address);
   // All connected workers: dialled, and dialled in.
   struct Present {
@@ -61,25 +62,25 @@ class RemoteWorkers {
     std::vector<Error> absent;  // the reasons for the missing ones
   };
   Present present();
-  // Every worker that has been there, or should be.
+  // Every worker that has been or should be connected.
   std::vector<PeerStatus> status();
   // The workers that have dialled in and are still connected.
   std::vector<std::shared_ptr<RemoteLink>> arrived();
   // Waits until `count` workers have dialled in; false if there were fewer by `deadline`.
   bool wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline);
-  // Where workers dial in, with the port that the system chose.
+  // Where workers can dial in, with the port that the system chose.
   std::optional<Address> listening() const;
   const std::vector<Address>& workers() const { return options_.workers; }
 
  private:
   class Entrance;
-  // The view of incoming connections on this object. For the progress thread alone.
+  // The part of this object that incoming connections use. Only for the progress thread.
   struct Gate {
     RemoteWorkers* workers;
     const std::shared_ptr<Strangers> strangers;
   };
 
-  // A worker that is dialled by its own thread, so that one without an answer delays no other.
+  // A worker that is dialled on its own thread, so that one without an answer delays no other.
   struct Dialled {
     Address address;
     std::chrono::steady_clock::time_point since;
@@ -113,7 +114,7 @@ class RemoteWorkers {
   bool ending_ = false;
   std::map<std::string, Dialled> dialled_;
   std::vector<std::shared_ptr<RemoteLink>> arrived_;
-  std::vector<PeerStatus> departed_;  // of ended connections that had dialled in
+  std::vector<PeerStatus> departed_;  // of workers that had dialled in and are gone
 };
 
 }  // namespace dhpvm::offload

@@ -11,10 +11,10 @@
 namespace dhpvm::offload {
 namespace {
 
-// The largest answer: a worker that says more makes no sense.
+// The largest answer that makes sense.
 constexpr std::size_t kMostRecords = 2 + wire::kMaxDevices + wire::kMostSessionFacts;
 
-// All but the constructor and the future on the progress thread.
+// Everything except the constructor and the future runs on the progress thread.
 class Query final : public FrameHandler, public std::enable_shared_from_this<Query> {
  public:
   using Answer = Result<std::vector<wire::ToOperator>>;

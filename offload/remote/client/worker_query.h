@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One question of an operator to a worker, and the answer.
+// Sends one question of an operator to a worker, and receives the answer.
 #pragma once
 
 #include <chrono>
@@ -13,8 +13,8 @@
 namespace dhpvm::offload {
 
 // Dials the worker at a numeric address, whose name is `host`, and waits for the whole answer: its records up to
-// FactsEnd or SessionEnding. `options`: who asks; the role does not matter. kDeviceLost when there is no answer by
-// `patience`, or what the worker says why it gives none. Not from the transport's own thread.
+// FactsEnd or SessionEnding. `options`: the identity that asks; its role does not matter. kDeviceLost when there is no
+// answer by `patience`, or the error with which the worker refuses. Must not be called on the transport's own thread.
 Result<std::vector<wire::ToOperator>> ask_worker(Transport& transport, const Address& address,
                                                  const std::string& host, ChannelOptions options,
                                                  const wire::FromOperator& question,

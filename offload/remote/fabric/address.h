@@ -21,13 +21,13 @@ struct Address {
 
   // "HOST", "HOST:PORT", with brackets around an IPv6 address. Names are not looked up. kInvalidArgument.
   static Result<Address> parse(std::string_view text);
-  // As parse() reads it.
+  // The text that parse() reads.
   std::string to_string() const;
   bool operator==(const Address&) const = default;
 };
 
-// The numeric addresses that the name stands for, in the resolver's order; at least one. Blocks as long as the resolver
-// does. kNotFound with its reason.
+// The numeric addresses of the name, in the resolver's order; at least one. Blocks as long as the resolver does.
+// kNotFound with its reason.
 Result<std::vector<Address>> resolve(const Address& address);
 
 // The numeric address in a socket's address; without a host for families that have none.

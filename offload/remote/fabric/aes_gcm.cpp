@@ -57,7 +57,7 @@ bool AesGcm::next() {
     secret_.key = derived;
     OPENSSL_cleanse(derived.data(), derived.size());
   }
-  // As in TLS 1.3: the number of the message on top of a secret start.
+  // As in TLS 1.3: the number of the message XORed into a secret start.
   std::array<unsigned char, 12> nonce = secret_.vector;
   for (unsigned i = 0; i < 8; ++i) nonce[11 - i] ^= static_cast<unsigned char>(number >> (8 * i));
   const bool has_key = std::exchange(has_key_, true);

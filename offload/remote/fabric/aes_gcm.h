@@ -19,12 +19,12 @@ struct GcmSecret {
 
 class AesGcm final : public Seal {
  public:
-  // One key serves that many messages, then both sides derive the next from it: at 256 KiB each that is 16 GiB, well
+  // One key serves so many messages; then both sides derive the next key from it. At 256 KiB each that is 16 GiB, well
   // below what AES-GCM may encrypt under one key (RFC 8446, section 5.5).
   static constexpr std::uint64_t kMessagesPerKey = 1 << 16;
 
   AesGcm(const GcmSecret& secret, SealUse use);
-  // Goes on where another one has stopped.
+  // Continues from the state of another one.
   AesGcm(const SealState& state, SealUse use);
   ~AesGcm() override;
   Status seal(ConstBytes readable, ConstBytes from, MutableBytes to, Tag& tag) override;
@@ -36,14 +36,14 @@ class AesGcm final : public Seal {
     void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
   };
 
-  // Readies the context for the next message.
+  // Prepares the context for the next message.
   bool next();
 
   SecretBytes memory_;
   GcmSecret& secret_;  // there
   const SealUse use_;
   std::uint64_t counter_ = 0;
-  bool has_key_ = false;  // the context has
+  bool has_key_ = false;  // the context has the current key
   std::unique_ptr<EVP_CIPHER_CTX, FreeContext> context_;
 };
 

@@ -53,7 +53,7 @@ Status BulkLane::take_header(std::size_t bytes) {
   DHPVM_TRY(open({}, content, sealed, trailer));
   run_rest_ = read_number(content);
   if (run_rest_ > kLargestRun) return broken("a run that is too long");
-  // Copied, because the memory of the header is given to the next one as soon as this run has been asked for.
+  // Copied, because the header's memory is reused as soon as this run has been asked for.
   const std::vector<std::byte> header(content.begin() + kLengthBytes, content.end());
   const std::uint64_t length = run_rest_;
   if (length == 0) receive_header();
@@ -68,7 +68,7 @@ void BulkLane::receive(MutableBytes memory, Done done) {
   ask();
 }
 
-// Gives the connection memory for the next pieces, and behind the last of the run, for the next announcement.
+// Gives the connection memory for the next pieces, and after the last piece of the run, for the next announcement.
 void BulkLane::ask() {
   const bool sealed = seals_pieces();
   while (asked_parts_ < parts_.size() && asked_.size() < (sealed ? kSealedReceives : kReceives)) {
@@ -134,7 +134,7 @@ Status BulkLane::open(ConstBytes readable, MutableBytes data, bool sealed, const
 void BulkLane::look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) {
   const Connection& connection = channel_->connection();
   const std::optional<std::uint64_t> bytes = connection.bytes_received();
-  // The sender of a run has all of it.
+  // The sender of a run has all of its data.
   const bool waits = !asked_.empty() && bytes && bytes == seen_bytes_;
   without_bytes_ = waits ? without_bytes_ + listened : std::chrono::milliseconds(0);
   seen_bytes_ = bytes;
@@ -161,7 +161,8 @@ void BulkLane::send(ConstBytes header, ConstBytes memory, Done done) {
   run.done = std::move(done);
   {
     const std::lock_guard lock(mutex_);
-    // Encrypting and copying more than a piece is work for the progress thread: this one wants to go on.
+    // Encrypting and copying more than a piece is left to the progress thread, because the calling thread wants to go
+    // on.
     const bool is_short = memory.size() <= kPieceBytes && runs_.empty();
     runs_.push_back(std::move(run));
     if (is_short && !closed_) return pump();

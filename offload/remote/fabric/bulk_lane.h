@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk data over a channel: runs of bytes, straight from memory into memory.
 //
-// A run is announced by a message with its purpose and length, and follows in pieces of
-// kPieceBytes. Each message ends in a trailer: the tag of AES-GCM, or without a seal the
-// number of the message. The receiver gives memory before it receives anything; until
-// then the data stays with the sender and in the network's buffers (back-pressure).
+// A run is announced by a message with its purpose and length, and follows in pieces of kPieceBytes. Each message ends
+// in a trailer: the tag of AES-GCM, or without a seal the number of the message. The receiver provides memory before it
+// receives anything; until then the data stays with the sender and in the network's buffers (back-pressure).
 #pragma once
 
 #include <chrono>
@@ -27,7 +26,7 @@ class BulkHandler {
  public:
   virtual ~BulkHandler() = default;
   virtual void on_bulk_open() = 0;
-  // A run of `bytes` follows. Its memory is to be given, now or later, with BulkLane::receive().
+  // A run of `bytes` bytes follows. Its memory must be provided, now or later, by BulkLane::receive().
   virtual void on_run(ConstBytes header, std::uint64_t bytes) = 0;
   virtual void on_bulk_closed(const Error& reason) = 0;
 };
@@ -38,10 +37,10 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   static constexpr std::size_t kLargestHeader = 64;
   static constexpr std::uint64_t kLargestRun = std::uint64_t{1} << 40;
 
-  // Called once, on the progress thread: with an error when the lane ends before.
+  // Called once, on the progress thread; with an error when the lane ends before.
   using Done = std::function<void(const Status& status)>;
 
-  // `messages_received`: by the lane that this channel had before it was detached.
+  // `messages_received`: the number received by the lane that this channel had before it was detached.
   BulkLane(std::shared_ptr<Channel> channel, std::shared_ptr<BulkHandler> handler,
            std::uint64_t messages_received = 0)
       : channel_(std::move(channel)),
@@ -51,9 +50,8 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
 
   // Queues a run behind the waiting ones; its memory must not change until `done`. From any thread.
   void send(ConstBytes header, ConstBytes memory, Done done);
-  // Receives the next part of the run that on_run() has announced, which may come in several: all but the
-  // last are multiples of kPieceBytes. One after the other or at once, but together no more than the run. On
-  // the progress thread.
+  // Receives the next part of the run that on_run() has announced. All parts but the last are multiples of kPieceBytes.
+  // Several parts may be requested at once, but together not more than the run. On the progress thread.
   void receive(MutableBytes memory, Done done);
   // As FrameHandler::on_look(): the lane is dropped if data stops for longer than `patience` in the middle of a run, or
   // on its way to the other side. Its connection can be cut while that of the frames lives.
@@ -71,10 +69,10 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   void say_goodbye(const Error&) override {}
 
  private:
-  // Messages on their way at once: enough to keep the sockets' buffers full.
+  // Messages in flight: enough to keep the sockets' buffers full.
   static constexpr unsigned kWindow = 8;
-  // Receives laid out at once. Those of sealed pieces have buffers: one receives while the other is opened. More would
-  // not stay in the second-level cache, where a piece is opened and copied from.
+  // The most receives at a time. Those of sealed pieces have buffers: one receives while another is opened. More
+  // buffers would not stay in the second-level cache, where a piece is opened and copied from.
   static constexpr unsigned kReceives = 32;
   static constexpr unsigned kSealedReceives = 2;
   static constexpr std::uint64_t kHeaderTag = 0;
@@ -88,18 +86,19 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
     Done done;
   };
   struct Part {
-    MutableBytes rest;    // not yet asked for
+    MutableBytes rest;    // not requested yet
     std::size_t missing;  // bytes not yet received
     Done done;
   };
-  // A sealed piece arrives in a buffer, and is copied to its memory when it has been found to be genuine. A connection
-  // that ends within it would leave encrypted bytes there, also where a loop that is done again writes nothing.
+  // A sealed piece arrives in a buffer, and is copied to its memory after it has been authenticated. Otherwise a
+  // connection that ends within it would leave encrypted bytes there, even where a loop that is done again writes
+  // nothing.
   struct Piece {
     MutableBytes memory;
     Tag trailer;
     std::vector<std::byte> sealed;
   };
-  // A message on its way, if it is not sent from where it is.
+  // A message in flight that is not sent from its own memory.
   struct Slot {
     std::vector<std::byte> content;
     Tag trailer{};
@@ -119,16 +118,16 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   const std::shared_ptr<Channel> channel_;
   std::shared_ptr<BulkHandler> handler_;
 
-  // Receiving; of the progress thread.
+  // For receiving; only for the progress thread.
   std::vector<std::byte> header_;
-  std::uint64_t run_rest_ = 0;  // bytes of the run for which no memory has been given
+  std::uint64_t run_rest_ = 0;  // bytes of the run for which no memory has been provided
   std::deque<Part> parts_;
-  std::size_t asked_parts_ = 0;  // parts_ whose receives are all posted
+  std::size_t asked_parts_ = 0;  // the first of parts_ whose receives are all posted
   std::deque<Piece> asked_;
   std::vector<std::vector<std::byte>> spare_buffers_;
   std::uint64_t messages_received_;
   std::optional<Error> ended_;
-  std::optional<std::uint64_t> seen_bytes_;  // at the last look
+  std::optional<std::uint64_t> seen_bytes_;  // as of the last look
   std::chrono::milliseconds without_bytes_{0};
   std::chrono::milliseconds without_acknowledgement_{0};
 
@@ -137,7 +136,7 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   bool closed_ = false;
   std::deque<Run> runs_;
   std::deque<std::pair<std::uint64_t, Done>>
-      finishing_;            // by the number of messages that must have been sent
+      finishing_;            // by the number of messages that must have been sent before
   std::vector<Slot> slots_;  // by the number of the message, modulo kWindow
   std::uint64_t messages_begun_ = 0;
   std::uint64_t messages_sent_ = 0;

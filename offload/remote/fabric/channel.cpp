@@ -12,7 +12,7 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kMagic = "DHPV";
-// The time for the other side to read the reason of a close; the connection ends after it in any case.
+// The time for the other side to read the reason for closing; then the connection is closed in any case.
 constexpr std::chrono::milliseconds kLinger{200};
 
 std::string_view what_it_wants(IdentityKind kind) {
@@ -50,7 +50,7 @@ Result<Preamble> Preamble::read(ConstBytes message) {
   preamble.version = static_cast<std::uint16_t>(at(4) | at(5) << 8);
   preamble.oldest = static_cast<std::uint16_t>(at(10) | at(11) << 8);
   const bool tells_range = preamble.version > kVersionWithoutRange;
-  // A side as old as kVersionWithoutRange speaks only its own version; so does a later one that states no oldest.
+  // A side of kVersionWithoutRange speaks only its own version, and so does a later one that states no oldest.
   if (tells_range && preamble.oldest == 0) preamble.oldest = preamble.version;
   const Error malformed(ErrorCode::kProtocol, "the other side's first message is malformed");
   if (tells_range ? preamble.oldest > preamble.version : preamble.oldest != 0) return malformed;
@@ -88,7 +88,7 @@ std::shared_ptr<Channel> Channel::dial(Transport& transport, const Address& addr
   channel->own_.lane = kind;
   channel->peer_ = address.to_string();
   channel->dialled_ = address;
-  // On the progress thread, so that nothing is heard of the connection before it is attached.
+  // On the progress thread, so that no event comes before the connection is attached.
   transport.post([channel, address] {
     auto connection = channel->transport_.connect(address, channel);
     if (connection.ok()) {
@@ -186,7 +186,7 @@ void Channel::on_connected() {
   send(std::move(first));
 }
 
-// In messages that the other side has room for.
+// Split into messages that the other side has room for.
 void Channel::send(std::vector<std::byte> bytes) {
   for (ConstBytes rest = bytes; !rest.empty();) {
     const ConstBytes message = rest.first(std::min(rest.size(), kHandshakeBytes));
@@ -212,7 +212,7 @@ void Channel::on_received(std::uint64_t tag, std::size_t bytes) {
 Status Channel::handle(ConstBytes message) {
   if (!is_met_) {
     auto theirs = Preamble::read(message);
-    // The answer goes first, also to a side that is refused: it can tell its user why.
+    // The answer is sent first, also to a side that is refused, so that it can tell its user why.
     Status agreed = theirs.ok() ? agree(*theirs) : Status(theirs.error());
     if (theirs.ok()) context_.insert(context_.end(), message.begin(), message.begin() + Preamble::kBytes);
     if (!dials_) {
@@ -240,7 +240,7 @@ Status Channel::handle(ConstBytes message) {
   return advance(message);
 }
 
-// Which version holds from now on.
+// Decides which version is used from now on.
 Status Channel::agree(const Preamble& theirs) {
   if (!theirs.has_common_version() || theirs.oldest > own_.version) {
     const std::string range = theirs.oldest != 0 && theirs.oldest < theirs.version
@@ -265,7 +265,7 @@ void Channel::dial_again() {
   close(Error(ErrorCode::kUnsupported, "it is dialled again with an earlier version of the protocol"));
 }
 
-// A side that was dialled, and has two.
+// For a side that was dialled and has two identities.
 void Channel::choose_identity(const Preamble& theirs) {
   const std::shared_ptr<Identity>& other = options_.other_identity;
   if (other == nullptr || theirs.identity != other->kind()) return;
@@ -273,7 +273,7 @@ void Channel::choose_identity(const Preamble& theirs) {
   own_.identity = other->kind();
 }
 
-// Checks that no attacker has made both sides speak an earlier version than they could.
+// Checks that no attacker has made both sides choose an earlier version than they could.
 Status Channel::check_version() const {
   if (dials_ || std::min(handshake_->newest_there(), options_.newest) <= own_.version) return {};
   return error(
@@ -308,8 +308,8 @@ Status Channel::advance(ConstBytes input) {
   if (handshake_ == nullptr) {
     DHPVM_ASSIGN(handshake_, identity_->begin(false, {}, options_.newest));
   }
-  // With certificates, TLS is done for the dialling side before the other side has looked at its certificate. So that
-  // it hears what is wrong with that, it waits for the other side's word.
+  // With certificates, TLS is complete for the dialling side before the other side has checked its certificate. So the
+  // dialling side waits for a word of the other side, in order to hear what is wrong with the certificate.
   const bool has_word = own_.identity == IdentityKind::kCertificate;
   if (has_word && dials_ && handshake_->done() && input.size() == 1 && input[0] == kWelcomeWord)
     return open();
@@ -343,7 +343,7 @@ Status Channel::carry() {
   std::shared_ptr<Lane> lane = make_lane(shared_from_this(), own_.lane);
   {
     const std::lock_guard lock(mutex_);
-    if (lane == nullptr && reason_) return {};  // detached, or closed with a reason of its own
+    if (lane == nullptr && reason_) return {};  // detached meanwhile, or closed with another reason
     lane_ = lane;
   }
   if (lane == nullptr) {

@@ -3,7 +3,7 @@
 // frames (frame_lane.h) of a session or of an operator, or bulk data (bulk_lane.h).
 //
 // Each side first sends a preamble, in the clear; the side that dials goes first. With an identity, messages of TLS
-// follow, as many as it takes. A preamble changed in transit ends the connection: the keys depend on both.
+// follow until the handshake is complete. A preamble changed in transit ends the connection: the keys depend on both.
 #pragma once
 
 #include <atomic>
@@ -20,16 +20,16 @@
 
 namespace dhpvm::offload {
 
-// Each side tells the range of versions that it speaks, and both take the highest that they have in common.
+// Each side states the range of versions that it speaks, and both use the highest common one.
 inline constexpr std::uint16_t kProtocolVersion = 6;
 inline constexpr std::uint16_t kOldestVersion = 2;
-// The last version whose sides tell no range. One that is dialled refuses later ones, and is dialled again with this.
+// The last version whose sides state no range. Such a side refuses later versions, and is dialled again with this one.
 inline constexpr std::uint16_t kVersionWithoutRange = 2;
-// The last version whose frames carry no elements of arrays: all of them travel on the bulk lane.
+// The last version whose frames carry no elements of arrays: all elements travel on the bulk lane.
 inline constexpr std::uint16_t kVersionWithoutElements = 3;
-// The last version that has no batches: each operation has a record of its own.
+// The last version without batches: each operation has a record of its own.
 inline constexpr std::uint16_t kVersionWithoutBatches = 4;
-// The last version whose kernels are loaded for sizes of any kind.
+// The last version without kernels for small indices.
 inline constexpr std::uint16_t kVersionWithoutSmallIndices = 5;
 
 // On the wire; the numbers are fixed.
@@ -39,22 +39,22 @@ enum class Role : std::uint8_t { kClient = 0, kWorker = 1 };
 // The first message of each side.
 struct Preamble {
   static constexpr std::size_t kBytes = 12;
-  std::uint16_t version = kProtocolVersion;  // the highest; in an answer, the one that holds
+  std::uint16_t version = kProtocolVersion;  // the highest version; in an answer, the one to be used
   IdentityKind identity = IdentityKind::kNone;
   SealMode seal = SealMode::kFull;
   LaneKind lane = LaneKind::kFrames;
   Role role = Role::kClient;
-  std::uint16_t oldest = kOldestVersion;  // the lowest; none, 0, where the version is kVersionWithoutRange
+  std::uint16_t oldest = kOldestVersion;  // the lowest version; 0 if `version` is kVersionWithoutRange
 
   std::vector<std::byte> to_bytes() const;
   bool has_common_version() const { return version >= kOldestVersion && oldest <= kProtocolVersion; }
-  // Reads only the versions if none of them is ours; the other fields may differ there.
+  // Reads only the versions if none of them is known here; the other fields may differ there.
   static Result<Preamble> read(ConstBytes message);
 };
 
 class Channel;
 
-// The content of an open channel. All functions but say_goodbye() are called on the progress thread.
+// The user of an open channel. All functions except say_goodbye() are called on the progress thread.
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -68,36 +68,38 @@ class Lane {
 };
 
 struct ChannelOptions {
-  Role role = Role::kClient;           // of this side; the other one must have the other role
+  Role role = Role::kClient;           // of this side; the other side must have the other role
   std::shared_ptr<Identity> identity;  // null: none; then both sides must be on this machine
-  // An identity of the other kind, for peers that dial in with that: a listening side may take keys and certificates.
+  // An identity of the other kind, for peers that dial in with that kind: a listening side may accept keys and
+  // certificates.
   std::shared_ptr<Identity> other_identity = {};
   SealMode seal = SealMode::kFull;
   std::chrono::milliseconds handshake_deadline{5000};
   std::uint16_t version = kProtocolVersion;  // the highest that is offered
-  // The highest that this side speaks, which TLS tells the other one: versions in preambles can be changed on the way.
+  // The highest version that this side speaks, which is also sent inside TLS, because preambles can be changed in
+  // transit.
   std::uint16_t newest = kProtocolVersion;
 };
 
-// An open channel that has left its transport, on its way to another process.
+// An open channel that has left its transport, to be used in another process.
 struct DetachedChannel {
   DetachedConnection connection;
   std::string peer;
   SealMode seal = SealMode::kNone;
   std::uint16_t version = kProtocolVersion;
   std::optional<SealStates> seals;  // none without an identity
-  std::unique_ptr<Seal> last_word;  // likewise; stays with who has detached the channel
+  std::unique_ptr<Seal> last_word;  // likewise; stays with the code that has detached the channel
 };
 
 class Channel final : public ConnectionHandler, public std::enable_shared_from_this<Channel> {
  public:
-  // Makes what an open channel carries, on the progress thread; null to close it.
+  // Makes the lane of an open channel, on the progress thread; null to close the channel.
   using MakeLane =
       std::function<std::shared_ptr<Lane>(const std::shared_ptr<Channel>& channel, LaneKind kind)>;
-  // Called when a channel ends without a lane, on the progress thread.
+  // Called when a channel ends before it has a lane, on the progress thread.
   using Failed = std::function<void(const Error& reason)>;
 
-  // The transport must outlive the channel's end. `host` is what was asked to be dialled, as in Identity::begin.
+  // The transport must outlive the channel. `host`: the name that was dialled, as in Identity::begin.
   static std::shared_ptr<Channel> dial(Transport& transport, const Address& address, const std::string& host,
                                        LaneKind kind, ChannelOptions options, MakeLane make_lane,
                                        Failed failed);
@@ -105,21 +107,22 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   static std::shared_ptr<Channel> accept(Transport& transport, std::shared_ptr<Connection> connection,
                                          ChannelOptions options, MakeLane make_lane, Failed failed);
 
-  // An open channel that comes from elsewhere, with the seals that belong to its states.
+  // Adopts an open channel of another process, with seals made from its states.
   static std::shared_ptr<Channel> adopt(Transport& transport, DetachedChannel detached, SealPair seals,
                                         LaneKind kind, MakeLane make_lane, Failed failed);
-  // Takes the open channel out of its transport; its lane hears nothing more, `Failed` included. Nothing as in
-  // Connection::detach. On the progress thread, from MakeLane or from the lane.
+  // Takes the open channel out of its transport; its lane gets no more calls, and neither does `Failed`. Nothing in the
+  // cases of Connection::detach. On the progress thread, from MakeLane or from the lane.
   std::optional<DetachedChannel> detach();
 
-  // Says why to the other side, and gives it a moment to read that. From any thread.
+  // Sends the reason to the other side, and closes after a moment in which it can be read. From any thread.
   void close(Error reason);
-  // Closes at once: the other side is dead, or has said why it leaves. From any thread, once there is a lane.
+  // Closes at once, because the other side is dead or has sent its reason. From any thread, once there is a lane.
   void drop(Error reason) { connection_->close(std::move(reason)); }
 
-  // The following once there is a lane. The peer at the other end: an address, and the name in its certificate.
+  // The functions below may be called once there is a lane. The peer at the other end: an address, and the name in its
+  // certificate.
   const std::string& peer() const { return peer_; }
-  // Its authenticated name, and the name of its key, as Handshake has them.
+  // Its authenticated name, and the name of its key: see Handshake.
   const std::string& name() const { return name_; }
   const std::string& key_name() const { return key_name_; }
   SealMode seal_mode() const { return seal_mode_; }
@@ -164,7 +167,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   std::optional<Address> dialled_;
   const ChannelOptions options_;
   std::shared_ptr<Identity> identity_;  // the one that is used
-  // For the progress thread alone until there is a lane; constant afterwards.
+  // Only for the progress thread until there is a lane; constant after that.
   MakeLane make_lane_;
   Failed failed_;
   std::shared_ptr<Connection> connection_;
@@ -172,7 +175,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   std::string name_;
   std::string key_name_;
   Preamble own_;
-  bool is_met_ = false;             // the other side's preamble is there, and fits
+  bool is_met_ = false;             // the other side's preamble has come, and fits
   std::vector<std::byte> context_;  // both preambles, the dialling side's first: the keys depend on them
   std::unique_ptr<Handshake> handshake_;
   std::vector<std::byte> memory_;  // of the handshake's receive

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of the code that needs OpenSSL or libfabric. It is in shared libraries of its own, loaded when a worker
-// is started or connected to (load_fabric.h), because they would cost every start of a program.
+// The interface of the code that needs OpenSSL or libfabric. It is in separate shared libraries, which are loaded when
+// a worker is started or connected to (load_fabric.h), because loading them would slow down every start of a program.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace dhpvm::offload {
 
 struct TransportOptions {
-  // A provider of libfabric with FI_EP_MSG endpoints: tcp, verbs. Empty: TCP sockets without libfabric.
+  // A provider of libfabric with FI_EP_MSG endpoints, such as tcp or verbs. Empty: TCP sockets without libfabric.
   std::string provider = {};
   // For tests: registers memory even where the provider needs no registration.
   bool register_memory = false;
@@ -30,7 +30,7 @@ class TlsLibrary {
   // kInvalidArgument when the credentials cannot be used.
   virtual Result<std::unique_ptr<Identity>> load_identity(const Credentials& credentials) = 0;
   virtual Digest sha256(ConstBytes bytes) = 0;
-  // The seals of a connection that another process has opened.
+  // The seals of a connection that was opened by another process.
   virtual SealPair resume(const SealStates& states) = 0;
 };
 
@@ -41,8 +41,8 @@ class Fabric : public TlsLibrary {
   virtual Result<std::unique_ptr<Transport>> create_transport(const TransportOptions& options) = 0;
 };
 
-// The shared libraries and the functions that they export. Library and caller must be built from the same sources,
-// which a number tells that each library exports, too.
+// The shared libraries and the functions that they export. Library and caller must be built from the same sources; each
+// library exports a number by which this is checked.
 inline constexpr char kTlsLibrary[] = "libdhpvm_tls.so";
 inline constexpr char kCreateTlsSymbol[] = "dhpvm_create_tls";
 using CreateTls = void (*)(std::unique_ptr<TlsLibrary>& result);

@@ -23,9 +23,9 @@ Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the other side breaks the protocol: {}", what);
 }
 
-// Nobody is given signs of life more often than this asks for.
+// Signs of life are sent at most as often as this deadline needs them.
 constexpr std::chrono::milliseconds kShortestDeadline{10};
-// The number of deadlines granted to a silent process while its machine answers.
+// A silent process gets so many times the deadline while its machine answers.
 constexpr int kPatience = 4;
 constexpr std::size_t kDeadlineBytes = 4;
 constexpr std::chrono::milliseconds kUsualDeadline{3000};
@@ -42,7 +42,7 @@ std::vector<std::byte> goodbye(const Error& reason) {
   return content;
 }
 
-// With what keeping it costs.
+// Includes the cost of keeping it.
 std::size_t size_of_waiting(const std::vector<std::byte>& frame) { return frame.size() + 64; }
 
 }  // namespace
@@ -94,7 +94,8 @@ void FrameLane::received(std::uint64_t slot, std::size_t bytes) {
   receive(slot);
 }
 
-// A worker's last word has a seal, or a number, that no other message has: those of the others are not known to it.
+// A worker's last word has a seal, or a number, of its own, because the worker does not know the numbers of the
+// session's messages.
 Status FrameLane::open(ConstBytes header, MutableBytes content, ConstBytes trailer) {
   const bool is_last_word = header[0] == static_cast<std::byte>(Kind::kLastWord);
   if (channel_->incoming() == nullptr) {
@@ -126,7 +127,7 @@ Status FrameLane::handle(MutableBytes message) {
   return {};
 }
 
-// Without a frame that they could go with, credits are sent by themselves before the other side runs out of them.
+// If no frame is sent that could carry them, credits are sent by themselves before the other side runs out of them.
 void FrameLane::give_credits(unsigned count) {
   if (owed_.fetch_add(count) + count < kCredits / 2) return;
   const std::lock_guard lock(mutex_);
@@ -213,12 +214,12 @@ void FrameLane::hear_goodbye(ConstBytes content) {
   if (content.empty() || content.size() > 1 + kLargestGoodbye)
     return channel_->drop(broken("a malformed farewell"));
   was_left_ = true;
-  // A later release may have others.
+  // A later release may send other kinds.
   const auto number = std::to_integer<unsigned>(content[0]);
   const ErrorCode code = number <= static_cast<unsigned>(kLastErrorCode) ? static_cast<ErrorCode>(number)
                                                                          : ErrorCode::kDeviceLost;
   std::string text;
-  // Printed on terminals and into logs: no control characters from elsewhere.
+  // The text goes to terminals and logs: remove control characters.
   for (const std::byte byte : content.subspan(1)) {
     const auto letter = static_cast<char>(byte);
     if (static_cast<unsigned char>(letter) >= ' ') text += letter;
@@ -227,21 +228,21 @@ void FrameLane::hear_goodbye(ConstBytes content) {
 }
 
 std::chrono::milliseconds FrameLane::deadline() const {
-  // Sides of the last version give signs as often as they need them themselves.
+  // Sides of kVersionWithoutRange give signs as often as they need them themselves.
   const bool is_told = channel_->version() > kVersionWithoutRange;
   return is_told ? options_.silence_deadline : std::max(options_.silence_deadline, kUsualDeadline);
 }
 
 bool FrameLane::is_dead(Clock::time_point now) {
   const std::chrono::milliseconds step = shortest_silence() / 8;
-  // A late look says something about this side, not the other: received messages may still be unread.
+  // A late look is caused by this side, not by the other: messages that have come may still be unread.
   silence_ = std::min<Clock::duration>(silence_ + 2 * step, now - last_received_);
-  // Noticed within the deadline, and so up to one step before it.
+  // A loss must be noticed within the deadline, and so up to one step before it.
   if (silence_ <= deadline() - step) return false;
   return silence_ > kPatience * deadline() - step || !channel_->connection().is_acknowledged(deadline());
 }
 
-// Looks after both sides' signs of life, four times as often as one is needed.
+// Handles both sides' signs of life, four times as often as one is needed.
 void FrameLane::tick() {
   const Clock::time_point now = Clock::now();
   if (is_dead(now)) {
@@ -260,7 +261,7 @@ void FrameLane::tick() {
     handler_->on_look(std::chrono::duration_cast<std::chrono::milliseconds>(listened),
                       kPatience * deadline());
   }
-  // One that has been called in between replaces the one that was to follow.
+  // A call of tick() in between replaces the scheduled one.
   channel_->transport().post_at(now + step, [weak = weak_from_this(), turn = ++turn_] {
     if (const auto lane = weak.lock(); lane != nullptr && lane->turn_ == turn) lane->tick();
   });

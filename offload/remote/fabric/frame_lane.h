@@ -3,10 +3,10 @@
 //
 // On the wire: one byte for the kind, one byte for the credits it grants, the content, and a trailer: the tag of
 // AES-GCM, or without an identity the number of the message. A sender needs a credit for each frame, so that the
-// receiver needs no more memory than it has laid out (back-pressure).
+// receiver needs no more memory than it has provided (back-pressure).
 //
-// The first message of each side is a sign of life that tells how long a silence it bears: the other one gives signs
-// four times as often as the more impatient of the two needs them.
+// The first message of each side is a sign of life with the longest silence that it tolerates. Both sides give signs
+// four times as often as the shorter of the two needs.
 #pragma once
 
 #include <algorithm>
@@ -27,10 +27,11 @@ class FrameHandler {
  public:
   virtual ~FrameHandler() = default;
   virtual void on_open() = 0;
-  // The bytes are there during the call only.
+  // `frame` is valid during the call only.
   virtual void on_frame(ConstBytes frame) = 0;
-  // Several times within the deadline of this side, with the time for which it has listened since the last call, and
-  // the time after which a side that gives signs of life, but does nothing else that it has to do, is given up.
+  // Called several times within the deadline of this side. `listened`: the time for which this side has listened since
+  // the last call. `patience`: the time after which a peer that gives signs of life, but does not do what it has to do,
+  // is given up.
   virtual void on_look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) {
     static_cast<void>(listened);
     static_cast<void>(patience);
@@ -39,10 +40,11 @@ class FrameHandler {
 };
 
 struct FrameLaneOptions {
-  // The other side is lost if it sends nothing for this long, or four times as long while its machine still answers:
-  // then it is its process that waits for a processor. Time in which this side could not listen does not count.
+  // The other side is lost if it sends nothing for this long, or for four times as long while its machine still
+  // answers, because then its process only waits for a processor. Time in which this side could not listen does not
+  // count.
   std::chrono::milliseconds silence_deadline{3000};
-  // The most bytes of frames that may wait for credits: beyond, the connection is dropped.
+  // The most bytes of frames that may wait for credits; beyond that, the connection is dropped.
   std::size_t most_waiting = std::numeric_limits<std::size_t>::max();
 };
 
@@ -50,8 +52,8 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
  public:
   static constexpr std::size_t kLargestFrame = 16 << 10;
   static constexpr std::size_t kLargestGoodbye = 512;
-  // Frames that one side may send before the other one says that it has taken them; and messages of the lane itself
-  // on top of that.
+  // The frames that one side may send before the other one has acknowledged them; and the messages of the lane itself
+  // that may come in addition.
   static constexpr unsigned kCredits = 16;
   static constexpr unsigned kReserved = 6;
 
@@ -59,15 +61,15 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
       : channel_(std::move(channel)), handler_(std::move(handler)), options_(options) {}
 
   // At most kLargestFrame. From any thread; frames of one thread arrive in the order in which it has sent them. Without
-  // credits the frame waits here: it is the protocol's business that those waiting are few.
+  // credits the frame waits here; the protocol must ensure that few do.
   void send(ConstBytes frame);
-  // On the progress thread, from on_frame(): the frame will be handled later, and the other side may send as many less
-  // until give_credits() says that so many frames have been.
+  // On the progress thread, from on_frame(): the frame will be handled later. The other side may send one frame less
+  // until give_credits() is called.
   void withhold_credit() { is_withheld_ = true; }
   void give_credits(unsigned count);
   // As in Channel.
   void close(Error reason) { channel_->close(std::move(reason)); }
-  // Whether the other side has said farewell. On the progress thread.
+  // Whether the other side has sent a farewell. On the progress thread.
   bool was_left() const { return was_left_; }
   const std::string& peer() const { return channel_->peer(); }
   Channel& channel() const { return *channel_; }
@@ -83,7 +85,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
 
  private:
   using Clock = Transport::Clock;
-  // kLastWord: a farewell of the worker for a session whose process can say none (last_word.h).
+  // kLastWord: a farewell that the worker sends for a session whose process cannot (last_word.h).
   enum class Kind : std::uint8_t { kFrame = 0, kSign = 1, kGoodbye = 2, kLastWord = 3 };
   static constexpr std::chrono::milliseconds kNotTold = std::chrono::milliseconds::max();
   static constexpr std::size_t kHeaderBytes = 2;
@@ -101,7 +103,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   void tick();
   std::chrono::milliseconds deadline() const;
   bool is_dead(Clock::time_point now);
-  // A quarter of this is the time between two signs.
+  // The time between two signs is a quarter of this.
   std::chrono::milliseconds shortest_silence() const {
     return std::min(options_.silence_deadline, needed_there_);
   }
@@ -110,19 +112,19 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   std::shared_ptr<FrameHandler> handler_;
   const FrameLaneOptions options_;
 
-  // For the progress thread alone.
+  // Only for the progress thread.
   std::vector<std::byte> memory_;  // kCredits + kReserved slots
   std::size_t slot_bytes_ = 0;
   std::uint32_t messages_received_ = 0;
   Clock::time_point last_received_;
   Clock::time_point last_look_ = Clock::now();
-  Clock::duration silence_{0};                         // how long this side has listened since then
+  Clock::duration silence_{0};                         // the time for which this side has listened since then
   std::chrono::milliseconds needed_there_ = kNotTold;  // the other side's deadline
   std::uint64_t turn_ = 0;                             // of tick()
   bool was_left_ = false;
-  bool is_withheld_ = false;  // the credit of the frame that is being handled
+  bool is_withheld_ = false;  // whether the credit of the frame being handled is withheld
 
-  std::atomic<unsigned> owed_ = 0;  // credits for the other side, to be sent with the next message
+  std::atomic<unsigned> owed_ = 0;  // credits that the next message gives to the other side
 
   std::mutex mutex_;
   bool closed_ = false;

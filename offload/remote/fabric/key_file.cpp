@@ -40,7 +40,7 @@ std::optional<unsigned> base64_digit(char c) {
   return static_cast<unsigned>(at);
 }
 
-// The bytes that `text` has in digits of `bits` bits each; nothing when a character is no digit.
+// Decodes `text` as digits of `bits` bits each; nothing when a character is no digit.
 template <typename Digit>
 std::optional<SecretBytes> decode(std::string_view text, unsigned bits, Digit digit) {
   SecretBytes bytes;
@@ -98,7 +98,7 @@ Status make_key_file(const std::string& path) {
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   text += '\n';
-  // Never replaces an existing file: workers and clients with that key would be locked out.
+  // Never replaces an existing file, which would lock out workers and clients with the old key.
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.is_open()) return cannot("create", path);
   const bool is_written = write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells a client why its session has ended when the session's process can no longer do it: a copy of its sockets keeps
-// the connections open until that is said.
+// Tells a client why its session has ended when the session's process can no longer do so. Copies of its sockets keep
+// the connections open until the message is sent.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace dhpvm::offload {
 
 class LastWord {
  public:
-  // Before the channels are given away. Without a descriptor left there will be no last word.
+  // Called before the channels are passed on. Without a free descriptor there will be no last word.
   void keep_frames(DetachedChannel& frames);
   void keep_bulk(const DetachedChannel& bulk);
 
-  // Says why. In the middle of another message the client takes it for a broken one. The connections stay open until
-  // this is destroyed, which should be a moment later: closing a connection with unread data discards the last
-  // word as well.
+  // Sends the reason. In the middle of another message, the client takes it for a broken one. The connections stay open
+  // until this object is destroyed, which should be a moment later: closing a connection with unread data discards the
+  // last word as well.
   void say(const Error& reason);
 
  private:

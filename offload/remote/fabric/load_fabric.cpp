@@ -15,8 +15,8 @@
 namespace dhpvm::offload {
 namespace {
 
-// Libraries of network adapters install handlers for signals while they are loaded and looked for, and would end the
-// process with a message of their own where ours have something better to do.
+// Libraries of network adapters install signal handlers when they are loaded and searched, which would end the process
+// with messages of their own. This restores the handlers.
 class SignalKeeper {
  public:
   SignalKeeper() {
@@ -32,7 +32,7 @@ class SignalKeeper {
   SignalKeeper& operator=(const SignalKeeper&) = delete;
 
  private:
-  static constexpr int kSignals = 32;  // without real-time signals, which libraries do not take
+  static constexpr int kSignals = 32;  // without real-time signals, which libraries do not handle
   std::array<struct sigaction, kSignals> actions_{};
   std::array<bool, kSignals> known_{};
 };

@@ -27,7 +27,7 @@ class LoopbackTransport;
 struct Message {
   std::vector<std::byte> bytes;
   Clock::time_point due;
-  std::optional<std::uint64_t> tag;  // of the send; empty if on_sent is not wanted
+  std::optional<std::uint64_t> tag;  // of the send; empty if on_sent is not called
 };
 
 struct Receive {
@@ -35,19 +35,19 @@ struct Receive {
   std::uint64_t tag;
 };
 
-// One end. All but the transport is guarded by the link's mutex; the transport is there as long as the end is open.
+// One end. The link's mutex guards everything except the transport, which exists as long as the end is open.
 struct End {
   LoopbackTransport* transport = nullptr;
   std::shared_ptr<ConnectionHandler> handler;
-  unsigned number = 0;  // of the connection, and of the next message, in the fault plan
+  unsigned number = 0;  // of the connection in the fault plan, and of the next message
   std::uint64_t next_message = 0;
   std::deque<Message> incoming;
-  std::optional<Message> overtaken;  // by the next one
+  std::optional<Message> overtaken;  // overtaken by the next one
   std::deque<Receive> receives;
   std::uint64_t bytes_received = 0;
   std::optional<Error> closed;
   bool finished = false;     // on_closed is being called, or has been
-  bool closed_here = false;  // and not by the other side, in which case what has arrived is still delivered
+  bool closed_here = false;  // closed by this side; otherwise what has arrived is still delivered
 };
 
 struct Link {
@@ -103,7 +103,7 @@ class LoopbackTransport final : public Transport, private EventSource {
  public:
   LoopbackTransport(LoopbackNetwork::State& network, FaultPlan plan)
       : network_(network), plan_(std::move(plan)), progress_(*this) {
-    // Simulated networks are for tests: a machine without threads is none of the faults that they tell.
+    // Simulated networks are for tests only, so a missing thread is a failure of the test.
     if (!progress_.start().ok()) std::abort();
   }
   ~LoopbackTransport() override {
@@ -173,7 +173,7 @@ class LoopbackTransport final : public Transport, private EventSource {
     auto connection = std::make_shared<LoopbackConnection>(link, 1, "loopback");
     std::shared_ptr<ConnectionHandler> handler = accept(connection);
     const std::lock_guard lock(link->mutex);
-    const bool gone = link->ends[0].closed.has_value();  // and so, perhaps, is its transport
+    const bool gone = link->ends[0].closed.has_value();  // and perhaps its transport is gone, too
     if (handler == nullptr) {
       if (gone) return;
       link->ends[0].closed = Error(ErrorCode::kDeviceLost, "the other side refused the connection");
@@ -275,7 +275,7 @@ void LoopbackConnection::send_parts(std::span<const ConstBytes> parts, std::opti
     there.incoming.push_back(std::move(message));
     if (there.overtaken) there.incoming.push_back(std::move(*std::exchange(there.overtaken, {})));
   }
-  // Before the other side has accepted, it learns what there is when it does.
+  // If the other side has not accepted yet, it finds out when it does.
   if (there.transport != nullptr)
     there.transport->post([link = link_, end = 1 - end_] { deliver(link, end); });
 }

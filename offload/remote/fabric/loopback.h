@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transport inside one process, for tests: what could happen to messages on a network, happens on demand.
+// A transport inside one process, for tests: faults that could happen on a network are injected on demand.
 #pragma once
 
 #include <chrono>
@@ -27,11 +27,11 @@ struct Fault {
   std::chrono::milliseconds delay{0};
 };
 
-// Decides for each message that a transport sends: they are numbered from 0 for each of its connections, which are
-// numbered in the order in which they were made or accepted. Called on any thread.
+// Decides for each message that a transport sends. Messages are numbered from 0 for each connection, and connections in
+// the order in which they were made or accepted. Called on any thread.
 using FaultPlan = std::function<Fault(unsigned connection, std::uint64_t message, ConstBytes bytes)>;
 
-// The addresses that are listened on. Thread-safe.
+// The addresses with a listener. Thread-safe.
 class LoopbackNetwork {
  public:
   LoopbackNetwork();

@@ -16,7 +16,7 @@ using Bytes = std::vector<std::byte>;
 
 void append(Bytes& to, const Bytes& bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
 
-// With its length in front, as the fuzzer takes messages of connections.
+// With its length in front: the form in which the fuzzer takes messages.
 void append_message(Bytes& to, const Bytes& message) {
   to.push_back(static_cast<std::byte>(message.size()));
   to.push_back(static_cast<std::byte>(message.size() >> 8));

@@ -10,10 +10,10 @@ namespace dhpvm::offload {
 
 class Noted {
  public:
-  // Only a hang takes that long.
+  // A longer wait means that the test hangs.
   static constexpr std::chrono::milliseconds kPatience{30'000};
 
-  // Waits until `predicate`, of the noted events, holds; false if it does not within `patience`.
+  // Waits until `predicate` holds for the recorded events; false if it does not within `patience`.
   template <typename Predicate>
   bool wait(Predicate predicate, std::chrono::milliseconds patience = kPatience) {
     std::unique_lock lock(mutex_);

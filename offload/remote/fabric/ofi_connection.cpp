@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// The most messages outside credits and windows, which are few: signs of life, and credits.
+// The most waiting messages that need no credit and no window. There are few of these: signs of life, and credits.
 constexpr std::size_t kMostWaiting = 4096;
 
 }  // namespace
@@ -63,7 +63,7 @@ void OfiConnection::send(std::span<const ConstBytes> parts, std::uint64_t tag) {
 void OfiConnection::send_copy(ConstBytes message) {
   const std::lock_guard lock(mutex_);
   if (reason_) return;
-  // Copied by the provider, without a completion.
+  // The provider copies it, and reports no completion.
   if (connected_ && waiting_sends_.empty() && message.size() <= inject_size_) {
     const ssize_t code = fi_inject(endpoint_.get(), message.data(), message.size(), FI_ADDR_UNSPEC);
     if (code == 0) return;
@@ -102,7 +102,7 @@ void OfiConnection::submit(OfiOperation* operation, std::deque<OfiOperation*>& w
   if (ready) owner_.stalled(*this);
 }
 
-// Hands the operation to the provider; false when that has no room. With the mutex held.
+// Gives the operation to the provider; false when the provider has no room. With the mutex held.
 bool OfiConnection::give(OfiOperation& operation) {
   std::array<void*, kMaxParts> descriptors{};
   for (std::size_t i = 0; i < operation.count; ++i) {
@@ -134,7 +134,7 @@ bool OfiConnection::retry() {
 }
 
 void OfiConnection::established() {
-  // First, so that messages of the handler are sent after those that have been waiting.
+  // Done first, so that messages of the handler are sent after those that have been waiting.
   {
     const std::lock_guard lock(mutex_);
     connected_ = true;

@@ -22,7 +22,7 @@ namespace dhpvm::offload {
 
 class OfiConnection;
 
-// A message on its way. libfabric hands its address back when it is done.
+// A message in flight. libfabric passes its address back when it is done.
 struct OfiOperation {
   enum class Kind : std::uint8_t { kSend, kCopy, kReceive };
   fi_context2 context{};  // for the provider; must come first
@@ -41,16 +41,16 @@ class OfiConnection final : public Connection {
   class Owner {
    public:
     virtual ~Owner() = default;
-    // The connection has a reason to be closed: finish() it on the progress thread.
+    // The connection has a reason to be closed: call finish() on the progress thread.
     virtual void close_soon(OfiConnection& connection) = 0;
-    // The provider's queue was full: retry() now and then.
+    // The provider's queue was full: call retry() from time to time.
     virtual void stalled(OfiConnection& connection) = 0;
   };
 
   OfiConnection(Owner& owner, OfiDomain& domain, std::string peer, bool local)
       : owner_(owner), domain_(domain), peer_(std::move(peer)), local_(local) {}
 
-  // Call it once, from one thread; earlier sends and receives wait for it.
+  // Call it once, from one thread; sends and receives before that wait for it.
   Status open(fid_eq* events, fi_info& info);
   fid_ep* endpoint() const { return endpoint_.get(); }
   void set_handler(std::shared_ptr<ConnectionHandler> handler) { handler_ = std::move(handler); }
@@ -62,10 +62,10 @@ class OfiConnection final : public Connection {
   std::string peer() const override { return peer_; }
   bool is_local() const override { return local_; }
 
-  // All that follows on the progress thread.
+  // Everything below on the progress thread.
   void established();
   void completed(OfiOperation& operation, std::size_t bytes);
-  // True when nothing waits any more.
+  // True when no operation waits any more.
   bool retry();
   // Closes the endpoint. Its earlier completions may still be in the completion queue, and must be taken out before
   // tell_closed().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An interface of the machine as libfabric sees it: what all connections over it share, and the memory that is
+// A network interface of the machine in libfabric, with what all connections over it share, and the memory that is
 // registered with it.
 #pragma once
 
@@ -24,7 +24,7 @@ struct OfiFabric {
 
 class OfiDomain {
  public:
-  // `registers`: even if the provider does not ask for it.
+  // `registers`: register memory even if the provider does not need it.
   static Result<std::unique_ptr<OfiDomain>> open(OfiFabric& fabric, fi_info& info, bool registers);
 
   bool is_for(const OfiFabric& fabric, const fi_info& info) const;

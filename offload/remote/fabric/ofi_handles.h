@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Owners of libfabric's objects, and its error numbers as text.
+// Owners of libfabric's objects, and texts for its error numbers.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -16,7 +16,7 @@ namespace dhpvm::offload {
 struct CloseFid {
   template <typename T>
   void operator()(T* object) const {
-    // Fails only where other objects still refer to this one: members are declared in the order of their dependence.
+    // Fails only if other objects still refer to this one, so members are declared in the order of their dependence.
     static_cast<void>(fi_close(&object->fid));
   }
 };
@@ -28,7 +28,7 @@ struct FreeInfo {
 };
 using Info = std::unique_ptr<fi_info, FreeInfo>;
 
-// `code` as libfabric's functions return it: negative.
+// `code` as returned by libfabric's functions: negative.
 inline Error ofi_error(const char* what, long code) {
   return error(ErrorCode::kIo, "libfabric could not {}: {}", what, fi_strerror(static_cast<int>(-code)));
 }

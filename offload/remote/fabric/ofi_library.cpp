@@ -8,7 +8,8 @@
 extern "C" [[gnu::visibility("default")]] void dhpvm_create_ofi_transport(
     const dhpvm::offload::TransportOptions& options,
     dhpvm::Result<std::unique_ptr<dhpvm::offload::Transport>>& result) {
-  // The first look-up initialises all providers, with their side effects: now, while the caller keeps an eye on them.
+  // The first look-up initialises all providers, with side effects: do it now, while the caller protects the signal
+  // handlers.
   fi_info* found = nullptr;
   if (fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, nullptr, &found) == 0) fi_freeinfo(found);
   result = dhpvm::offload::OfiTransport::create(options);

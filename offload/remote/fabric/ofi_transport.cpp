@@ -16,7 +16,7 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::uint32_t kApiVersion = FI_VERSION(1, 17);
-// While a provider's queue is full there may be nothing to wake us when it is not any more.
+// While a provider's queue is full, there may be no event that says when it has room again.
 constexpr std::chrono::milliseconds kStallTick{1};
 
 Error cannot_listen(const Address& address, int code) {
@@ -28,10 +28,10 @@ Error cannot_listen(const Address& address, int code) {
   return ofi_error(fmt::format("listen at {}", address.to_string()).c_str(), code);
 }
 
-// Clearer words than the system's for a failed connection.
+// Clearer texts than the system's for a failed connection.
 const char* reason_of(int code) {
   if (code == FI_ECONNREFUSED) return "Connection refused: nobody listens there";
-  // The first words of the other side are none of the provider's.
+  // The other side's first message is not the provider's.
   if (code == FI_ENOPROTOOPT) return "what listens there is no worker or program of DHPVM";
   return fi_strerror(code);
 }
@@ -43,8 +43,7 @@ class OfiTransport::ListenerOf final : public Listener {
   ListenerOf(OfiTransport& transport, std::unique_ptr<Listening> listening, Address address)
       : transport_(transport), listening_(std::move(listening)), address_(std::move(address)) {}
   ~ListenerOf() override {
-    // The progress thread is handling the endpoint's events that have been read; unread ones are dropped with the
-    // endpoint.
+    // The progress thread handles the endpoint's events that have been read; unread ones are dropped with the endpoint.
     transport_.progress_.run_and_wait([this] { listening_ = nullptr; });
   }
   Address address() const override { return address_; }
@@ -68,7 +67,7 @@ Status OfiTransport::start() {
     return error(ErrorCode::kIo, "cannot create a descriptor to wait with: {}", std::strerror(errno));
   }
   DHPVM_TRY(watch(wake_));
-  DHPVM_TRY(look_up({"127.0.0.1", 0}, FI_SOURCE));  // tells at once whether the provider is there
+  DHPVM_TRY(look_up({"127.0.0.1", 0}, FI_SOURCE));  // finds out at once whether the provider is there
   return progress_.start();
 }
 
@@ -254,7 +253,7 @@ void OfiTransport::fail_completion(fid_cq* completions) {
   if (fi_cq_readerr(completions, &entry, 0) != 1 || entry.op_context == nullptr) return;
   auto& operation = *static_cast<OfiOperation*>(entry.op_context);
   OfiConnection& connection = *operation.connection;
-  // Operations are cancelled when the other side is gone: that is the reason which people should see.
+  // Operations are cancelled when the other side is gone, so report that reason.
   connection.close(entry.err == FI_ECANCELED
                        ? error(ErrorCode::kDeviceLost, "the connection to {} was closed by the other side",
                                connection.peer())
@@ -266,7 +265,7 @@ void OfiTransport::fail_completion(fid_cq* completions) {
 bool OfiTransport::drain_events() {
   bool any = false;
   for (const OfiFabric* fabric : seen_fabrics_) {
-    // libfabric's structure ends in an array of unknown length, for data that connections of ours do not carry.
+    // libfabric's structure ends in an array of unknown length, for data that these connections do not carry.
     alignas(fi_eq_cm_entry) std::byte buffer[sizeof(fi_eq_cm_entry) + 256];
     std::uint32_t kind = 0;
     ssize_t size;
@@ -280,7 +279,7 @@ bool OfiTransport::drain_events() {
       auto& connection = *static_cast<OfiConnection*>(entry.fid->context);
       if (kind == FI_CONNECTED) connection.established();
       if (kind == FI_SHUTDOWN) {
-        drain_completions();  // messages sent before the close
+        drain_completions();  // for messages that were sent before the close
         connection.close(error(ErrorCode::kDeviceLost, "the connection to {} was closed by the other side",
                                connection.peer()));
       }
@@ -303,7 +302,7 @@ void OfiTransport::fail_event(fid_eq* events) {
 }
 
 void OfiTransport::request(const Listening& listening, const Info& info) {
-  // Only resources of this machine can be missing where this fails; the dialler sees a refusal.
+  // If this fails, only resources of this machine can be missing; the dialler sees a refusal.
   const auto domain = domain_of(*info);
   std::shared_ptr<OfiConnection> connection;
   std::shared_ptr<ConnectionHandler> handler;
@@ -358,7 +357,7 @@ void OfiTransport::finish(OfiConnection& connection) {
 
 void OfiTransport::wait(std::chrono::milliseconds timeout) {
   if (any_stalled_.load()) timeout = std::min(timeout, kStallTick);
-  // libfabric's rule: no waiting for a descriptor before it has agreed that there is nothing to be read.
+  // libfabric's rule: do not wait for a descriptor before libfabric has confirmed that there is nothing to read.
   for (const OfiFabric* fabric : seen_fabrics_) {
     fid* waits[] = {&fabric->events->fid};
     if (fi_trywait(fabric->fabric.get(), waits, 1) != 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transport over libfabric: message endpoints (FI_EP_MSG), because these tell within milliseconds that
-// the other side is gone, where datagram endpoints never do.
+// The transport over libfabric: message endpoints (FI_EP_MSG), because they report within milliseconds that the other
+// side is gone, which datagram endpoints never do.
 #pragma once
 
 #include <deque>
@@ -34,7 +34,8 @@ class OfiTransport final : public Transport, private EventSource, public OfiConn
 
  private:
   class ListenerOf;
-  // The progress thread finds an open endpoint's connection and a passive endpoint's listener by libfabric's context.
+  // By libfabric's context, the progress thread finds the connection of an open endpoint, and the listener of a passive
+  // one.
   struct Listening {
     Fid<fid_pep> endpoint;
     OfiFabric* fabric = nullptr;
@@ -69,10 +70,10 @@ class OfiTransport final : public Transport, private EventSource, public OfiConn
   int wake_ = -1;
 
   std::mutex mutex_;
-  // These only grow.
+  // The lists only grow.
   std::deque<OfiFabric> fabrics_;
   std::deque<std::unique_ptr<OfiDomain>> domains_;
-  std::atomic<std::size_t> parts_ = 0;  // how many of both there are
+  std::atomic<std::size_t> parts_ = 0;  // the number of entries in both
   std::unordered_map<OfiConnection*, std::shared_ptr<OfiConnection>> connections_;
   std::unordered_set<OfiConnection*> stalled_;
   std::atomic<bool> any_stalled_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records that a worker and its operator exchange, on a lane of frames of their own (LaneKind::kOperator): what it
-// does, and the end of a session. docs/protocol.md describes them; fields are in the order of the wire.
+// The records that a worker and its operator exchange, on a frame lane of their own (LaneKind::kOperator): the state of
+// the worker, and the end of a session. docs/protocol.md describes them; fields are in the order of the wire.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct WorkerFacts {
 struct SessionFacts {
   std::uint64_t number = 0;
   std::uint64_t place = 0;  // in the queue; 0: it is served
-  std::string program;      // as it calls itself; empty until it has said so
-  std::string client;       // as it has proven; empty where all have the same key
+  std::string program;      // the name that it gives itself; empty until it has sent it
+  std::string client;       // its authenticated name; empty where all have the same key
   std::string key;          // the key's name; empty: none
   std::string peer;         // its address
   std::string seal;         // how array data is protected in transit: none, integrity, full
@@ -48,7 +48,7 @@ struct SessionFacts {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   std::uint64_t memory_bytes = 0;  // on all devices together
-  std::uint64_t devices = 0;       // that it uses, one bit for each in the order of the Device records
+  std::uint64_t devices = 0;       // that it uses: one bit for each, in the order of the Device records
   std::uint64_t priority = 0;
 };
 struct FactsEnd {
@@ -62,7 +62,7 @@ using ToOperator = std::variant<WorkerFacts, Device, SessionFacts, FactsEnd, Ses
 
 inline constexpr std::size_t kMostSessionFacts = 4096;
 
-// As those of protocol.h.
+// As in protocol.h.
 void write(std::vector<std::byte>& frame, const FromOperator& record);
 void write(std::vector<std::byte>& frame, const ToOperator& record);
 Result<std::vector<FromOperator>> read_from_operator(ConstBytes frame);

@@ -8,16 +8,16 @@
 namespace dhpvm::offload {
 namespace {
 
-// The thread wakes at least this often, even if it has missed an event.
+// The thread wakes at least this often, in case it has missed an event.
 constexpr std::chrono::milliseconds kLongestSleep{100};
-// Others lead for at most this long at a time: what they wait for may come from elsewhere.
+// Other threads lead for at most this long at a time: what they wait for may come from elsewhere.
 constexpr std::chrono::milliseconds kLongestVisit{4};
-// The thread leads again when nobody has for this long.
+// The thread leads again when no thread has led for this long.
 constexpr std::chrono::milliseconds kLongestAbsence{1};
-// The time for which another thread's wish to lead holds: one that waits for longer gains nothing by it.
+// The time for which another thread's wish to lead holds: a thread that waits longer gains nothing from leading.
 constexpr std::chrono::milliseconds kWishHolds{2};
-// Where events are there already, again and again, they come in a stream: it is received by the thread alone for a
-// while, so that those who wait for it go on with their work meanwhile.
+// If events are there already so many times in a row, they come in a stream: only the progress thread receives it for a
+// while, so that the threads that wait for it can go on with their work.
 constexpr unsigned kStream = 8;
 constexpr std::chrono::milliseconds kStreamLasts{50};
 
@@ -75,7 +75,8 @@ void ProgressThread::run() {
   lead_.unlock();
 }
 
-// One round of the leader: what is due, and what has happened. Whether there was anything; if not, it may have slept.
+// One round of the leader: runs what is due, and handles events. Returns whether there was anything; if not, it may
+// have slept.
 bool ProgressThread::turn(Clock::time_point& idle_since, Clock::time_point until) {
   const bool ran = run_due();
   const bool polled = source_.poll();
@@ -105,7 +106,7 @@ void ProgressThread::attend(const std::function<bool()>& is_done, Clock::time_po
   leader_.store(std::this_thread::get_id());
   const Clock::time_point end = std::min(deadline, begin + kLongestVisit);
   Clock::time_point idle_since = begin;
-  // The thread may have handled it before it has left the lead.
+  // The progress thread may have handled it before giving up the lead.
   bool is_over = is_done();
   bool has_waited = is_over;
   while (!is_over && !stopping_.load() && Clock::now() < end) {
@@ -120,7 +121,7 @@ void ProgressThread::attend(const std::function<bool()>& is_done, Clock::time_po
   }
   visits_.fetch_add(1);
   leader_.store({});
-  // Either this sees what is posted, or who posts it sees that nobody leads.
+  // Either this thread sees what was posted, or the posting thread sees that no thread leads.
   const bool is_missed = !is_over || is_stream || expected_.load() != 0 || added_.load() != seen_;
   lead.unlock();
   if (is_missed) call();
@@ -134,8 +135,8 @@ void ProgressThread::call() {
   turn_.notify_one();
 }
 
-// Whether the thread leaves the lead to one that has just asked for it. While answers are expected, somebody has to
-// listen all the time.
+// Whether the progress thread gives up the lead to a thread that has just asked for it. While answers are expected, one
+// thread has to listen all the time.
 bool ProgressThread::stands_back() {
   const Clock::time_point wanted{Clock::duration(wanted_.load())};
   if (expected_.load() != 0 || Clock::now() - wanted > kWishHolds) return false;
@@ -149,8 +150,8 @@ bool ProgressThread::stands_back() {
   return false;
 }
 
-// Until the thread is missed: others say so, or nobody has led for a while. The caller never waits for the leader,
-// which may be waiting for a mutex that the caller holds.
+// Waits until the thread is needed: others have called it, or no thread has led for a while. call() never waits for the
+// leader, which may be waiting for a mutex that its caller holds.
 void ProgressThread::follow() {
   lead_.unlock();
   for (bool leads = false; !leads;) {
@@ -161,7 +162,7 @@ void ProgressThread::follow() {
       is_called = turn_.wait_for(lock, kLongestAbsence, [this] { return is_called_ || stopping_.load(); });
       is_called_ = false;
     }
-    // One that leads hears what is posted, and calls again if it has to.
+    // A leading thread sees what is posted, and calls again if it has to.
     if (stopping_.load() || (is_called && leader_.load() == std::thread::id())) {
       lead_.lock();
       leads = true;
@@ -177,7 +178,8 @@ void ProgressThread::follow() {
 bool ProgressThread::run_due() {
   if (added_.load() == seen_ && (next_ == Clock::time_point::max() || Clock::now() < next_)) return false;
   bool ran = false;
-  // Only entries present now: a function that posts the next one must not keep the source from being polled.
+  // Runs only the entries that are present now: a function that posts the next one must not keep the source from being
+  // polled.
   std::unique_lock lock(mutex_);
   seen_ = added_.load();
   const std::uint64_t end = seen_;
@@ -187,7 +189,7 @@ bool ProgressThread::run_due() {
     entries_.pop();
     lock.unlock();
     function();
-    function = nullptr;  // its captures may post when they are destroyed
+    function = nullptr;  // destroying its captures may post
     ran = true;
     lock.lock();
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thread of a transport: runs what is posted to it, now or later, and looks after the connections.
+// The thread of a transport: runs functions that are posted to it, now or later, and handles the events of connections.
 //
 // An idle thread spins for a moment before it sleeps (base/adaptive_spin.h): waking it costs more than most messages
-// do. A thread that waits for an answer may take its place meanwhile (leader and followers): it handles the answer, and
-// nobody has to be woken for that. "The progress thread" is whoever leads: one thread at a time.
+// do. A thread that waits for an answer may take its place meanwhile (leader and followers): it handles the answer
+// itself, so that no other thread has to be woken. "The progress thread" is the thread that leads: one at a time.
 #pragma once
 
 #include <atomic>
@@ -25,9 +25,9 @@ namespace dhpvm::offload {
 class EventSource {
  public:
   virtual ~EventSource() = default;
-  // Handles what has happened; whether there was anything.
+  // Handles events; returns whether there were any.
   virtual bool poll() = 0;
-  // Blocks until there may be something to poll, wake() has been called since the last wait, or `timeout` is over.
+  // Blocks until there may be an event, wake() has been called since the last wait, or `timeout` has passed.
   virtual void wait(std::chrono::milliseconds timeout) = 0;
   virtual void wake() = 0;
 };
@@ -41,9 +41,10 @@ class ProgressThread {
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
-  // The reason if the system starts no thread.
+  // Fails with the reason if the system refuses a thread.
   Status start();
-  // Runs `last` on the thread, drops what has been posted and not run, and waits for the thread. Twice is once.
+  // Runs `last` on the thread, drops posted functions that have not run, and waits for the thread's end. May be called
+  // twice.
   void stop(std::function<void()> last = {});
 
   // Thread-safe. Functions that are due at the same time run in the order in which they were posted.
@@ -52,7 +53,7 @@ class ProgressThread {
   // Runs the function on the thread, and waits until it has run. From any thread, this one included.
   void run_and_wait(const std::function<void()>& function);
   bool is_current() const { return std::this_thread::get_id() == leader_.load(); }
-  // As Transport has them. From any thread.
+  // As in Transport. From any thread.
   void attend(const std::function<bool()>& is_done, Clock::time_point deadline);
   void expect(std::int64_t answers) { expected_.fetch_add(answers); }
 
@@ -61,7 +62,7 @@ class ProgressThread {
     Clock::time_point when;
     std::uint64_t number;
     std::function<void()> function;
-    // The earliest is the largest: the order of std::priority_queue.
+    // The earliest entry is the largest, as std::priority_queue needs it.
     bool operator<(const Entry& other) const {
       return when != other.when ? when > other.when : number > other.number;
     }
@@ -83,22 +84,22 @@ class ProgressThread {
   std::atomic<bool> sleeping_ = false;
   AdaptiveSpin spin_;
 
-  // Held by whoever leads; it guards the source, and all that belongs to the progress thread.
+  // Held by the leader; guards the source, and everything that belongs to the progress thread.
   std::mutex lead_;
-  std::atomic<std::thread::id> leader_;     // nobody: the default
-  std::atomic<std::uint64_t> visits_ = 0;   // by other threads: begun and ended
-  std::atomic<std::int64_t> expected_ = 0;  // answers that somebody waits for
-  std::atomic<Clock::rep> wanted_ = 0;      // when another thread has found this one leading
-  std::atomic<Clock::rep> reserved_ = 0;    // until then others do not lead
-  unsigned hurried_ = 0;                    // visits in a row that have waited for nothing; of the leader
+  std::atomic<std::thread::id> leader_;     // the default value: no thread
+  std::atomic<std::uint64_t> visits_ = 0;   // by other threads: counts begins and ends
+  std::atomic<std::int64_t> expected_ = 0;  // the number of answers that are waited for
+  std::atomic<Clock::rep> wanted_ = 0;      // the last time that another thread found this one leading
+  std::atomic<Clock::rep> reserved_ = 0;    // other threads do not lead until then
+  unsigned hurried_ = 0;                    // visits in a row that found events at once; only for the leader
   std::mutex turn_mutex_;
   std::condition_variable turn_;
   bool is_called_ = false;  // guarded by turn_mutex_
 
   std::mutex mutex_;
   std::priority_queue<Entry> entries_;
-  std::atomic<std::uint64_t> added_ = 0;  // entries ever; shows new ones without the mutex
-  std::uint64_t seen_ = 0;                // of those, when run_due() looked last
+  std::atomic<std::uint64_t> added_ = 0;  // entries ever added; shows new ones without the mutex
+  std::uint64_t seen_ = 0;                // added_ at the last call of run_due()
   Clock::time_point next_ = Clock::time_point::max();
 };
 

@@ -26,12 +26,12 @@ void visit(Codec& codec, Is<Order> auto& value) {
   codec.list(value.signals, kMaxWaits, 2, entry);
 }
 
-// Which fields of an array follow: fields with their usual value are left out.
+// The fields of an array that follow: fields with their usual value are left out.
 enum ArrayFlags : std::uint64_t {
   kHasSpan = 1,
   kHasFirst = 2,     // else 0
   kHasReadable = 4,  // else the length
-  kIsWritable = 8,   // all of it; else nothing of it, unless:
+  kIsWritable = 8,   // all elements; else none, unless:
   kHasWritable = 16,
   kHasDims = 32,  // else the length, 1, 1
   kAllFlags = 64,

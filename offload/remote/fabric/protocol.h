@@ -3,8 +3,8 @@
 // number. docs/protocol.md describes their meaning and order;
 // each structure here lists its fields in the order of the wire.
 //
-// Numbers are LEB128, so that small ones are short. Every received number is bounded before anything is allocated.
-// Objects (memories, queues, semaphores, kernels, requests) are named by numbers that the client chooses.
+// Numbers are LEB128, so that small ones are short. Every received number is checked against a bound before anything is
+// allocated. Objects (memories, queues, semaphores, kernels, requests) are named by numbers that the client chooses.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ using Id = std::uint64_t;
 using Digest = std::array<std::byte, 32>;
 using Token = std::array<std::byte, 16>;
 
-// Upper bounds that senders keep to, and receivers check.
+// Upper bounds: senders obey them, and receivers check them.
 inline constexpr std::size_t kMaxText = 1024;
 inline constexpr std::size_t kMaxWaits = 256;
 inline constexpr std::size_t kMaxScalars = 1024;
@@ -86,7 +86,7 @@ struct Device {
   bool is_simulated = false;
 };
 
-// Where a kernel can trap, as codegen::KernelSite has it.
+// A place where a kernel can trap: see codegen::KernelSite.
 struct Site {
   std::uint64_t kind = 0;
   std::uint64_t trap = 0;
@@ -104,7 +104,7 @@ struct Hello {
   std::string name;     // of the program, for the worker's log
   std::string release;  // of DHPVM
 };
-// Asks for the worker's clock, so that both can be shown together.
+// Asks for the worker's clock, so that both machines' times can be shown together.
 struct Ping {
   std::uint64_t number = 0;
 };
@@ -121,7 +121,7 @@ struct CreateQueue {
   Id request = 0;
   Id queue = 0;
   std::uint64_t device = 0;
-  bool observed = false;  // Observed records are wanted
+  bool observed = false;  // the client wants Observed records
   std::string name;
 };
 struct DestroyQueue {
@@ -143,7 +143,7 @@ struct FailSemaphore {
   Id semaphore = 0;
   Failure failure;
 };
-// HAVE?
+// Answered by NeedModule if the worker does not have the module.
 struct LoadKernel {
   Id request = 0;
   std::uint64_t device = 0;
@@ -151,11 +151,11 @@ struct LoadKernel {
   Digest digest{};  // SHA-256 of the module's file
   std::uint64_t module_bytes = 0;
   std::uint64_t number = 0;  // of the kernel in the module
-  // Accesses of its footprint whose checks are to be left out, ascending. Proven again for every launch.
+  // The accesses of its footprint whose checks are left out, ascending. They are proven again for every launch.
   std::vector<std::uint64_t> proven;
   std::string name;
 };
-// The module that the worker has asked for, in parts and in order.
+// The module that the worker has asked for, in order and in parts.
 struct ModulePart {
   Digest digest{};
   std::vector<std::byte> bytes;
@@ -182,7 +182,7 @@ struct Fill {
   Span to;
   std::uint64_t value = 0;
 };
-// The work of a launch; the order comes before it.
+// The work of a launch, which follows the order.
 struct Work {
   Id kernel = 0;
   std::vector<std::array<std::int64_t, 2>> space;  // low and high of each dimension
@@ -194,18 +194,18 @@ struct Work {
 struct Launch : Work {
   Order order;
 };
-// The queue asks for a call when it gets there, and goes on when that is done.
+// When the queue gets there, the worker asks for a call, and goes on after HostCallDone.
 struct HostCall {
   Order order;
 };
 struct HostCallDone {
   Id queue = 0;
 };
-// Cuts short the launches that the queue has been given before, where its device can do that; all are done then.
+// Cuts short the launches that are in the queue, if its device can do that; all of them are done then.
 struct StopLaunches {
   Id queue = 0;
 };
-// An upload that brings its data along. From version 4 on, as Downloaded.
+// An upload that contains its data. From version 4 on, as is Downloaded.
 struct Write {
   Order order;
   Id memory = 0;
@@ -213,8 +213,8 @@ struct Write {
   std::vector<std::byte> bytes;
 };
 
-// From version 5 on: operations of one queue in a row, of which the first waits and the last one signals. Each of them
-// is numbered and counted by itself. A launch, a download of at most kMaxElements bytes, or a write.
+// From version 5 on: consecutive operations of one queue, of which the first waits and the last signals. Each is
+// numbered and counted by itself: a launch, a download of at most kMaxElements bytes, or a write.
 struct Elements {
   Id memory = 0;
   std::uint64_t offset = 0;
@@ -223,11 +223,11 @@ struct Elements {
 using Step = std::variant<Work, Span, Elements>;
 struct Batch {
   Order order;
-  // The worker keeps the steps there, in the place of those that it has; none: it need not.
+  // The worker keeps the steps at this place, instead of those that it has there; nothing: it need not keep them.
   std::optional<std::uint64_t> place;
   std::vector<Step> steps;
 };
-// A batch that the worker has kept, but for what is given here. The worker keeps it as it is then.
+// A batch that the worker has kept, with the changes given here. The worker keeps the result.
 struct Replay {
   struct Scalar {
     std::uint64_t number = 0;  // of those of all launches together
@@ -240,7 +240,7 @@ struct Replay {
 };
 
 // From version 6 on: a kernel whose launches all have small indices, as codegen::KernelRequest::has_small_indices says.
-// The worker makes sure of that for each launch.
+// The worker checks that for each launch.
 struct LoadSmall : LoadKernel {};
 
 using FromClient =
@@ -260,7 +260,7 @@ struct Welcome {
   std::uint64_t memory_quota = 0;    // bytes, of all devices together
   std::uint64_t module_quota = 0;    // bytes of modules
 };
-// Both lanes are there: operations may come.
+// Both lanes are connected: operations may come.
 struct Ready {};
 struct Pong {
   std::uint64_t number = 0;
@@ -271,19 +271,19 @@ struct Reply {
   Id request = 0;
   std::optional<Failure> failure;
   std::vector<Site> sites;  // LoadKernel: by KernelTrap::site
-  // LoadKernel: when it has been compiled, by the worker's clock.
+  // For LoadKernel: the times of its compilation, on the worker's clock.
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
 struct NeedModule {
   Digest digest{};
 };
-// `operations` more operations of the queue have been done, in their order.
+// `operations` further operations of the queue have been done, in order.
 struct Progress {
   Id queue = 0;
   std::uint64_t operations = 0;
 };
-// The next operation of the queue has failed; those behind it will as well.
+// The next operation of the queue has failed; those after it will fail as well.
 struct QueueFailed {
   Id queue = 0;
   Failure failure;
@@ -291,19 +291,20 @@ struct QueueFailed {
 struct CallHost {
   Id queue = 0;
 };
-// When an operation that has been done ran, on the device's clock.
+// The times of an operation that has been done, on the device's clock.
 struct Observed {
   std::uint64_t operation = 0;
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
-// The worker is about to end: the client should leave when that suits it, or will be sent away.
+// The worker is about to end: the client should leave soon, or will be disconnected.
 struct Draining {};
-// The worker is full: Welcome follows when the session's turn comes. From version 3 on, and again whenever it moves up.
+// The worker is full: Welcome follows when it is the session's turn. From version 3 on; sent again whenever the session
+// moves up.
 struct Queued {
   std::uint64_t place = 0;  // 1: the next
 };
-// All data of a Download, if that is at most kMaxElements bytes; then nothing of it comes on the bulk lane.
+// All data of a Download of at most kMaxElements bytes, of which then nothing comes on the bulk lane.
 struct Downloaded {
   std::uint64_t operation = 0;
   std::vector<std::byte> bytes;
@@ -322,12 +323,12 @@ void write(std::vector<std::byte>& frame, const FromWorker& record);
 Result<std::vector<FromClient>> read_from_client(ConstBytes frame);
 Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame);
 
-// The purpose of a run on the bulk lane. The first run of a lane, from the side that has dialled it, is empty, and has
-// the session's token as its header. All others are data of an operation, or a part of it: of an Upload from the
-// client, of a Download from the worker.
+// The header of a run on the bulk lane. The first run of a lane comes from the side that has dialled it, is empty, and
+// has the session's token as its header. All others have data of an operation, or a part of it: an Upload's from the
+// client, a Download's from the worker.
 struct RunHeader {
   std::uint64_t operation = 0;
-  std::uint64_t offset = 0;  // of the data in the operation's
+  std::uint64_t offset = 0;  // of the run's data in the data of the operation
 };
 std::vector<std::byte> write_run_header(const RunHeader& header);
 Result<RunHeader> read_run_header(ConstBytes header);

@@ -102,7 +102,7 @@ struct RawLibfabric::Side {
     return Info(reinterpret_cast<const fi_eq_cm_entry*>(buffer)->info);
   }
 
-  // Takes completions until both counts have been reached.
+  // Handles completions until both counts have been reached.
   Status progress(std::uint64_t all_sent, std::uint64_t all_received) {
     const auto begin = Clock::now();
     while (sent < all_sent || received < all_received) {
@@ -146,7 +146,7 @@ struct RawLibfabric::Side {
     return progress(before + begun, received + 1);
   }
 
-  // The other process: short messages come back, and the last piece is answered with one.
+  // The other process: echoes short messages, and answers the last piece with one.
   Status serve(int port_out) {
     serves = true;
     DHPVM_ASSIGN(const Info info, look_up(0, FI_SOURCE));
@@ -163,7 +163,7 @@ struct RawLibfabric::Side {
     if (write(port_out, &port, sizeof(port)) != sizeof(port)) return error(ErrorCode::kIo, "no one listens");
     DHPVM_ASSIGN(const Info request, next_event(FI_CONNREQ));
     DHPVM_TRY(open(*request));
-    // Each receive has room for a piece; where it lies does not matter.
+    // Each receive has room for a piece; its place does not matter.
     const std::size_t pieces = (bulk.size() + piece_bytes - 1) / piece_bytes;
     std::uint64_t asked = 0;
     const auto ask = [&] {
@@ -206,7 +206,7 @@ Result<std::unique_ptr<RawLibfabric>> RawLibfabric::start(RawWait wait, std::siz
   side->piece_bytes = piece_bytes;
   const pid_t child = fork();
   if (child == 0) {
-    static_cast<void>(side->serve(ends[1]));  // what has gone wrong is seen at the other end
+    static_cast<void>(side->serve(ends[1]));  // the other end sees errors
     std::_Exit(1);
   }
   std::unique_ptr<RawLibfabric> made(new RawLibfabric(child, std::move(side)));

@@ -18,16 +18,16 @@ enum class RawWait { kSpin, kBlock };
 // Both sides of a connection; the other one is a process that echoes short messages, and answers bulk data with one.
 class RawLibfabric {
  public:
-  // Before other threads are started: it forks.
+  // Forks, so it must be called before other threads are started.
   static Result<std::unique_ptr<RawLibfabric>> start(RawWait wait, std::size_t bulk_bytes,
                                                      std::size_t piece_bytes);
   ~RawLibfabric();
   RawLibfabric(const RawLibfabric&) = delete;
   RawLibfabric& operator=(const RawLibfabric&) = delete;
 
-  // 64 bytes there and back.
+  // 64 bytes in each direction.
   Status round_trip();
-  // All bytes there, in pieces, eight of them under way at a time; and an answer.
+  // Sends all bytes in pieces, eight of them in flight at a time, and waits for an answer.
   Status upload();
 
  private:

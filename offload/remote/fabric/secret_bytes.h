@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory for keys: pages of their own, which are not swapped out, are in no core dump, and are wiped when they are
-// given back. Where the system locks no more memory for this process (RLIMIT_MEMLOCK), the rest still holds.
+// Memory for keys: separate pages that are not swapped out, are left out of core dumps, and are wiped when they are
+// freed. If the system locks no more memory for this process (RLIMIT_MEMLOCK), pages may be swapped; the rest still
+// holds.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 
 namespace dhpvm::offload {
 
-// Whole pages; ends the process when there is no memory, as operator new does. Thread-safe.
+// Whole pages. Like operator new, it ends the process when there is no memory. Thread-safe.
 void* allocate_secret(std::size_t bytes);
 void free_secret(void* memory, std::size_t bytes);
 

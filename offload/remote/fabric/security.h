@@ -22,7 +22,7 @@ namespace dhpvm::offload {
 // The protection of bulk data; frames are always sealed when there is a secret. The stricter setting of the two sides
 // applies.
 enum class SealMode : std::uint8_t {
-  kNone,       // as it is
+  kNone,       // not protected
   kIntegrity,  // readable by others; changes are detected
   kFull,
 };
@@ -30,37 +30,37 @@ enum class SealMode : std::uint8_t {
 // On the wire; the numbers are fixed.
 enum class IdentityKind : std::uint8_t { kNone = 0, kKey = 1, kCertificate = 2 };
 
-// A longer name in a certificate counts as none.
+// A longer name in a certificate is ignored.
 inline constexpr std::size_t kLongestCertificateName = 64;
 
 inline constexpr std::size_t kTagBytes = 16;
 using Tag = std::array<std::byte, kTagBytes>;
 
-// A seal on its way to another process: secret.
+// The state of a seal, to be passed to another process. Secret.
 struct SealState {
   SealState() = default;
   SealState(const SealState&) = default;
   SealState& operator=(const SealState&) = default;
   ~SealState() { explicit_bzero(secret.data(), secret.size()); }
   std::array<std::byte, 44> secret{};  // the key, and the start of the nonces
-  std::uint64_t messages = 0;          // sealed or opened so far
+  std::uint64_t messages = 0;          // the number of messages sealed or opened so far
 };
 struct SealStates {
   SealState outgoing;
   SealState incoming;
 };
 
-// Seals or opens the messages of one direction of one connection, in their order: each is opened only where and when it
-// was sealed, so that a message that is repeated, left out or moved is noticed. Used by one thread at a time.
+// Seals or opens the messages of one direction of one connection, in their order: each must be opened in its place, so
+// that a message that is repeated, left out or moved is noticed. Used by one thread at a time.
 class Seal {
  public:
   virtual ~Seal() = default;
-  // Encrypts `from` into `to`, of the same size, and makes the tag of that and of `readable`, which is sent as it is.
-  // `to` may be `from`.
+  // Encrypts `from` into `to`, of the same size, and makes the tag of that and of `readable`, which is sent in the
+  // clear. `to` may be `from`.
   virtual Status seal(ConstBytes readable, ConstBytes from, MutableBytes to, Tag& tag) = 0;
-  // Decrypts in place, or fails when anything is not as it was sealed; the data is useless then.
+  // Decrypts in place. Fails when anything differs from what was sealed; the data is useless then.
   virtual Status open(ConstBytes readable, MutableBytes data, const Tag& tag) = 0;
-  // For TlsLibrary::resume; this seal is not used any more.
+  // For TlsLibrary::resume; afterwards this seal must not be used any more.
   virtual SealState state() const = 0;
 };
 
@@ -75,21 +75,21 @@ struct SealPair {
 class Handshake {
  public:
   virtual ~Handshake() = default;
-  // Takes the other side's bytes, none at first, and adds the reply to `out`, also when this fails: the other side then
-  // learns why. Input after it is done() tells why the other side has failed.
+  // Takes the other side's bytes (none at first), and appends the reply to `out`, also when it fails, so that the other
+  // side learns why. Input after done() reports why the other side has failed.
   virtual Status step(ConstBytes input, std::vector<std::byte>& out) = 0;
   virtual bool done() const = 0;
-  // The rest only when done(). The other side's name, for messages: that in its certificate, or of the client whose key
-  // it has; empty where all have the same key.
+  // The functions below only after done(). The other side's name, for messages: the one in its certificate, or the
+  // name of the client whose key it has; empty if all have the same key.
   virtual std::string peer() const = 0;
-  // The name of the key, which tells nothing about it; empty with certificates.
+  // The name of the key, which reveals nothing about the key; empty with certificates.
   virtual std::string key_name() const = 0;
-  // For the side that was dialled: the newest version of the protocol that the other one speaks, as it has stated
-  // inside TLS, where it cannot be changed. 0 if it has not: releases of version 3 and before do not.
+  // For the side that was dialled: the newest version of the protocol that the other side speaks, as stated inside TLS,
+  // where it cannot be changed. 0 if it was not stated: versions up to 3 do not state it.
   virtual std::uint16_t newest_there() const = 0;
-  // Fresh keys, bound to `context`: both sides must give the same bytes.
+  // Fresh keys, bound to `context`: both sides must pass the same bytes.
   virtual Result<SealPair> seals(ConstBytes context) = 0;
-  // One for a single message of the worker, which may follow any of the others (last_word.h).
+  // A seal for a single message of the worker, which may follow any other message (last_word.h).
   virtual Result<std::unique_ptr<Seal>> last_word_seal(ConstBytes context, SealUse use) = 0;
 };
 
@@ -98,15 +98,15 @@ class Identity {
  public:
   virtual ~Identity() = default;
   virtual IdentityKind kind() const = 0;
-  // The names of its keys; none with certificates.
+  // The names of its keys; empty with certificates.
   virtual std::vector<std::string> key_names() const = 0;
-  // `host` is who is dialled: a certificate must be for that name or address. Empty for the side that listens.
+  // `host`: the name that was dialled; a certificate must be for that name or address. Empty for the side that listens.
   // `newest`: the newest version of the protocol that this side speaks, for Handshake::newest_there().
   virtual Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host,
                                                    std::uint16_t newest) = 0;
 };
 
-// A key that one client has.
+// A key of one client.
 struct ClientKey {
   std::string client;
   SecretBytes key;
@@ -115,7 +115,7 @@ struct ClientKey {
 // Either keys, or all three files.
 struct Credentials {
   SecretBytes key;
-  std::string certificate_file;  // PEM, with those between it and the authority
+  std::string certificate_file;  // PEM, with the certificates between it and the authority
   std::string private_key_file;  // PEM
   std::string authority_file;    // PEM: whose certificates are accepted
   std::vector<ClientKey> clients = {};

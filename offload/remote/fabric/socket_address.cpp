@@ -14,7 +14,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Connections that wait to be accepted; the kernel may allow fewer.
+// The most connections that wait to be accepted; the kernel may allow fewer.
 constexpr int kBacklog = 4096;
 Error cannot_listen(const Address& address) {
   if (errno == EADDRINUSE) {
@@ -46,7 +46,7 @@ Result<Descriptor> listen_at(Address& address) {
   DHPVM_ASSIGN(SocketAddress own, socket_address(address));
   Descriptor socket(::socket(own.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket.is_open()) return error(ErrorCode::kIo, "cannot create a socket: {}", std::strerror(errno));
-  // A worker that is started again takes the port of the one before, whose connections may still be ending.
+  // A restarted worker takes the port of the last one, whose connections may still be ending.
   const int on = 1;
   static_cast<void>(setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
   if (bind(socket.get(), own.get(), own.size) != 0 || ::listen(socket.get(), kBacklog) != 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets at addresses.
+// Makes sockets at addresses.
 #pragma once
 
 #include <sys/socket.h>
@@ -18,7 +18,7 @@ struct SocketAddress {
 
 // kInvalidArgument for a name.
 Result<SocketAddress> socket_address(const Address& address);
-// A socket that listens there, and does not block; `address` gets the port that the system chose if it has none.
+// A non-blocking socket that listens at the address. If `address` has no port, it gets the one that the system chose.
 Result<Descriptor> listen_at(Address& address);
 
 }  // namespace dhpvm::offload

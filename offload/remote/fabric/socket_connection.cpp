@@ -16,13 +16,14 @@
 namespace dhpvm::offload {
 namespace {
 
-// The most messages outside credits and windows, which are few: signs of life, and credits.
+// The most waiting messages that need no credit and no window. There are few of these: signs of life, and credits.
 constexpr std::size_t kMostWaiting = 4096;
-// Parts of messages that one call of the system sends.
+// The most parts of messages that one system call sends.
 constexpr std::size_t kMostParts = 32;
-// Messages that one connection receives before the others have their turn.
+// The most messages that one connection receives before other connections have their turn.
 constexpr unsigned kTurn = 16;
-// Behind the rest of a message this long, only the next header is read: what is read further has to be copied.
+// Behind the rest of a message of at least this length, only the next header is read, because further bytes have to be
+// copied.
 constexpr std::size_t kLongRest = 4096;
 
 // Advances `parts` from `first` on by `bytes`.
@@ -99,7 +100,7 @@ void SocketConnection::send_copy(ConstBytes content) {
   std::size_t sent = 0;
   if (is_connected_ && outgoing_.empty() && !send_failure_) {
     const ssize_t result = send_parts(socket_.get(), parts);
-    // An error here comes up again when the rest is sent.
+    // An error here occurs again when the rest is sent.
     if (result > 0) sent = static_cast<std::size_t>(result);
     if (sent == header.size() + content.size()) return;
   }
@@ -162,7 +163,7 @@ void SocketConnection::receive(std::span<const MutableBytes> parts, std::uint64_
   if (std::exchange(is_starved_, false)) run_soon();
 }
 
-// Gives the message whose header has been received its memory; false when there is none, or the connection ends.
+// Provides memory for the message whose header has been received; false when there is none, or the connection ends.
 bool SocketConnection::begin_message() {
   const std::size_t length = length_in(ConstBytes(staging_).subspan(staged_begin_, kHeaderBytes));
   const std::lock_guard lock(mutex_);
@@ -193,7 +194,7 @@ bool SocketConnection::begin_message() {
   return true;
 }
 
-// Moves what has been received already into the message.
+// Moves bytes that have been received already into the message.
 void SocketConnection::take_staged() {
   while (message_->missing != 0 && staged() != 0) {
     while (message_->rest[message_->first].iov_len == 0) ++message_->first;
@@ -206,7 +207,7 @@ void SocketConnection::take_staged() {
   }
 }
 
-// Receives into the memory of the message, if one has begun, and what follows it into the staging.
+// Receives into the memory of the message, if one has begun, and what follows into the staging buffer.
 SocketConnection::Step SocketConnection::read_socket() {
   if (!is_readable_) return Step::kWaits;
   if (staged_begin_ != 0) {
@@ -237,7 +238,7 @@ SocketConnection::Step SocketConnection::read_socket() {
     return Step::kWaits;
   }
   const auto bytes = static_cast<std::size_t>(result);
-  // Data that comes from now on has an event of its own; an end that has been told before has none.
+  // Later data causes an event of its own, but an end that was reported before does not.
   if (bytes < missing + room) is_readable_ = is_ending_;
   bytes_received_ += bytes;
   const std::size_t into_message = std::min(bytes, missing);
@@ -270,7 +271,7 @@ SocketConnection::Step SocketConnection::receive_step() {
 // ---- Events ---------------------------------------------------------------------------------------------------------
 
 void SocketConnection::established() {
-  // First, so that messages of the handler are sent after those that have been waiting.
+  // Done first, so that messages of the handler are sent after those that have been waiting.
   {
     const std::lock_guard lock(mutex_);
     is_connected_ = true;
@@ -328,7 +329,7 @@ void SocketConnection::work() {
     if (receive_step() == Step::kWaits) break;
     if (had_message && !message_ && ++messages == kTurn) return run_soon();
   }
-  // The last words of the other side have been read.
+  // The other side's last messages have been read.
   if (failure) close(*failure);
 }
 
@@ -355,7 +356,7 @@ bool SocketConnection::is_acknowledged(std::chrono::milliseconds within) const {
   return facts && facts->tcpi_last_ack_recv <= within.count();
 }
 
-// Where the other side has no room, nothing is under way: its process may take its time.
+// If the other side has no room, nothing is in flight, and its process may take its time.
 bool SocketConnection::owes_acknowledgement(std::chrono::milliseconds since) const {
   const std::optional<tcp_info> facts = facts_of(socket_.get());
   return facts && facts->tcpi_unacked != 0 && facts->tcpi_last_ack_recv > since.count();

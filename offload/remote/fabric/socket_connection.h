@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection over one TCP socket.
 //
-// On the wire, each message follows its length: four bytes, the lowest first. That is all that strangers can make this
-// side parse before the channel above knows who they are. A length beyond the memory that was given for the message
-// ends the connection before anything is stored.
+// On the wire, each message follows its length: four bytes, the lowest first. Strangers cannot make this side parse
+// anything else before the channel above has authenticated them. A length beyond the memory that was provided for the
+// message ends the connection before anything is stored.
 #pragma once
 
 #include <sys/uio.h>
@@ -35,19 +35,19 @@ class SocketConnection final : public Connection {
   class Owner {
    public:
     virtual ~Owner() = default;
-    // The connection has a reason to be closed: finish() it on the progress thread.
+    // The connection has a reason to be closed: call finish() on the progress thread.
     virtual void close_soon(SocketConnection& connection) = 0;
     // Call work() on the progress thread.
     virtual void run_soon(SocketConnection& connection) = 0;
-    // The connection leaves; on the progress thread.
+    // The connection is removed; on the progress thread.
     virtual void forget(SocketConnection& connection) = 0;
   };
 
-  // The socket does not block. The connection waits for established() before it sends.
+  // `socket` is non-blocking. The connection waits for established() before it sends.
   SocketConnection(Owner& owner, Descriptor socket, std::string peer, bool is_local)
       : owner_(owner), socket_(std::move(socket)), peer_(std::move(peer)), is_local_(is_local) {}
 
-  // Before the first event. `bytes`, at most kStagingBytes, were received before.
+  // Call it before the first event. `bytes`, at most kStagingBytes, were received before.
   void set_handler(std::shared_ptr<ConnectionHandler> handler) { handler_ = std::move(handler); }
   void set_unread(ConstBytes bytes);
   int descriptor() const { return socket_.get(); }
@@ -63,11 +63,11 @@ class SocketConnection final : public Connection {
   bool owes_acknowledgement(std::chrono::milliseconds since) const override;
   std::optional<DetachedConnection> detach() override;
 
-  // All that follows on the progress thread.
+  // Everything below on the progress thread.
   void established();
   // Handles events of epoll for the socket.
   void on_events(std::uint32_t events);
-  // Tells the handler what has been sent, and receives messages.
+  // Reports sent messages to the handler, and receives messages.
   void work();
   void finish();
   void tell_closed();
@@ -77,9 +77,9 @@ class SocketConnection final : public Connection {
   struct Outgoing {
     std::array<std::byte, kHeaderBytes> header{};
     std::array<iovec, 1 + kMaxParts> parts{};
-    std::size_t first = 0;  // of the parts, that has bytes left
+    std::size_t first = 0;  // the first of the parts that has bytes left
     std::size_t count = 0;
-    std::optional<std::uint64_t> tag;  // on_sent follows
+    std::optional<std::uint64_t> tag;  // set: call on_sent with it
     std::vector<std::byte> copy;
   };
   // Memory for a message.
@@ -105,7 +105,7 @@ class SocketConnection final : public Connection {
   const std::string peer_;
   const bool is_local_;
 
-  // For the progress thread alone.
+  // Only for the progress thread.
   std::shared_ptr<ConnectionHandler> handler_;
   bool is_readable_ = false;  // the socket may have bytes
   bool is_ending_ = false;    // the other side sends no more
@@ -114,7 +114,7 @@ class SocketConnection final : public Connection {
   std::array<std::byte, kStagingBytes> staging_;
   std::size_t staged_begin_ = 0;
   std::size_t staged_end_ = 0;
-  // The message that is being received: its memory that is still empty.
+  // The message being received: the part of its memory that is still empty.
   struct Message {
     std::array<iovec, kMaxParts> rest{};
     std::size_t count = 0;
@@ -126,12 +126,12 @@ class SocketConnection final : public Connection {
   std::optional<Message> message_;
 
   std::atomic<bool> is_closing_ = false;    // reason_ is set
-  std::atomic<bool> is_scheduled_ = false;  // work() follows
+  std::atomic<bool> is_scheduled_ = false;  // a call of work() is scheduled
   std::mutex mutex_;
   bool is_connected_ = false;
   bool is_starved_ = false;            // a message waits for a receive
-  std::optional<Error> send_failure_;  // what the other side said last may still have to be read
-  std::optional<Error> reason_;        // set: closing or closed
+  std::optional<Error> send_failure_;  // the other side's last messages may still have to be read
+  std::optional<Error> reason_;        // set: the connection is closing or closed
   std::deque<Outgoing> outgoing_;
   std::vector<std::uint64_t> sent_;  // tags, for on_sent
   std::deque<Incoming> receives_;

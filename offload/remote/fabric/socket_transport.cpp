@@ -22,14 +22,14 @@
 namespace dhpvm::offload {
 namespace {
 
-// Connections that are accepted before the others have their turn.
+// The most connections that are accepted before other connections have their turn.
 constexpr unsigned kTurn = 64;
 
 Error no_descriptor(const char* what) {
   return error(ErrorCode::kIo, "cannot create {}: {}", what, std::strerror(errno));
 }
 
-// Messages leave at once: they are collected above, where it is known what belongs together.
+// Disables Nagle's algorithm: the layers above collect messages, because they know what belongs together.
 void send_at_once(int socket) {
   const int on = 1;
   static_cast<void>(setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
@@ -101,7 +101,7 @@ std::shared_ptr<SocketConnection> SocketTransport::make_connection(Descriptor so
   return std::make_shared<SocketConnection>(owner, std::move(socket), peer.to_string(), is_loopback(peer));
 }
 
-// From now on the connection has events. It must have its handler.
+// From now on the connection gets events. It must have its handler.
 Status SocketTransport::add(const std::shared_ptr<SocketConnection>& connection) {
   {
     const std::lock_guard lock(mutex_);
@@ -136,7 +136,7 @@ Result<std::shared_ptr<Connection>> SocketTransport::adopt(
                                                        std::move(detached.peer), detached.is_local);
   connection->set_handler(handler);
   connection->set_unread(detached.unread);
-  // It is writable: the first event establishes it.
+  // It is writable: the first event calls established().
   DHPVM_TRY(add(connection));
   return std::shared_ptr<Connection>(std::move(connection));
 }
@@ -177,7 +177,7 @@ bool SocketTransport::poll() {
 }
 
 void SocketTransport::wait(std::chrono::milliseconds timeout) {
-  // Not epoll_wait: that would take the events away.
+  // Not epoll_wait, which would consume the events.
   pollfd ready{epoll_.get(), POLLIN, 0};
   static_cast<void>(::poll(&ready, 1, static_cast<int>(timeout.count())));
 }
@@ -207,7 +207,8 @@ void SocketTransport::accept_one(const Listening& listening, Descriptor socket, 
   connection->established();
 }
 
-// Without a descriptor for it, a connection would wait for ever, and wake this thread all the while.
+// If there is no descriptor for it, a connection would wait for ever, and wake this thread all the while: accept and
+// close it.
 void SocketTransport::refuse_one(const Listening& listening) {
   reserve_.close();
   Descriptor(accept4(listening.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)).close();
@@ -230,7 +231,7 @@ void SocketTransport::run_soon(SocketConnection& connection) {
   });
 }
 
-// The connection has no more events.
+// Afterwards the connection gets no events.
 std::shared_ptr<SocketConnection> SocketTransport::take_out(SocketConnection& connection) {
   std::shared_ptr<SocketConnection> held;
   {
@@ -251,7 +252,7 @@ void SocketTransport::finish(SocketConnection& connection) {
   held->tell_closed();
 }
 
-// Its owners still hold it.
+// Its owners still hold the connection.
 void SocketTransport::forget(SocketConnection& connection) { static_cast<void>(take_out(connection)); }
 
 }  // namespace dhpvm::offload

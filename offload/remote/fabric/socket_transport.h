@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transport over TCP sockets. It needs no library, and parses only the lengths of messages, so that
-// strangers may reach it.
+// The transport over TCP sockets. It needs no library, and parses only the lengths of messages, so that it may be
+// exposed to strangers.
 #pragma once
 
 #include <memory>
@@ -35,7 +35,7 @@ class SocketTransport final : public Transport, private EventSource, private Soc
 
  private:
   class ListenerOf;
-  // A socket that listens. The kernel's events carry the address of this or of a connection.
+  // A listening socket. The kernel's events carry the address of such an object, or of a connection.
   struct Listening {
     Descriptor socket;
     AcceptFunction accept;
@@ -65,7 +65,7 @@ class SocketTransport final : public Transport, private EventSource, private Soc
 
   Descriptor epoll_;
   Descriptor wake_;
-  // Given up for a moment when the process has no descriptor left, so that a connection can be taken and closed.
+  // Closed for a moment when the process has no descriptor left, so that a connection can be accepted and closed.
   Descriptor reserve_;
 
   std::mutex mutex_;

@@ -28,7 +28,7 @@ std::shared_ptr<Strangers::Visit> Strangers::enter(const std::shared_ptr<Connect
 void Strangers::make_room() {
   const auto largest =
       std::ranges::max_element(hosts_, {}, [](const auto& host) { return host.second.size(); });
-  // It leaves when its connection has been closed, which is soon, and must not be chosen twice.
+  // The connection leaves the list when it has closed, which is soon; it must not be chosen twice.
   const std::shared_ptr<Connection> oldest = largest->second.front().second.lock();
   largest->second.splice(largest->second.end(), largest->second, largest->second.begin());
   if (oldest == nullptr) return;

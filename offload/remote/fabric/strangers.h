@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections that have not proven yet who they are. For the progress thread alone.
+// Connections that have not authenticated themselves yet. Only for the progress thread.
 //
-// They are bounded, and a host that fills the room displaces its own: with too many, the one that has waited longest
-// among those of the host with the most is disconnected. An honest side needs a few round trips, so that it is out of
-// here again before its turn comes.
+// Their number is bounded, and a host with many displaces its own: when there are too many, the one that has waited
+// longest among those of the host with the most is disconnected. An honest peer needs only a few round trips, and so
+// leaves before its turn comes.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,7 @@ class Strangers : public std::enable_shared_from_this<Strangers> {
 
   const std::size_t most_;
   std::size_t count_ = 0;
-  std::map<std::string, Waiting> hosts_;  // in the order in which they came
+  std::map<std::string, Waiting> hosts_;  // in the order of their arrival
 };
 
 }  // namespace dhpvm::offload

@@ -37,10 +37,10 @@ constexpr char kCipher[] = "TLS_AES_256_GCM_SHA384";
 constexpr unsigned char kCipherNumber[] = {0x13, 0x02};
 constexpr std::string_view kExporterLabel = "EXPORTER-dhpvm";
 constexpr std::string_view kLastWordLabel = "EXPORTER-dhpvm last word";
-// In front of a version of the protocol, as a name of ALPN.
+// The prefix of a version of the protocol in the name for ALPN.
 constexpr std::string_view kVersionName = "dhpvm/";
 
-// The oldest error that OpenSSL has noted, as text; forgets all.
+// The text of OpenSSL's oldest error; clears all errors.
 std::string reason() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
@@ -48,7 +48,7 @@ std::string reason() {
   return text == nullptr ? "no reason given" : text;
 }
 
-// Says why the other side's certificate is refused; null if it is not.
+// The reason why the other side's certificate is refused; null if it is not.
 const char* certificate_problem(const SSL* ssl) {
   switch (SSL_get_verify_result(ssl)) {
     case X509_V_OK: return nullptr;
@@ -69,7 +69,7 @@ const char* certificate_problem(const SSL* ssl) {
   }
 }
 
-// Says why the other side has refused, by its alert of TLS; null for other errors.
+// The reason why the other side has refused, from its TLS alert; null for other errors.
 const char* alert_problem(unsigned long code) {
   switch (ERR_GET_REASON(code)) {
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED: return "it says that this side's certificate has expired";
@@ -82,10 +82,10 @@ const char* alert_problem(unsigned long code) {
   }
 }
 
-// A key, and whose it is.
+// A key, and its owner.
 struct Secret {
   explicit Secret(ClientKey given) : client(std::move(given.client)), key(std::move(given.key)) {
-    // Tells keys apart without telling them: a part of a hash.
+    // A part of a hash, which distinguishes keys without revealing them.
     std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
     constexpr std::string_view kLabel = "dhpvm key ";
     SecretBytes text(kLabel.size() + key.size());
@@ -100,8 +100,8 @@ struct Secret {
   std::string name;  // of the key, in the first message of TLS
 };
 
-// The name in a certificate; empty when it has none, or several, or one that could be taken for another: rights hang on
-// it, and it goes into logs.
+// The name in a certificate; empty when it has none, several, or one that could be mistaken for another: rights depend
+// on it, and it goes into logs.
 std::string common_name(const X509* certificate) {
   const X509_NAME* const subject = X509_get_subject_name(certificate);
   const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
@@ -145,7 +145,7 @@ class TlsHandshake final : public Handshake {
 
 class TlsIdentity final : public Identity {
  public:
-  // Without keys: certificates.
+  // Without keys, the identity has certificates.
   TlsIdentity(Context context, std::vector<ClientKey> keys) : context_(std::move(context)) {
     for (ClientKey& key : keys) secrets_.emplace_back(std::move(key));
   }
@@ -181,7 +181,7 @@ Status TlsIdentity::prepare() {
   SSL_CTX* const context = context_.get();
   SSL_CTX_set_app_data(context, this);
   SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
-  // Nothing is ever resumed: no tickets, no session cache, no early data.
+  // Sessions are never resumed: no tickets, no session cache, no early data.
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
@@ -189,7 +189,8 @@ Status TlsIdentity::prepare() {
   if (SSL_CTX_set_ciphersuites(context, kCipher) != 1) {
     return error(ErrorCode::kUnsupported, "this OpenSSL has no {}: {}", kCipher, reason());
   }
-  // With a key, a dialled side that shows a certificate fails; with certificates, a side that shows none fails.
+  // With a key, a dialled side that shows a certificate is refused; with certificates, a side that shows none is
+  // refused.
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   SSL_CTX_set_alpn_select_cb(context, select_version, nullptr);
   if (!secrets_.empty()) {
@@ -227,14 +228,14 @@ int TlsIdentity::find_key(SSL* ssl, const unsigned char* name, std::size_t name_
   std::list<Secret>& secrets = of(ssl).secrets_;
   const std::string_view wanted(reinterpret_cast<const char*>(name), name_size);
   const auto found = std::ranges::find(secrets, wanted, &Secret::name);
-  // Another key: the handshake goes on without one, and fails for lack of a certificate.
+  // Another key: the handshake continues without one, and fails because there is no certificate.
   if (found == secrets.end()) return 1;
   SSL_set_app_data(ssl, &*found);
   *session = make_session(ssl, *found);
   return *session == nullptr ? 0 : 1;
 }
 
-// Takes the version that the other side has stated, whatever it is: Handshake::newest_there() reads it.
+// Accepts any version that the other side has stated: Handshake::newest_there() reads it.
 int TlsIdentity::select_version(SSL*, const unsigned char** name, unsigned char* name_size,
                                 const unsigned char* names, unsigned names_size, void*) {
   for (std::span<const unsigned char> rest(names, names_size); !rest.empty();) {
@@ -280,7 +281,7 @@ Result<std::unique_ptr<Handshake>> TlsIdentity::begin(bool dials, const std::str
   } else {
     SSL_set_accept_state(ssl.get());
     if (kind() == IdentityKind::kKey)
-      SSL_set_verify(ssl.get(), SSL_VERIFY_NONE, nullptr);  // proven() looks for the key
+      SSL_set_verify(ssl.get(), SSL_VERIFY_NONE, nullptr);  // proven() checks the key
   }
   return std::unique_ptr<Handshake>(std::make_unique<TlsHandshake>(std::move(ssl), dials, kind()));
 }
@@ -292,7 +293,7 @@ Status TlsHandshake::step(ConstBytes input, std::vector<std::byte>& out) {
       BIO_write(in, input.data(), static_cast<int>(input.size())) != static_cast<int>(input.size())) {
     return error(ErrorCode::kInternal, "OpenSSL could not take {} bytes: {}", input.size(), reason());
   }
-  // When it is done, the only thing that can come is an alert, which is no part of the handshake.
+  // After the handshake, only an alert can come, which is not part of it.
   char nothing;
   const int result = done_ ? SSL_read(ssl_.get(), &nothing, 1) : SSL_do_handshake(ssl_.get());
   const int state = SSL_get_error(ssl_.get(), result);
@@ -326,7 +327,7 @@ Status TlsHandshake::step(ConstBytes input, std::vector<std::byte>& out) {
   return status;
 }
 
-// That the handshake was made with what was to prove the identity: a certificate must not do where a key is wanted.
+// Checks that the handshake used the identity that was to be proven: a certificate must not do where a key is required.
 Status TlsHandshake::proven() const {
   if (kind_ == IdentityKind::kKey) {
     if (SSL_session_reused(ssl_.get()) == 1) return {};
@@ -375,7 +376,7 @@ Status TlsHandshake::derive(std::span<GcmSecret> secrets, std::string_view label
 }
 
 Result<SealPair> TlsHandshake::seals(ConstBytes context) {
-  GcmSecret secrets[2];  // of the side that dialled, and of the other
+  GcmSecret secrets[2];  // of the side that has dialled, and of the other side
   DHPVM_TRY(derive(secrets, kExporterLabel, context));
   SealPair pair;
   pair.outgoing = std::make_unique<AesGcm>(secrets[dials_ ? 0 : 1], SealUse::kSeal);

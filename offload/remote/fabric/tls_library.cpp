@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function that libdhpvm_tls exports, and what stands behind it.
+// The function that libdhpvm_tls exports, and its implementation.
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
@@ -32,7 +32,8 @@ class OpenSslLibrary final : public TlsLibrary {
 
 extern "C" [[gnu::visibility("default")]] void dhpvm_create_tls(
     std::unique_ptr<dhpvm::offload::TlsLibrary>& result) {
-  // Where OpenSSL keeps private keys: locked, in no core dump, and wiped. Without it they are in its usual memory.
+  // The size of OpenSSL's secure heap for private keys: locked, left out of core dumps, and wiped. Without it they are
+  // in ordinary memory.
   constexpr std::size_t kBytes = 64 << 10;
   constexpr std::size_t kSmallest = 32;
   static_cast<void>(CRYPTO_secure_malloc_init(kBytes, kSmallest));

@@ -22,8 +22,8 @@
 
 namespace dhpvm::offload::wire {
 
-// Writing and reading visit the fields of a structure in the same order, by the same function: `visit` below is the
-// format. A Codec has the functions of these two classes.
+// Writing and reading visit the fields of a structure in the same order, with the same function: `visit` below defines
+// the format. A Codec has the functions of these two classes.
 class Writer {
  public:
   static constexpr bool kReads = false;
@@ -88,7 +88,7 @@ class Reader {
     value.resize(in_.count(static_cast<std::uint32_t>(limit), 1, "bytes"));
     in_.bytes(value);
   }
-  // Entries take `least` bytes or more each.
+  // An entry takes at least `least` bytes.
   template <typename T, typename Visit>
   void list(std::vector<T>& value, std::size_t limit, std::size_t least, Visit visit_entry) {
     value.resize(in_.count(static_cast<std::uint32_t>(limit), least, "entries"));
@@ -126,7 +126,8 @@ void visit(Codec& codec, Is<Device> auto& value) {
   codec.flag(value.is_simulated);
 }
 
-// The number of a record on the wire is its place in the variant. `fields` visits those of each record with a codec.
+// The number of a record on the wire is its index in the variant. `fields` visits the fields of each record with a
+// codec.
 template <typename Record, typename Fields>
 void write_record(std::vector<std::byte>& frame, const Record& record, Fields fields) {
   Writer writer(frame);
@@ -143,7 +144,7 @@ Record make_record(std::uint64_t kind, std::index_sequence<I...>) {
 
 template <typename Record, typename Fields>
 Result<std::vector<Record>> read_records(ConstBytes frame, Fields fields) {
-  // A launch takes about as many bytes.
+  // About the bytes of a launch.
   constexpr std::size_t kUsual = 32;
   std::vector<Record> records;
   records.reserve(std::min(kMaxRecords, 1 + frame.size() / kUsual));

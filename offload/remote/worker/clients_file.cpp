@@ -32,7 +32,7 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 Error wrong(std::string_view what) { return error(ErrorCode::kInvalidArgument, "{}", what); }
 
-// Names are for logs, and people must be able to distinguish them.
+// Names appear in logs, and people must be able to tell them apart.
 bool is_name(const std::string& name) {
   return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, [](char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
@@ -41,7 +41,7 @@ bool is_name(const std::string& name) {
   });
 }
 
-// Wipes the texts, which are keys.
+// Wipes the texts after reading, because they are keys.
 Status read_keys(Json& keys, ClientEntry& client) {
   if (!keys.is_array() || keys.empty() || keys.size() > 2)
     return wrong("\"keys\" is a list of one key or two");

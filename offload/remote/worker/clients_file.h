@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clients that may use a worker: a file in JSON, which only its owner can read, because it has their keys.
+// The clients that may use a worker: a JSON file that only its owner can read, because it contains their keys.
 //
 //   {"clients": [
 //     {"name": "anna", "keys": ["64 hexadecimal digits"], "sessions": 4, "memory": 1048576, "time": 3600,
@@ -40,7 +40,7 @@ struct ClientEntry {
   std::uint64_t priority = kUsualPriority;
 };
 
-// kInvalidArgument with what to do when others can read the file, or when it is not as above.
+// kInvalidArgument, with the remedy, when others can read the file, or when it does not have the form above.
 Result<std::vector<ClientEntry>> read_clients_file(const std::string& path);
 Result<std::vector<ClientEntry>> parse_clients(std::string_view text);
 

@@ -14,7 +14,7 @@ void CodeBudget::fill(Clock::time_point now) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now - *since_);
   if (seconds.count() <= 0) return;
   *since_ += seconds;
-  // More than an hour fills both.
+  // One hour fills both.
   const auto count = static_cast<std::uint64_t>(std::min<std::int64_t>(seconds.count(), 3600));
   bytes_ = std::min(kMostBytes, bytes_ + count * kBytesASecond);
   entries_ = std::min(kMostEntries, entries_ + count * kEntriesASecond);
@@ -44,8 +44,8 @@ void CodeKeeper::open(ClientCode& client, const std::string& folder) const {
   client.cache = std::make_shared<codegen::CodeCache>(std::move(options));
 }
 
-// Names of clients come from certificates, too, of which there may be many: who has written nothing for long is
-// forgotten.
+// Client names come from certificates, too, so there may be many: clients that have written nothing for a while are
+// dropped.
 std::shared_ptr<ClientCode> CodeKeeper::client(const std::string& folder, Clock::time_point now) {
   if (const auto known = clients_.find(folder); known != clients_.end()) return known->second;
   std::erase_if(clients_, [now](const auto& entry) { return entry.second->budget.is_full(now); });
@@ -62,7 +62,7 @@ void CodeKeeper::begin(ArrivingCode& arriving, const std::string& folder, const 
     return;
   std::shared_ptr<ClientCode> owner = client(folder, now);
   if (!owner->budget.take(part.object_size + part.metadata_size, now)) return;
-  // A full disk has room again, a folder that was removed is back.
+  // A full disk may have room again, or a removed folder be back.
   if (owner->has_failed.exchange(false)) open(*owner, folder);
   arriving.client = std::move(owner);
   arriving.entry = part;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what sessions have compiled into the caches of their clients, a folder for each. The process of a session only
-// reads that folder, and sends its code to the worker in parts (code_writer.h): whoever has got hold of it reaches no
-// other client's code, and no more of the disk and of the worker's memory than the limits say.
+// Writes the code that sessions have compiled into the caches of their clients, a folder for each. The process of a
+// session only reads that folder, and sends its code to the worker in parts (code_writer.h): an attacker who controls
+// it reaches no other client's code, and no more of the disk and of the worker's memory than the limits allow.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@
 
 namespace dhpvm::offload {
 
-// The code and the entries that a client may still have written; both grow with the time.
+// The bytes of code and the entries that a client may still write; both grow with time.
 class CodeBudget {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,34 +43,34 @@ class CodeBudget {
   std::uint64_t entries_ = kMostEntries;
 };
 
-// A client's cache, and what it may still write.
+// A client's cache, and its budget for writing.
 struct ClientCode {
   std::shared_ptr<codegen::CodeCache> cache;
   CodeBudget budget;
-  std::atomic<bool> has_failed = false;  // to write: the cache is opened again
+  std::atomic<bool> has_failed = false;  // writing has failed: the cache is opened again
 };
 
-// An entry that arrives from the process of one session.
+// An entry that is arriving from the process of one session.
 struct ArrivingCode {
-  std::shared_ptr<ClientCode> client;  // null: none is awaited
+  std::shared_ptr<ClientCode> client;  // null: no entry is arriving
   codegen::CodePart entry;             // its first part, without the bytes
   std::vector<std::byte> bytes;        // so far
 };
 
-// One thread at a time; files are written on a thread of its own. The end waits for those.
+// Used by one thread at a time; files are written on a separate thread, which the destructor waits for.
 class CodeKeeper {
  public:
   using Clock = CodeBudget::Clock;
-  // Kernels have some tens of KiB.
+  // Kernels have tens of KiB.
   static constexpr std::uint64_t kLargestEntry = std::uint64_t{4} << 20;
 
-  // `limit`: the bytes that each client may have on the disk. 0: no code is kept. `warn` is told when code cannot be
-  // written, from a thread of this object.
+  // `limit`: the bytes that each client may have on the disk; 0: no code is kept. `warn` is called when code cannot be
+  // written, on a thread of this object.
   CodeKeeper(std::uint64_t limit, std::function<void(const std::string&)> warn)
       : limit_(limit), warn_(std::move(warn)) {}
 
-  // A message of the process of a session, whose client has this folder. One that is no next part of an entry is let
-  // go, with the entry that was arriving; so are entries that the client's budget has no room for.
+  // A message of the process of a session whose client has this folder. A message that does not continue the arriving
+  // entry is dropped together with that entry; so are entries beyond the client's budget.
   void take(ArrivingCode& arriving, const std::string& folder, std::span<const std::byte> message,
             Clock::time_point now);
 

@@ -11,7 +11,7 @@ Result<const std::vector<wire::Step>*> KeptBatches::change(wire::Replay& replay)
   std::vector<wire::Step>& steps = kept_[replay.place];
   if (steps.empty()) return protocol_violation("it wants a batch again that is not kept");
   std::size_t writes = 0;
-  // Both lists ascend.
+  // Both lists are ascending.
   std::uint64_t scalars = 0;
   auto change = replay.scalars.begin();
   for (wire::Step& step : steps) {

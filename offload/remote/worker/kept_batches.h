@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The batches that a session's client may have done again by naming their places: at most wire::kMaxKept, of one frame
-// each. They name memories and kernels as the client does: each time that one is done, everything in it is looked up
-// and checked as if it had come anew.
+// The batches that a session's client may repeat by naming their places: at most wire::kMaxKept, of one frame each.
+// They refer to memories and kernels by the client's numbers: each time that one is repeated, everything in it is
+// looked up and checked as if it had come for the first time.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace dhpvm::offload {
 class KeptBatches {
  public:
   void keep(std::uint64_t place, std::vector<wire::Step> steps) { kept_[place] = std::move(steps); }
-  // The steps that are wanted again, with what has changed. Errors are breaches of the protocol.
+  // Applies the changes to the batch, and returns its steps. Errors are breaches of the protocol.
   Result<const std::vector<wire::Step>*> change(wire::Replay& replay);
 
  private:

@@ -12,11 +12,12 @@
 namespace dhpvm::offload {
 namespace {
 
-// The extents of larger launches are not kept: a session may load thousands of kernels, each of which keeps 128.
+// The extents of launches with more arrays are not kept: a session may load thousands of kernels, each of which keeps
+// 128.
 constexpr std::size_t kMostKeptArrays = 16;
 constexpr std::size_t kMostKeptScalars = 64;
 
-// Elements [begin, end) that an access of the kernel may touch, of the `size` that the array lets it.
+// Adds the elements that an access may touch to [begin, end), as far as they lie below `size`.
 void include(const Elements& touched, std::int64_t size, std::int64_t& begin, std::int64_t& end) {
   if (size <= 0 || touched.empty()) return;
   const std::int64_t low = touched.known ? std::clamp<std::int64_t>(touched.begin, 0, size) : 0;
@@ -57,7 +58,7 @@ LaunchGuard::LaunchGuard(std::shared_ptr<const bytecode::Module> module, std::ui
     Element& made = elements_.emplace_back();
     made.rank = module_->types[parameter.type].rank;
     if (element.is_ref()) {
-      // A struct: its fields lie in it as layout() has put them.
+      // For a struct, the fields are laid out by layout().
       const bytecode::Type& type = module_->types[element.type];
       made.bytes = type.size;
       made.alignment = 1;
@@ -134,7 +135,7 @@ Status LaunchGuard::check_shape(const ArrayArgument& array, std::size_t number) 
     return error(ErrorCode::kInvalidArgument, "array {} of a launch {}", number, what);
   };
   if (array.shape.length < 0) {
-    // Checked indices vouch for elements, and an array that is not there has no dimensions that an index is in.
+    // Checks of indices protect the elements; a missing array has no dimensions in which an index could lie.
     const bool nothing = array.shape == codegen::ArrayShape{.length = -1};
     return nothing ? Status() : refused("has a negative length");
   }
@@ -142,7 +143,7 @@ Status LaunchGuard::check_shape(const ArrayArgument& array, std::size_t number) 
       array.shape.writable > array.shape.length) {
     return refused("can be accessed beyond its length");
   }
-  // The bytes of an array fit into 63 bits, and so does every sum of addresses below.
+  // The bytes of an array fit into 63 bits, and so do all sums of addresses below.
   std::int64_t product = 1;
   std::int64_t bytes = 0;
   for (const std::int64_t dim : std::span(array.shape.dims).first(elements_[number].rank)) {
@@ -171,7 +172,7 @@ Status LaunchGuard::check_memory(const ArrayArgument& array, std::size_t number,
         "the launch touches elements {} to {} of array {}, which are not in the memory that came with it",
         begin, end, number);
   }
-  // Memory itself is aligned for anything. A device may stop working for all when an access is not.
+  // Memory itself is aligned for everything. A device may stop working for all sessions after an unaligned access.
   const std::uint64_t start = array.memory.offset + static_cast<std::uint64_t>(array.first);
   if (element.alignment > 1 && start % element.alignment != 0) {
     return error(ErrorCode::kInvalidArgument,

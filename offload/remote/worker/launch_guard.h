@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps untrusted kernels inside the memory of their launches.
 //
-// Verified bytecode accesses no element outside its arrays; but the launch gives the arrays' sizes and places. So each
-// launch is checked against the kernel's footprint, which is derived here: every element that it can access must lie
-// inside the memory that came with the array.
+// Verified bytecode accesses no element outside its arrays, but the launch states the sizes and places of the arrays.
+// So each launch is checked against the kernel's footprint, which is derived here: every element that it can access
+// must lie inside the memory that the launch names for the array.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace dhpvm::offload {
 // The guard of one kernel. Thread-safe.
 class LaunchGuard {
  public:
-  // Those that the kernel was compiled for.
+  // The sizes that the kernel was compiled for.
   enum class Indices : std::uint8_t { kAny, kSmall };
 
   // `module` is verified. `proven` are the accesses, by index, whose checks the kernel leaves out: kInvalidArgument if
@@ -37,8 +37,8 @@ class LaunchGuard {
   // For codegen::KernelRequest.
   std::set<codegen::CallPath> proven_paths() const;
 
-  // kInvalidArgument, with the reason, for a launch that must not run. That its spans lie inside their
-  // memories is for the device's queue to check.
+  // kInvalidArgument, with the reason, for a launch that must not run. The device's queue checks that spans lie inside
+  // their memories.
   Status check(const Launch& launch) const;
 
  private:
@@ -50,7 +50,7 @@ class LaunchGuard {
 
   LaunchGuard(std::shared_ptr<const bytecode::Module> module, std::uint32_t kernel,
               std::vector<std::uint32_t> proven, Indices indices);
-  // Elements [begin, end) of an array that a launch can access, once it is known that nothing unchecked fails.
+  // Elements [begin, end) of an array that a launch can access, provided that no unchecked access fails.
   struct Extent {
     std::int64_t begin = 0;
     std::int64_t end = 0;

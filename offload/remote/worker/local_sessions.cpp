@@ -66,13 +66,13 @@ class LocalSession final : public SessionHandle, private SessionHost {
   }
   void on_session_ended(const Error&) override {
     const auto ended = std::move(start_.ended);
-    ended(ClientGone(gone_));  // this is destroyed here
+    ended(ClientGone(gone_));  // this object is destroyed here
   }
 
   Surroundings& surroundings_;
   SessionStart start_;
   ClientGone gone_{EndCause::kLost, Error(ErrorCode::kDeviceLost, ""), {}};
-  // Ahead of the session, which uses them.
+  // Declared before the session, which uses them.
   const std::shared_ptr<SessionFigures> figures_ = std::make_shared<SessionFigures>();
   const std::shared_ptr<WorkerSession> session_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions in the worker's own process: for workers inside other programs, and for connections that cannot be handed
-// to another process. A crash in one of them ends all.
+// Sessions in the worker's own process: for workers inside other programs, and for connections that cannot be passed to
+// another process. A crash in one of them ends all of them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace dhpvm::offload {
 
-// Called before a session opens a device, by its number; an error is that of opening it. Tests hold devices back by it.
+// Called before a session opens a device, with its number; an error makes the opening fail. For tests that hold devices
+// back.
 using DeviceGate = std::function<Status(std::uint64_t device)>;
 
 // Fabric and transport must outlive it.

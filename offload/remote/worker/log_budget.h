@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds the lines that strangers can cause in a log, so that a crowd does not fill the disk.
+// Limits the lines that strangers can cause in a log, so that many of them do not fill the disk.
 #pragma once
 
 #include <chrono>
@@ -22,7 +22,7 @@ class LogBudget {
     }
     return ++lines_ <= lines_a_second_;
   }
-  // The lines that were left out until the second of the last take(), and have not been told yet.
+  // The lines that were left out up to the second of the last take(), and have not been reported yet.
   unsigned take_left_out() { return std::exchange(left_out_, 0); }
 
  private:

@@ -29,20 +29,20 @@ constexpr std::chrono::seconds kPatience{2};
 constexpr std::size_t kMostVisitors = 32;
 constexpr std::size_t kLongestRequest = 4096;
 constexpr std::chrono::milliseconds kFreshness{100};
-// After a connection could not be taken, mostly for lack of descriptors.
+// The pause after a connection could not be accepted, mostly for lack of descriptors.
 constexpr std::chrono::milliseconds kPause{100};
 
 struct Visitor {
   Descriptor socket;
   Clock::time_point deadline;
   std::string request;
-  std::string answer;  // what is left of it
+  std::string answer;  // the part that was not sent yet
   bool is_answered = false;
 };
 
 enum class Next : std::uint8_t { kStays, kGoes };
 
-// Reads what there is; behind the request, and behind the answer, nothing matters.
+// Reads what is there; what follows the request, or comes after the answer, is ignored.
 Next read_from(Visitor& visitor) {
   for (std::array<char, 1024> piece;;) {
     const ssize_t got = recv(visitor.socket.get(), piece.data(), piece.size(), 0);
@@ -54,7 +54,7 @@ Next read_from(Visitor& visitor) {
   }
 }
 
-// The connection ends when the visitor has taken the answer: closed with a rest that was not read, it would be lost.
+// The connection ends only when the visitor has taken the answer: closing it with unread data would lose the answer.
 Next write_to(Visitor& visitor) {
   while (!visitor.answer.empty()) {
     const ssize_t sent =
@@ -67,7 +67,7 @@ Next write_to(Visitor& visitor) {
   return Next::kStays;
 }
 
-// All who are there, for one thread.
+// All connected visitors, served by one thread.
 class Visitors {
  public:
   explicit Visitors(const MetricsServer::Report& report) : report_(report) {}
@@ -84,9 +84,9 @@ class Visitors {
   }
   std::optional<Clock::time_point> first_deadline() const {
     if (visitors_.empty()) return std::nullopt;
-    return visitors_.front().deadline;  // in the order in which they came
+    return visitors_.front().deadline;  // the oldest is first
   }
-  // `ready`: as add_to() has added them.
+  // `ready`: as filled in by add_to().
   void serve(const pollfd* ready) {
     const Clock::time_point now = Clock::now();
     for (auto visitor = visitors_.begin(); visitor != visitors_.end(); ++ready) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves metrics and health of a worker over HTTP, to this machine alone.
-//
-// One thread of its own serves all: a peer that can reach the port may send any requests, as often and as slowly as
-// it likes, without effect on sessions. A connection carries one request and has two seconds; of too many,
-// the oldest goes.
+// Serves metrics and health of a worker over HTTP, to this machine only.
+// || One separate thread serves all connections: a peer that can reach the port may send any requests, as often and as
+// slowly as it likes, without effect on sessions. A connection carries one request and has two seconds; if there are
+// too many connections, the oldest is closed.
 #pragma once
 
 #include <functional>
@@ -19,9 +18,9 @@ namespace dhpvm::offload {
 
 class MetricsServer {
  public:
-  // Called on the server's thread, not more than ten times a second.
+  // Called on the server's thread, at most ten times a second.
   using Report = std::function<WorkerReport()>;
-  // At a numeric address of this machine; others are kInvalidArgument.
+  // At a numeric address of this machine; other addresses are kInvalidArgument.
   static Result<std::unique_ptr<MetricsServer>> start(const Address& address, Report report);
   ~MetricsServer();
   MetricsServer(const MetricsServer&) = delete;

@@ -20,7 +20,7 @@ Result<std::shared_ptr<SessionChild>> spawn_session_child(const std::vector<std:
   DHPVM_ASSIGN(auto ends, control::Socket::create_pair());
   DHPVM_ASSIGN(SharedFigures figures, SharedFigures::create());
   DHPVM_ASSIGN(auto code_ends, control::Socket::create_pair());
-  // None may be where another one is to go.
+  // No descriptor may have a number that another one is to get.
   const Descriptor socket(fcntl(ends.second.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
   const Descriptor memory(fcntl(figures.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));
   const Descriptor writer(fcntl(code_ends.second.descriptor(), F_DUPFD_CLOEXEC, kSessionCode + 1));

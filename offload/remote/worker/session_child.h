@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process of a worker that serves one session, or waits for one: starting it, and the way it has ended.
+// A process of a worker that serves one session, or waits for one: how it is started, and how it has ended.
 #pragma once
 
 #include <sys/types.h>
@@ -22,9 +22,9 @@
 
 namespace dhpvm::offload {
 
-// A process of its own for one session.
+// The process of one session.
 struct SessionChild {
-  // Lines of the log in a second that a session may write.
+  // The most log lines that a session may write in a second.
   static constexpr unsigned kMostLines = 50;
 
   SessionChild(control::Socket socket, SharedFigures shared, Descriptor code_from_it, pid_t id)
@@ -34,23 +34,23 @@ struct SessionChild {
   const SharedFigures figures;
   const Descriptor code;  // what it has compiled arrives here (code_keeper.h)
   const pid_t pid;
-  // The following under the mutex of the watcher.
+  // Guarded by the watcher's mutex.
   std::optional<SessionStart> session;  // none yet: the process waits for one
   std::optional<std::chrono::steady_clock::time_point> kill_at;
   std::optional<ClientGone> close_reason;
   LastWord last_word;
-  bool is_gone = false;  // its number may be another process's
-  // For the watching thread alone.
-  std::optional<ClientGone> gone;  // why it ends, in its own words
+  bool is_gone = false;  // its number may belong to another process now
+  // Only for the watching thread.
+  std::optional<ClientGone> gone;  // why it ends, as it has reported itself
   LogBudget budget{kMostLines};
   ArrivingCode arriving;
   std::uint64_t code_left = std::uint64_t{64} << 20;  // bytes of code that are read from it; 0: no more
 };
 
-// Starts the program `command` with its arguments, with a socket to this process and memory for its figures.
+// Starts `command` with its arguments, with a socket to this process and shared memory for its figures.
 Result<std::shared_ptr<SessionChild>> spawn_session_child(const std::vector<std::string>& command);
 
-// Says how a process has ended that has not said it itself. Waits for its end.
+// Describes how a process has ended that has not reported it itself. Waits for its end.
 ClientGone how_it_ended(pid_t pid);
 
 }  // namespace dhpvm::offload

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of a session: a module arrives once, is verified, and its kernels are compiled for the devices
-// that run them.
+// The code of a session: each module arrives once and is verified, and its kernels are compiled for the devices that
+// run them.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +26,11 @@ class SessionCode {
   session::LoadedKernel* find(wire::Id kernel, std::uint64_t device);
   // Logs the number of launches of each kernel that is still loaded.
   void log_launches() const;
-  // On the session's own thread, when nothing uses the kernels any more.
+  // On the session's own thread, when no operation uses the kernels any more.
   void clear();
 
  private:
-  // A kernel that is wanted, and what holds for its launches.
+  // A requested kernel, and the properties of its launches.
   struct Wanted : wire::LoadKernel {
     LaunchGuard::Indices indices = LaunchGuard::Indices::kAny;
   };

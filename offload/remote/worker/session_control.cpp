@@ -17,7 +17,7 @@
 namespace dhpvm::offload::control {
 namespace {
 
-// More than the longest message: a connection with what of it is unread.
+// More than the longest message: a connection with its unread bytes.
 constexpr std::size_t kLongestMessage = 16 << 10;
 
 class Writer {
@@ -78,7 +78,7 @@ void visit(Codec& codec, Is<SealState> auto& state) {
   codec.bytes(std::span(state.secret));
   codec.number(state.messages);
 }
-// But for its socket.
+// All fields except the socket.
 template <typename Codec>
 void visit(Codec& codec, Is<DetachedChannel> auto& channel) {
   codec.text(channel.connection.peer);
@@ -216,7 +216,7 @@ Result<std::optional<Variant>> read(std::span<const std::byte> message) {
   return error(ErrorCode::kProtocol, "the process of a session and its worker do not understand each other");
 }
 
-// Room for one descriptor with a message.
+// Room for one descriptor beside a message.
 struct Beside {
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes{};
 };
@@ -241,7 +241,7 @@ Status send_message(int socket, std::vector<std::byte> message, int descriptor, 
     sent = sendmsg(socket, &header, MSG_NOSIGNAL | (patience == Patience::kNone ? MSG_DONTWAIT : 0));
   } while (sent < 0 && errno == EINTR);
   const int code = errno;
-  explicit_bzero(message.data(), message.size());  // there may be keys in it
+  explicit_bzero(message.data(), message.size());  // the message may contain keys
   if (sent >= 0) return {};
   return error(ErrorCode::kIo, "the process of a session does not listen: {}", std::strerror(code));
 }
@@ -254,7 +254,7 @@ Result<std::size_t> receive_message(int socket, std::span<std::byte> memory, Des
   header.msg_iov = &part;
   header.msg_iovlen = 1;
   Beside beside;
-  if (descriptor != nullptr) {  // otherwise the system closes what comes
+  if (descriptor != nullptr) {  // otherwise the system closes a descriptor that comes
     header.msg_control = beside.bytes.data();
     header.msg_controllen = beside.bytes.size();
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conversation of a worker with the process of a session, over a pair of local sockets that keep messages apart.
-//
-// The process believes what the worker says. The worker takes nothing of what the process says for granted: a client's
-// code may have got hold of it.
+// The messages between a worker and the process of a session, over a pair of local sockets that preserve message
+// boundaries.
+// || The process trusts the worker. The worker trusts nothing from the process, because a client's code may control it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +34,7 @@ struct Begin {
 struct TakeBulk {
   DetachedChannel bulk;
 };
-// As SessionHandle::move_to() has it.
+// See SessionHandle::move_to().
 struct Move {
   SessionPlace place;
 };
@@ -45,11 +44,11 @@ struct Close {
   std::uint64_t code = 0;
   std::string message;
 };
-// In place of a session: the process says which devices it could lend, and ends.
+// Instead of a session: the process reports which devices it could lend, and ends.
 struct Probe {
   std::string caches;
 };
-// A device that the worker lends; before the session begins.
+// A device that the worker lends; sent before the session begins.
 struct Offer {
   wire::Device device;
 };
@@ -57,11 +56,11 @@ using ToSession = std::variant<Begin, TakeBulk, Move, AnnounceEnd, Close, Probe,
 
 // ---- From the process -----------------------------------------------------------------------------------------------
 
-// It can take a session.
+// The process is ready for a session.
 struct Serving {
-  std::string rights;  // that the system could not take away
+  std::string rights;  // the rights that the system could not take away
 };
-// It cannot, and ends.
+// The process is not able to serve, and ends.
 struct Unable {
   std::uint64_t code = 0;
   std::string message;
@@ -78,7 +77,7 @@ struct Ended {
   std::string reason;
   SessionEnd::Work work;
 };
-// A device, when it was asked.
+// A device, in answer to Probe.
 struct Lends {
   wire::Device device;
 };
@@ -98,10 +97,11 @@ class Socket {
   static Result<std::pair<Socket, Socket>> create_pair();
   int descriptor() const { return descriptor_.get(); }
 
-  // kIo when the other end is gone, or takes nothing and there is no patience.
+  // kIo when the other end is gone, or when it takes nothing and there is no patience.
   Status send(ToSession record, Patience patience) const;
   Status send(const FromSession& record, Patience patience) const;
-  // Nothing when there is none and no patience. kIo at the end, kProtocol for nonsense.
+  // Nothing when no message is there and there is no patience. kIo at the end of the connection, kProtocol for an
+  // invalid message.
   Result<std::optional<ToSession>> receive_to_session(Patience patience) const;
   Result<std::optional<FromSession>> receive_from_session(Patience patience) const;
 

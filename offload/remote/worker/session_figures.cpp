@@ -37,7 +37,7 @@ std::string SessionFigures::program() const {
   return printable(name, kLongestName);
 }
 
-// Its size is fixed for good: a session that made it smaller would end the worker with SIGBUS.
+// Its size is fixed: a session that shrank it would end the worker with SIGBUS.
 Result<SharedFigures> SharedFigures::create() {
   Descriptor memory(memfd_create("dhpvm-session", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!memory.is_open() || ftruncate(memory.get(), sizeof(SessionFigures)) != 0 ||
@@ -49,7 +49,7 @@ Result<SharedFigures> SharedFigures::create() {
 
 Result<SharedFigures> SharedFigures::adopt(Descriptor memory) { return map(std::move(memory)); }
 
-// Zeros, as the system gives them, are figures of a session that has done nothing yet.
+// The zeros that the system provides are the figures of a session that has done nothing yet.
 Result<SharedFigures> SharedFigures::map(Descriptor memory) {
   void* const place =
       mmap(nullptr, sizeof(SessionFigures), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);

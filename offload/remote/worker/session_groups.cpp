@@ -24,9 +24,9 @@
 namespace dhpvm::offload {
 namespace {
 
-// Memory of a session in addition to the arrays of its client: compilers, drivers, code, stacks.
+// A session's memory in addition to its client's arrays: compilers, drivers, code, stacks.
 constexpr std::uint64_t kOwnBytes = std::uint64_t{1} << 30;
-// Private memory that is only reserved counts for a process as well: each thread has some for its stack and its heap.
+// Reserved private memory counts for a process as well: each thread reserves some for its stack and its heap.
 constexpr std::uint64_t kReservedBytes = std::uint64_t{8} << 30;
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
@@ -54,8 +54,8 @@ Status make_group(const std::string& path) {
   return cannot(path);
 }
 
-// The niceness at which a process gets about as much of the processors as the priority says: each step takes a fifth.
-// Without privileges there is nothing above the usual.
+// The niceness at which a process gets about the share of the processors that its priority asks for: each step takes
+// away a fifth. Without privileges, a process cannot get more than usual.
 int niceness(std::uint64_t priority) {
   const double steps =
       std::log(static_cast<double>(ClientEntry::kUsualPriority) / static_cast<double>(priority)) /
@@ -63,7 +63,7 @@ int niceness(std::uint64_t priority) {
   return static_cast<int>(std::clamp(std::round(steps), 0.0, 19.0));
 }
 
-// The limits that hold where groups have these controllers, for the log.
+// The limits that groups with these controllers enforce, for the log.
 template <typename Has>
 std::string limits_text(Has has) {
   return fmt::format("memory by {}, processors by {}, threads {}",
@@ -120,7 +120,7 @@ class ControlGroups final : public SessionGroups {
         controllers_ += (controllers_.empty() ? "+" : " +") + word;
     }
     if (controllers_.empty()) return error(ErrorCode::kUnsupported, "{} has no controllers", own_);
-    // A group that divides what it has among others may have no process of its own.
+    // A group that divides its resources among others must have no process of its own.
     DHPVM_TRY(make_group(worker_));
     Status status = write_file_of(worker_, "cgroup.procs", std::to_string(getpid()));
     if (status.ok()) status = write_file_of(own_, "cgroup.subtree_control", controllers_);
@@ -155,7 +155,7 @@ class ControlGroups final : public SessionGroups {
     sessions_.erase(session);
     others_.leave(number);
     rmdir(group.c_str());
-    rmdir(group.substr(0, group.rfind('/')).c_str());  // unless the client has others
+    rmdir(group.substr(0, group.rfind('/')).c_str());  // fails if the client has other sessions
   }
 
   std::string limits() const override {
@@ -173,8 +173,8 @@ class ControlGroups final : public SessionGroups {
   const std::string worker_;
   const std::string clients_;
   std::string controllers_;                        // "+cpu +memory +pids"
-  std::map<std::uint64_t, std::string> sessions_;  // their groups
-  ProcessLimits others_;                           // for which there is no controller
+  std::map<std::uint64_t, std::string> sessions_;  // the sessions' groups
+  ProcessLimits others_;                           // for limits without a controller
 };
 
 }  // namespace

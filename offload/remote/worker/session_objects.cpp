@@ -7,7 +7,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// New memory may hold data of another session, or of the worker itself.
+// New memory may contain data of another session, or of the worker.
 Status wipe(Device& device, const std::shared_ptr<DeviceMemory>& memory, std::uint64_t bytes) {
   if (device.info().shares_host_memory && memory->host() != nullptr) {
     std::memset(memory->host(), 0, bytes);
@@ -45,7 +45,7 @@ Status SessionObjects::handle(wire::Allocate& record) {
   return {};
 }
 
-// On the session's own thread. Freed memory counts until the last operation that uses it has let go of it.
+// On the session's own thread. Freed memory counts until the last operation that uses it has released it.
 Result<std::shared_ptr<DeviceMemory>> SessionObjects::allocate(Device& device, std::uint64_t bytes) {
   const std::uint64_t most = port_.limits().memory_bytes;
   if (const std::uint64_t held = memory_bytes_->load(); held > most || bytes > most - held) {
@@ -70,7 +70,7 @@ Status SessionObjects::handle(wire::Free& record) {
   if (entry == memories_.end() || entry->second.memory == nullptr) {
     return protocol_violation("it frees memory that does not exist");
   }
-  // Freeing may block; operations in flight keep the memory until they are done.
+  // Freeing may block, and operations in flight keep the memory until they are done.
   port_.post_task([memory = std::move(entry->second.memory)]() mutable { memory.reset(); });
   memories_.erase(entry);
   return {};

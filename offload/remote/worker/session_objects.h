@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memories and semaphores that a session's client has made on the worker's devices.
+// The memories and semaphores on the worker's devices that a session's client has made.
 #pragma once
 
 #include <atomic>
@@ -23,13 +23,13 @@ class SessionObjects {
   Status handle(wire::DestroySemaphore& record);
   Status handle(wire::FailSemaphore& record);
 
-  // kProtocol unless all of it lies inside a memory of the device.
+  // kProtocol unless the span lies inside a memory of the device.
   Result<MemorySpan> span(const wire::Span& wanted, std::uint64_t device) const;
   // Null when there is none.
   std::shared_ptr<session::Timeline> timeline(wire::Id semaphore) const;
-  // Fails all semaphores: waits for them end with `reason`.
+  // Makes all semaphores fail: waits for them end with `reason`.
   void fail_semaphores(const Error& reason);
-  // On the session's own thread, when no operation uses them any more.
+  // On the session's own thread, when no operation uses the objects any more.
   void clear();
 
  private:
@@ -43,7 +43,7 @@ class SessionObjects {
   SessionPort& port_;
   std::unordered_map<wire::Id, Memory> memories_;
   std::unordered_map<wire::Id, std::shared_ptr<session::Timeline>> timelines_;
-  // Total size of the memories that exist, including those that are freed but still used by an operation.
+  // The total size of existing memories, including freed ones that an operation still uses.
   const std::shared_ptr<std::atomic<std::uint64_t>> memory_bytes_;  // of the figures
 };
 

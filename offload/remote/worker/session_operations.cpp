@@ -150,7 +150,7 @@ Status SessionOperations::handle(wire::Replay& record) {
 Status SessionOperations::run(const wire::Order& order, const std::vector<wire::Step>& steps,
                               std::optional<std::uint64_t> place) {
   DHPVM_ASSIGN(Arrival arrival, accept(order, steps.size()));
-  // Nothing of it will be done: the few bytes of a replay must not make the worker read all of its steps.
+  // Nothing of it will be done, so do not let the few bytes of a replay make the worker read all of its steps.
   if (arrival.stream->failure) {
     enqueue(std::move(arrival));
     return {};
@@ -167,7 +167,7 @@ Status SessionOperations::run(const wire::Order& order, const std::vector<wire::
     enqueue(std::move(arrival));
     return {};
   }
-  // The device gets one after the other, for what has to be staged may have to wait.
+  // The device gets the steps one by one, because staging may have to wait.
   for (std::size_t n = 0; n < read.size(); ++n) {
     read[n].number = number + n;
     if (n == 0) read[n].waits = std::move(arrival.pending->waits);

@@ -35,7 +35,7 @@ class SessionOperations {
   Status handle(wire::Batch& record);
   Status handle(wire::Replay& record);
 
-  // Both lanes are there: operations may arrive.
+  // Both lanes are connected: operations may arrive.
   void open() { is_open_ = true; }
 
  private:
@@ -44,14 +44,14 @@ class SessionOperations {
     std::shared_ptr<session::Pending> pending;
   };
 
-  // So many operations, of which the first waits and the last one signals.
+  // Accepts so many operations, of which the first waits and the last signals.
   Result<Arrival> accept(const wire::Order& order, std::uint64_t count = 1);
-  // These fill in what the record says, where it is to stay: batches have many steps, and steps are large to move.
+  // These functions fill in the record's content in place: batches have many steps, and steps are expensive to move.
   Status read_launch(const wire::Work& record, const session::Stream& stream, session::LaunchState& launch);
   Status read_step(const wire::Step& step, const session::Stream& stream, session::Pending& pending);
   Status run(const wire::Order& order, const std::vector<wire::Step>& steps,
              std::optional<std::uint64_t> place);
-  // The way to the elements that come with a batch, or go back.
+  // How elements travel that come with a batch, or go back.
   enum class Elements : std::uint8_t { kShared, kStaged, kOneByOne };
   Elements elements_of(const session::Stream& stream, const std::vector<session::Pending>& steps,
                        bool has_place) const;

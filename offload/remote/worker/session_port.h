@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part that a worker's session shares with its parts: client, limits, two threads, and whether it has ended.
+// What the parts of a worker's session share: client, limits, two threads, and whether the session has ended.
 //
-// The state of all parts belongs to the progress thread. Devices may block, and so they are asked on the session's own
-// thread alone, except for submitting operations, which never blocks.
+// The state of all parts belongs to the progress thread. Devices may block, so they are called only on the session's
+// own thread, except for submitting operations, which never blocks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class SessionPort {
   virtual SessionHost& host() = 0;
   SessionFigures& figures() { return *host().own_figures(); }
   virtual bool has_ended() const = 0;
-  // Ends the session; the client is told the reason.
+  // Ends the session with the reason that the client gets.
   virtual void close(EndCause cause, Error reason) = 0;
 
   // The lane to the client. It may be used on any thread, and outlives the session.
@@ -35,16 +35,16 @@ class SessionPort {
   // One line of the worker's log.
   virtual void log(LogLevel level, std::string_view text) = 0;
 
-  // On the session's own thread, one task after the other. They run even if the session ends before.
+  // Runs tasks on the session's own thread, one after the other. They run even if the session ends before.
   virtual void post_task(std::function<void()> task) = 0;
   // The session lives until the function has been called. From any thread.
   virtual void post_to_progress(std::function<void()> function) = 0;
-  // To be kept by callbacks of devices: the session and its parts are there while it can be locked.
+  // For callbacks of devices: the session and its parts exist while this can be locked.
   virtual std::weak_ptr<void> alive() = 0;
 
   void send(const wire::FromWorker& record) { send(*frames(), record); }
   static void send(FrameLane& frames, const wire::FromWorker& record);
-  // kProtocol when there is no such device, or none that is open.
+  // kProtocol when there is no such device, or when it is not open.
   Result<Device*> device(std::uint64_t number);
   // Null until it is open.
   virtual Device* opened(std::uint64_t number) const = 0;

@@ -52,7 +52,7 @@ class ServedSession final : private SessionHost {
   void log(LogLevel level, std::string_view text) override {
     tell(control::LogLine{level, std::string(text)});
   }
-  // Kernels that still run, memory and files: the system ends and frees them.
+  // The system ends kernels that still run, and frees memory and files.
   [[noreturn]] void on_client_gone(const ClientGone& gone) override { end(gone); }
   [[noreturn]] void on_session_ended(const Error& reason) override { end({EndCause::kLost, reason, {}}); }
 
@@ -95,7 +95,7 @@ Result<std::shared_ptr<Device>> ServedSession::open_device(std::uint64_t number)
   return opened.ok() ? failure : std::move(opened).error().with_context(failure.message());
 }
 
-// Without the worker no recipient of a report is left.
+// Without the worker, nobody could receive a report.
 void ServedSession::tell(const control::FromSession& record) const {
   if (!control_.send(record, control::Patience::kForever).ok()) _exit(1);
 }
@@ -138,7 +138,7 @@ void ServedSession::handle(control::Begin& record) {
 
 void ServedSession::handle(control::TakeBulk& record) {
   if (session_ == nullptr) return;
-  // The worker has received the token, where the client has dialled.
+  // If the client has dialled, the worker has received the token already.
   const std::uint64_t messages = dials_client_ ? 0 : 1;
   SealPair seals = seals_of(record.bulk);
   Channel::adopt(
@@ -170,8 +170,8 @@ void ServedSession::handle(control::Close& record) {
       [this, cause = record.cause, reason = Error(code, record.message)] { session_->close(cause, reason); });
 }
 
-// Code compiled for a client stays in its own folder: no client runs code that another one has left. The worker writes
-// it; only drivers write there themselves.
+// Code compiled for a client stays in the client's own folder, so that no client runs another one's code. The worker
+// writes that folder; only drivers write to it directly.
 Status prepare_caches(const std::string& folder) {
   setenv(codegen::kCodeWriterVariable, std::to_string(kSessionCode).c_str(), 1);
   if (folder.empty()) return keep_changes_to({});
@@ -205,9 +205,9 @@ Result<SessionProcess> SessionProcess::create() {
 }
 
 Status SessionProcess::enter(const std::vector<std::string>& folders) {
-  // Signals of the terminal and of service managers reach the whole group: it is the worker that answers them.
+  // Signals of the terminal and of service managers reach the whole process group: only the worker must react to them.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
-  // When memory runs out, a session goes before the worker.
+  // When memory runs out, the system should end a session before the worker.
   const Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (score.is_open()) static_cast<void>(::write(score.get(), "500", 3));
   if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
@@ -238,7 +238,7 @@ Result<SessionProcess::Task> SessionProcess::wait() {
       DHPVM_TRY(prepare_caches(begin_->caches));
       return Task{false, begin_->caches};
     }
-    // It was closed before it has begun.
+    // The session was closed before it began.
     if (std::holds_alternative<control::Close>(*record)) _exit(0);
   }
 }

@@ -72,7 +72,7 @@ class ProcessSession final : public SessionHandle {
     watcher_.keep(*process_, [&](LastWord& word) { word.keep_bulk(detached); });
     return send(control::TakeBulk{std::move(detached)});
   }
-  // A process that does not listen is ended; the worker hears of that as of any end.
+  // A process that does not listen is killed, and the worker handles that like any other end.
   Result<std::shared_ptr<Lane>> send(control::ToSession record) {
     if (!process_->control.send(std::move(record), control::Patience::kNone).ok()) watcher_.kill(*process_);
     return std::shared_ptr<Lane>();
@@ -82,7 +82,7 @@ class ProcessSession final : public SessionHandle {
   const std::shared_ptr<SessionChild> process_;
   const std::uint64_t number_;
   const wire::Token token_;
-  const SessionPlace place_;  // at the beginning
+  const SessionPlace place_;  // at the beginning of the session
   const std::string caches_;
   const bool dials_client_;
   bool has_bulk_ = false;

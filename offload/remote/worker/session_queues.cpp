@@ -17,7 +17,7 @@ using session::Wait;
 
 namespace {
 
-// The time for which the thread of a queue waits for the next short loop where it would arrive.
+// How long the thread of a queue waits at the network for the next short loop.
 constexpr std::chrono::milliseconds kIdleVisit{2};
 
 }  // namespace
@@ -64,18 +64,18 @@ Status SessionQueues::create(Device& device, Stream& stream, bool is_observed) {
   options.name = stream.name;
   if (is_observed) {
     options.observer = [answers = stream.answers, &device](const OperationRecord& done) {
-      // The client measures transfers and calls itself.
+      // The client times transfers and host calls itself.
       if (done.kind != OperationRecord::Kind::kLaunch && done.kind != OperationRecord::Kind::kFill &&
           done.kind != OperationRecord::Kind::kDeviceCopy)
         return;
-      // The device's clock and that of this machine run side by side.
+      // The difference between the device's clock and this machine's is constant.
       const std::chrono::nanoseconds shift =
           std::chrono::steady_clock::now().time_since_epoch() - device.now();
       answers->add(wire::Observed{done.label, (done.begin + shift).count(), (done.end + shift).count()});
     };
   }
   DHPVM_ASSIGN(stream.queue, device.create_queue(std::move(options)));
-  // A thread that has done a short loop receives the next one itself.
+  // A thread that has run a short loop receives the next one itself.
   if (auto* const queue = dynamic_cast<ThreadedQueue*>(stream.queue.get())) {
     queue->set_idle_work([&transport = port_.host().transport()](const std::function<bool()>& has_work) {
       transport.attend(has_work, Transport::Clock::now() + kIdleVisit);
@@ -94,7 +94,7 @@ Status SessionQueues::handle(wire::DestroyQueue& record) {
   return {};
 }
 
-// Destroying a queue blocks until its operations are done: post it to the session's own thread.
+// Destroying a queue blocks until its operations are done, so post it to the session's own thread.
 void SessionQueues::drop(Stream& stream) {
   port_.post_task(
       [queue = std::shared_ptr<Queue>(std::move(stream.queue)), marks = std::move(stream.marks)]() mutable {
@@ -136,7 +136,7 @@ Status SessionQueues::handle(wire::StopLaunches& record) {
 
 void SessionQueues::stop_launches(Stream& stream) {
   stream.stop->token.raise(StopToken::kInterrupt);
-  stream.stop = std::make_shared<session::LaunchStop>();  // for those that follow
+  stream.stop = std::make_shared<session::LaunchStop>();  // for the launches that follow
 }
 
 std::uint64_t SessionQueues::outstanding() const {
@@ -164,7 +164,7 @@ void SessionQueues::advance() {
   watch();
 }
 
-// The host's signals, in their order. Whether there was one.
+// Sends the host's signals in order. Returns whether there was one.
 bool SessionQueues::send_signals() {
   bool any = false;
   while (!signals_.empty()) {
@@ -208,11 +208,11 @@ bool SessionQueues::advance(const std::shared_ptr<Stream>& stream) {
   return any;
 }
 
-// The device has all of it.
+// The device has got the whole operation.
 void SessionQueues::given(Stream& stream, Pending& pending) {
   for (const Promise& promise : pending.signals) keep(promise);
   forget_done(stream);
-  // The last one of a batch signals.
+  // Only the last operation of a batch signals.
   for (std::uint64_t n = 1; n < pending.count; ++n) stream.submitted.emplace_back();
   stream.submitted.push_back(std::move(pending.signals));
   stream.waiting -= pending.count;
@@ -304,7 +304,7 @@ void SessionQueues::finish_front(Stream& stream) {
 
 // ---- Done, or not ---------------------------------------------------------------------------------------------------
 
-// A notification behind what has been given to the device. Its last one also tells that nothing has failed.
+// Submits a notification behind what the device has got. The last one also shows that nothing has failed.
 void SessionQueues::mark(Stream& stream) {
   if (stream.unmarked == 0 || stream.failure) return;
   const SemaphoreValue mark{stream.marks, ++stream.marked};
@@ -318,7 +318,7 @@ void SessionQueues::mark(Stream& stream) {
   if (!status.ok()) fail(stream, status.error());
 }
 
-// Keeps only what may yet have to be accounted for.
+// Forgets all operations except those that may still have to be accounted for.
 void SessionQueues::forget_done(Stream& stream) {
   for (const std::uint64_t done = stream.done->load(); stream.forgotten < done; ++stream.forgotten) {
     stream.submitted.pop_front();
@@ -333,7 +333,7 @@ void SessionQueues::give_up(const Pending& pending, const Error& error) {
   }
 }
 
-// The front of the stream cannot be done. The operations before it can, and come first.
+// The front of the stream cannot be done. The operations before it can, and end first.
 void SessionQueues::fail_in_turn(const std::shared_ptr<Stream>& stream, const Error& error) {
   const std::function<void()> reached = [this, weak = port_.alive(), stream, error] {
     const auto alive = weak.lock();
@@ -352,7 +352,7 @@ void SessionQueues::fail(Stream& stream, const Error& error) {
   stream.failure = error;
   stream.blocked = false;
   forget_done(stream);
-  // The last operation given to the device whose signal has been seen is done, and so are all before it.
+  // If the signal of an operation was seen, that operation is done, and so are all before it: find the last one.
   std::uint64_t done = 0;
   for (std::uint64_t n = 0; n < stream.submitted.size(); ++n) {
     const bool reached = std::ranges::any_of(stream.submitted[n], [](const Promise& promise) {
@@ -386,7 +386,7 @@ void SessionQueues::watch() {
 void SessionQueues::look_for_failures() {
   watching_ = false;
   if (port_.has_ended()) return;
-  // On a busy machine this look comes late.
+  // On a busy machine this check comes late.
   busy_ += std::chrono::steady_clock::now() - watched_since_;
   const auto limit = port_.limits().time;
   if (limit.count() != 0 && busy_ > limit) {
@@ -402,7 +402,7 @@ void SessionQueues::look_for_failures() {
   advance();
 }
 
-// The semaphores have been made to fail, and with them all operations that wait.
+// The semaphores have been made to fail, and so have all operations that wait.
 void SessionQueues::abandon(const Error& reason) {
   for (auto& [id, stream] : streams_) {
     for (const std::shared_ptr<Pending>& pending : stream->pending) {

@@ -35,28 +35,28 @@ class SessionQueues {
 
   // Null when there is none.
   std::shared_ptr<session::Stream> find(wire::Id queue) const;
-  // The number of the first of the next operations, and how many have been numbered.
+  // The number of the first of the next `count` operations, and the number of operations so far.
   std::uint64_t take_numbers(std::uint64_t count) { return std::exchange(operations_, operations_ + count); }
   std::uint64_t operations() const { return operations_; }
   // Operations that are not done.
   std::uint64_t outstanding() const;
-  // Puts an operation behind those of its queue; in a queue that has failed it fails at once.
+  // Appends an operation to its queue; if the queue has failed, the operation fails at once.
   void enqueue(const std::shared_ptr<session::Stream>& stream, std::shared_ptr<session::Pending> pending);
 
-  // Gives the devices all operations that can be given to them now.
+  // Gives the devices all operations that they may get now.
   void advance();
-  // The front of the stream is done by the session, once the device has come to it: then `reached` is called,
-  // on a thread of the device. finish_front() says that it is done.
+  // The session does the front of the stream itself, after the device has reached it: then `reached` is called, on a
+  // thread of the device. finish_front() says that it is done.
   Status block(session::Stream& stream, const session::LocalOrder& order, std::function<void()> reached);
   void finish_front(session::Stream& stream);
 
-  // At the end of the session: fails what waits, stops what runs, and lets go of the queues, which finish what
-  // cannot be stopped.
+  // At the end of the session: makes waiting operations fail, stops running ones, and releases the queues, which finish
+  // what cannot be stopped.
   void abandon(const Error& reason);
   void clear() { streams_.clear(); }
 
  private:
-  // Operations after which the client is told that they are done, if none of those behind them ends a frame.
+  // The client is told after so many operations that they are done, unless a frame ends earlier.
   static constexpr std::uint64_t kMarkEvery = 16;
   static constexpr std::chrono::milliseconds kWatchEvery{10};
 
@@ -83,9 +83,9 @@ class SessionQueues {
   SessionObjects& objects_;
   SessionTransfers& transfers_;
   std::map<wire::Id, std::shared_ptr<session::Stream>> streams_;
-  std::deque<session::Promise> signals_;  // by the host, that wait for those before them
+  std::deque<session::Promise> signals_;  // signals by the host that wait for earlier ones
   std::uint64_t operations_ = 0;
-  std::chrono::steady_clock::duration busy_{0};  // with operations outstanding
+  std::chrono::steady_clock::duration busy_{0};  // the time with operations outstanding
   std::chrono::steady_clock::time_point watched_since_;
   bool watching_ = false;
 };

@@ -29,7 +29,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Compilers and drivers have some tens of files open.
+// Compilers and drivers open tens of files.
 constexpr rlim_t kMostFiles = 1024;
 constexpr rlim_t kLargestFile = rlim_t{1} << 30;
 
@@ -49,7 +49,7 @@ Status lower(__rlimit_resource resource, rlim_t most) {
 
 // ---- Landlock: files and TCP ----------------------------------------------------------------------------------------
 
-// As the system has it from version 6 of this interface on; <linux/landlock.h> may be older.
+// As in version 6 of the kernel's interface; <linux/landlock.h> may be older.
 struct Ruleset {
   std::uint64_t files = 0;
   std::uint64_t network = 0;
@@ -81,7 +81,7 @@ std::vector<std::string> usual_folders() {
   return folders;
 }
 
-// False where the system has no Landlock.
+// False if the system has no Landlock.
 Result<bool> keep_to(const std::vector<std::string>& folders) {
   const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (version < 1) return false;
@@ -89,7 +89,7 @@ Result<bool> keep_to(const std::vector<std::string>& folders) {
   rules.files = kChanges | (version >= 2 ? kMove : 0) | (version >= 3 ? kTruncate : 0);
   rules.network = version >= 4 ? kTcp : 0;
   rules.scopes = version >= 6 ? kScopes : 0;
-  // The size tells older systems apart, which know fewer fields.
+  // Older kernels know fewer fields, which the size tells them.
   const std::size_t size = version >= 6   ? sizeof(rules)
                            : version >= 4 ? offsetof(Ruleset, scopes)
                                           : sizeof(rules.files);
@@ -113,8 +113,8 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kArchitecture = 0;
 #endif
 
-// Neither compilers nor drivers of devices make these calls: they reach other processes, the system, and parts of the
-// kernel that many attacks went through.
+// System calls that neither compilers nor device drivers make: they reach other processes, the system, or parts of the
+// kernel that many attacks have used.
 constexpr long kRefused[] = {
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -170,27 +170,28 @@ constexpr sock_filter jump(std::uint32_t value, std::size_t then, std::size_t ot
           value};
 }
 
-// The lower half of an argument, where the kernel has numbers that are no longer.
+// The lower half of an argument: the kernel's values fit into it.
 constexpr std::uint32_t argument(std::uint32_t number) {
   static_assert(std::endian::native == std::endian::little);
   return offsetof(seccomp_data, args) + number * sizeof(std::uint64_t);
 }
 
-// False where the system has no filters.
+// False if the system has no filters.
 bool refuse_calls() {
   if (kArchitecture == 0) return false;
   constexpr std::uint32_t kForeignTables = 0x40000000;  // x32's numbers
   std::array<sock_filter, kRefusals + 7 + kLingering> filter{};
   std::size_t next = 0;
   filter[next++] = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch));
-  // To the last instruction but one, which refuses.
+  // Jumps to the last instruction but one, which refuses.
   filter[next++] = jump(kArchitecture, 0, kRefusals + kLingering + 3);
   filter[next++] = statement(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
   filter[next++] = {BPF_JMP | BPF_JGE | BPF_K, static_cast<std::uint8_t>(kRefusals + kLingering + 1), 0,
                     kForeignTables};
   for (std::size_t n = 0; n < kRefusals; ++n)
     filter[next++] = jump(static_cast<std::uint32_t>(kRefused[n]), kRefusals + kLingering - n, 0);
-  // The end of a socket that lingers blocks whoever closes it last: the worker, to which descriptors can be sent.
+  // Closing a lingering socket blocks whoever closes it last: this could be the worker, to which descriptors can be
+  // sent.
   filter[next++] = jump(SYS_setsockopt, 0, kLingering - 1);
   filter[next++] = statement(BPF_LD | BPF_W | BPF_ABS, argument(1));
   filter[next++] = jump(SOL_SOCKET, 0, 2);
@@ -206,12 +207,12 @@ bool refuse_calls() {
 
 Status keep_changes_to(const std::vector<std::string>& folders) {
   DHPVM_ASSIGN(const bool is_kept, keep_to(folders));
-  static_cast<void>(is_kept);  // where the system cannot, the log has said so already
+  static_cast<void>(is_kept);  // if the system cannot, the log has reported it already
   return {};
 }
 
 Result<std::string> give_up_rights(const std::vector<std::string>& folders) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that is too large is an error, not the end
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that is too large is an error, and does not end the process
   DHPVM_TRY(lower(RLIMIT_CORE, 0));
   DHPVM_TRY(lower(RLIMIT_NOFILE, kMostFiles));
   DHPVM_TRY(lower(RLIMIT_FSIZE, kLargestFile));

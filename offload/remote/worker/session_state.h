@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state that the parts of a session exchange: semaphores, operations, queues and kernels of its client.
+// The state that the parts of a session share: semaphores, operations, queues and kernels of its client.
 #pragma once
 
 #include <algorithm>
@@ -26,10 +26,10 @@ namespace dhpvm::offload::session {
 struct Timeline {
   std::shared_ptr<Semaphore> semaphore;
   std::uint64_t device = 0;
-  std::uint64_t promised = 0;  // the highest value that the device knows of
+  std::uint64_t promised = 0;  // the highest value that the device has been told of
   std::uint64_t next_ticket = 0;
   std::uint64_t serving = 0;
-  std::optional<Error> failure;  // found here; then the order of values no longer matters
+  std::optional<Error> failure;  // found here; then the order of values does not matter any more
 };
 struct Wait {
   std::shared_ptr<Timeline> timeline;
@@ -50,14 +50,14 @@ struct StagedPart {
 };
 struct UploadState {
   std::uint64_t announced = 0;  // bytes in runs so far
-  std::uint64_t submitted = 0;  // to the device
-  bool direct = false;          // received straight into its destination
+  std::uint64_t submitted = 0;  // given to the device
+  bool direct = false;          // received directly into its destination
   std::deque<std::shared_ptr<StagedPart>> parts;
 };
 struct DownloadState {
   std::uint64_t submitted = 0;
 };
-// Ends the launches that a queue is given from one StopLaunches to the next.
+// Ends the launches of a queue between two StopLaunches.
 struct LaunchStop {
   StopToken token;
   KernelStop kernels{token};
@@ -79,30 +79,30 @@ struct WriteState {
   std::vector<std::byte> bytes;
 };
 struct CopyState {};
-// Operations that are given to the device as one.
+// Operations that the device gets as one.
 struct BatchState {
   std::vector<Operation> steps;
-  std::vector<std::shared_ptr<const LaunchGuard>> guards;  // by step; null: it is no launch
-  // Where the client's elements are staged, its copies lack their other end: memory of this place.
+  std::vector<std::shared_ptr<const LaunchGuard>> guards;  // by step; null: the step is no launch
+  // If the client's elements are staged, the copies lack their other end: the staging memory of this place.
   std::optional<std::uint64_t> place = {};
 };
 struct HostCallState {};
 
 struct Pending {
   std::uint64_t number = 0;
-  std::uint64_t count = 1;  // of operations of the client, numbered from there
+  std::uint64_t count = 1;  // the client's operations, numbered consecutively
   std::vector<Wait> waits;
   std::vector<Promise> signals;
   MemorySpan to;
   MemorySpan from;
-  // The first is what is made when an operation is: it has no memory of its own.
+  // The first alternative is that of a new operation, because it allocates nothing.
   std::variant<CopyState, UploadState, DownloadState, WriteState, FillState, LaunchState, HostCallState,
                BatchState>
       what;
-  bool begun = false;  // a part of it has been given to the device
+  bool begun = false;  // the device has got a part of it
 };
 
-// Whether all waits of the operation have been promised to the device, and its signals are next in their order.
+// Whether all values that the operation waits for have been promised to the device, and its signals are next in order.
 inline bool may_begin(const Pending& pending) {
   if (pending.begun) return true;
   return std::ranges::all_of(pending.waits,
@@ -120,20 +120,20 @@ struct Stream {
   std::uint64_t device = 0;
   std::string name;
   std::unique_ptr<Queue> queue;
-  std::shared_ptr<Semaphore> marks;  // how many notifications have come by
+  std::shared_ptr<Semaphore> marks;  // counts the notifications that were reached
   std::uint64_t marked = 0;
   std::deque<std::shared_ptr<Pending>> pending;
   std::uint64_t waiting = 0;  // operations in `pending`
-  // The signals of operations that were given to the device and are not known to be done.
+  // The signals of operations that the device has got and that are not known to be done.
   std::deque<std::vector<Promise>> submitted;
-  std::uint64_t given = 0;  // to the device, in all
-  // The number of `given` that are known to be done; counted by threads of the device.
+  std::uint64_t given = 0;  // the number that the device has got in all
+  // How many of `given` are known to be done; counted on threads of the device.
   std::shared_ptr<std::atomic<std::uint64_t>> done = std::make_shared<std::atomic<std::uint64_t>>(0);
-  std::uint64_t forgotten = 0;  // of `done`, those no longer in `submitted`
-  std::uint64_t unmarked = 0;   // given since the last notification
+  std::uint64_t forgotten = 0;  // how many of `done` are no longer in `submitted`
+  std::uint64_t unmarked = 0;   // given to the device since the last notification
   std::shared_ptr<QueueAnswers> answers;
   std::shared_ptr<LaunchStop> stop = std::make_shared<LaunchStop>();
-  bool blocked = false;  // the front is being done by the session, not by the device
+  bool blocked = false;  // the session does the front itself, not the device
   std::optional<Error> failure;
 };
 

@@ -23,7 +23,7 @@ MemorySpan part_of(const MemorySpan& span, std::uint64_t offset, std::uint64_t b
 
 std::byte* host_of(const MemorySpan& span) { return span.memory->host() + span.offset; }
 
-// The order of a part: the first one waits, the last one signals.
+// The order of a part: the first part waits, the last one signals.
 Order order_of_part(const Pending& pending, const LocalOrder& order, bool last) {
   return {pending.begun ? std::span<const SemaphoreValue>() : order.waits,
           last ? order.signals : std::span<const SemaphoreValue>()};
@@ -84,7 +84,7 @@ void SessionTransfers::continue_run() {
   if (!run_ || port_.has_ended()) return;
   const auto entry = uploads_.find(run_->header.operation);
   if (entry == uploads_.end()) {
-    // Frames and data travel separately: the operation may not have arrived yet. If it has, it has failed since.
+    // Frames and data travel separately, so the operation may not have arrived yet. If it has, it has failed meanwhile.
     if (run_->header.operation < queues_.operations()) discard();
     return;
   }
@@ -106,13 +106,13 @@ void SessionTransfers::continue_run() {
   }
 }
 
-// The host's address of device memory if host and device share it; null otherwise, also on simulated links.
+// The host's address of device memory if host and device share it; null otherwise, and on simulated links.
 std::byte* SessionTransfers::shared_memory(const Stream& stream, const MemorySpan& span) const {
   const bool shared = port_.opened(stream.device)->info().shares_host_memory;
   return shared && span.memory->host() != nullptr ? span.memory->host() + span.offset : nullptr;
 }
 
-// Whether the device has nothing to do with the destination until the upload is done.
+// Whether the device does not use the destination until the upload is done.
 bool SessionTransfers::may_receive_directly(const Stream& stream, const Pending& pending) const {
   if (shared_memory(stream, pending.to) == nullptr || pending.begun || stream.blocked || stream.failure ||
       stream.pending.front().get() != &pending || stream.given != stream.done->load() ||
@@ -172,7 +172,7 @@ void SessionTransfers::receive_staged(const ExpectedUpload& upload) {
   }
 }
 
-// The operation has failed, and so the rest of its data is received for nothing.
+// The operation has failed, so the rest of its data is received and dropped.
 void SessionTransfers::discard() {
   if (run_->rest == 0) return;
   discarded_.resize(BulkLane::kPieceBytes);
@@ -203,7 +203,7 @@ Result<bool> SessionTransfers::submit_upload(Stream& stream, Pending& pending, c
     pending.begun = true;
     DHPVM_TRY(queue.copy(part_of(pending.to, part->offset, part->bytes), part->block->span(part->bytes),
                          of_part, pending.number));
-    // The block is free when the device has come past the copy.
+    // The block is free when the device has passed the copy.
     DHPVM_TRY(queue.host_call([block = part->block] {}, {}));
     upload.submitted += part->bytes;
     if (last) return true;
@@ -254,7 +254,8 @@ Result<bool> SessionTransfers::submit_batch(Stream& stream, session::BatchState&
       used += staged_bytes(step.to);
     }
   }
-  // The block is free when the device has come past the batch. The batch is done, as its signals say, with its answers.
+  // The block is free when the device has passed the batch. The batch is done, and signals, when its answers have been
+  // sent.
   DHPVM_TRY(stream.queue->batch(std::move(batch.steps), {order.waits, {}}));
   DHPVM_TRY(stream.queue->host_call(
       [this, weak = port_.alive(), to = stream.answers, answers = std::move(answers), block] {
@@ -293,7 +294,7 @@ Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& st
     return true;
   }
   if (memory != nullptr) {
-    // Straight from where it is: later operations of the queue may change it, and wait.
+    // Sent directly from its memory: later operations of the queue may change it, and wait.
     const ConstBytes data(memory, total);
     DHPVM_TRY(queues_.block(*stream, order, [this, weak = port_.alive(), stream, pending, data] {
       const auto alive = weak.lock();
@@ -309,7 +310,7 @@ Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& st
     if (block == nullptr) return false;
     const std::uint64_t offset = download.submitted;
     const std::uint64_t bytes = std::min<std::uint64_t>(total - offset, StagingPool::kBlockBytes);
-    // The download is done, as its signals say, when its data has been sent.
+    // The download is done, and signals, when its data has been sent.
     const Order all = order_of_part(*pending, order, offset + bytes == total);
     pending->begun = true;
     DHPVM_TRY(queue.copy(block->span(bytes), part_of(pending->from, offset, bytes), {all.waits, {}},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data of a session: straight into and out of memory that device and host share, otherwise through staging memory.
+// Moves the data of a session: directly to and from memory that device and host share, otherwise through staging
+// memory.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ class SessionQueues;
 
 class SessionTransfers {
  public:
-  // `queues` are the operations that the data belongs to.
+  // `queues` has the operations that the data belongs to.
   SessionTransfers(SessionPort& port, SessionQueues& queues) : port_(port), queues_(queues) {}
 
   // False when there is a lane already.
@@ -35,7 +36,7 @@ class SessionTransfers {
     std::shared_ptr<StagingPool> writes;
     std::shared_ptr<StagingPool> batches;
   };
-  // True for one caller for each device, which then makes its staging memory on a thread that may block.
+  // True for one caller per device, which then makes the staging memory on a thread that may block.
   bool claim_staging(std::uint64_t device) { return staging_.try_emplace(device).second; }
   Result<Staging> make_staging(Device& device);
   void add_staging(std::uint64_t device, Result<Staging> made);
@@ -43,9 +44,9 @@ class SessionTransfers {
 
   // The client announces data on the bulk lane.
   void on_run(ConstBytes header, std::uint64_t bytes);
-  // Gives the incoming data memory, as far as there is some now. Called again whenever that may have changed.
+  // Provides memory for incoming data, as far as there is some. Called again whenever there may be more.
   void continue_run();
-  // expect() announces an upload whose data is yet to come; forget() cancels that.
+  // expect() announces an upload whose data has not come yet; forget() cancels that.
   void expect(const std::shared_ptr<session::Stream>& stream,
               const std::shared_ptr<session::Pending>& pending);
   void forget(std::uint64_t operation) { uploads_.erase(operation); }
@@ -54,11 +55,11 @@ class SessionTransfers {
   // True when all of the operation has been given to the device; false when the rest must wait.
   Result<bool> submit_upload(session::Stream& stream, session::Pending& pending,
                              const session::LocalOrder& order);
-  // A thread of the device runs these for a write, or a download that is_answer(), of elements that the host sees.
+  // Functions for a thread of the device, for a write, or a download that is_answer(), of elements that the host sees.
   std::function<void()> writing(const MemorySpan& to, std::vector<std::byte> bytes);
   std::function<void()> answering(const session::Stream& stream, std::uint64_t operation,
                                   const MemorySpan& from);
-  // Whether the host sees the elements, so that nothing need be staged.
+  // Whether the host sees the elements, so that nothing has to be staged.
   bool is_shared(const session::Stream& stream, const MemorySpan& span) const {
     return shared_memory(stream, span) != nullptr;
   }
@@ -68,19 +69,19 @@ class SessionTransfers {
                                const std::shared_ptr<session::Pending>& pending,
                                const session::LocalOrder& order);
 
-  // Batches of at most kBatchBytes of elements are given to the device as one even where these are staged. A place has
-  // memory of its own, so that a device that records batches finds the copies as they were; twice, so that one can be
-  // prepared while the last is under way.
+  // Batches of at most kBatchBytes of elements go to the device as one even if the elements are staged. Each place has
+  // memory of its own, so that a device that records batches finds the copies unchanged; twice, so that one batch can
+  // be prepared while the last one is in flight.
   static constexpr std::size_t kBatchBytes = 64 << 10;
-  // The bytes that a span of a batch takes there.
+  // The bytes that a span of a batch takes in staging memory.
   static std::size_t staged_bytes(const MemorySpan& span) { return (span.bytes + 15) & ~std::size_t{15}; }
   // Like submit_write().
   Result<bool> submit_batch(session::Stream& stream, session::BatchState& batch,
                             const session::LocalOrder& order);
 
  private:
-  // Incoming data must never wait for memory that outgoing data holds, nor the other way round; and data that
-  // came with its operation must not wait for memory of runs, whose operations may wait for it.
+  // Incoming data must never wait for memory that outgoing data holds, nor the other way round. Data that came with its
+  // operation must not wait for memory of runs, because their operations may wait for it.
   static constexpr std::uint32_t kUpBlocks = 8;
   static constexpr std::uint32_t kDownBlocks = 4;
   static constexpr std::uint32_t kWriteBlocks = 8;
@@ -93,7 +94,7 @@ class SessionTransfers {
   // A run whose data has not been received yet.
   struct IncomingRun {
     wire::RunHeader header;
-    std::uint64_t rest = 0;  // not yet given a place
+    std::uint64_t rest = 0;  // no memory provided yet
     std::uint64_t taken = 0;
     bool is_checked = false;
   };
@@ -107,7 +108,8 @@ class SessionTransfers {
   bool is_answer(std::uint64_t bytes) const;
   void answer(QueueAnswers& answers, std::uint64_t operation, ConstBytes data);
   void send_run(const wire::RunHeader& header, ConstBytes data, std::function<void()> sent);
-  // A receive of the bulk lane that keeps the session; `then` is called unless the lane or the session has ended.
+  // Receives on the bulk lane, and keeps the session alive meanwhile; `then` is called unless the lane or the session
+  // has ended.
   void receive(MutableBytes memory, std::function<void()> then);
 
   SessionPort& port_;

@@ -25,15 +25,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The time for the first process until it can serve: drivers of devices are slow to start.
+// The time for the first process until it can serve, because device drivers may start slowly.
 constexpr std::chrono::seconds kStart{60};
-// The time that a process that was told to close has for its client's last words, before it is killed.
+// The time that a process gets, after it was told to close, to send its client the last messages; then it is killed.
 constexpr std::chrono::seconds kGrace{1};
-// Messages that are read from a process before it is another's turn: none keeps the thread for itself.
+// The most messages read from a process before other processes have their turn.
 constexpr int kMostMessages = 64;
-// Short messages cost as much as those with so many bytes of code.
+// A short message costs as much as a message with so many bytes of code.
 constexpr std::uint64_t kLeastMessage = 1024;
-// The time for a client to read the last word.
+// The time for the client to read the last word.
 constexpr std::chrono::milliseconds kLinger{200};
 
 }  // namespace
@@ -89,7 +89,7 @@ Status SessionWatcher::start() {
   return thread_.start_once("sessions", [this] { run(); });
 }
 
-// Before there are processes, which then are in the worker's own group.
+// Called before there are processes, which would be in the worker's own group.
 void SessionWatcher::make_groups() {
   auto groups = make_control_groups(own_control_group());
   std::string why;
@@ -188,14 +188,14 @@ void SessionWatcher::run() {
       if (stopping_) return;
     }
     for (const auto& process : processes()) {
-      take_code(*process);  // the last before its end, too
+      take_code(*process);  // the last messages before its end, too
       listen_to(process);
     }
     spawn_spare();
   }
 }
 
-// Until a process has said something or is to be killed, or something has changed.
+// Waits until a process has sent something or is to be killed, or something has changed.
 void SessionWatcher::wait() {
   std::vector<pollfd> ready{{wake_.get(), POLLIN, 0}};
   Clock::time_point next = Clock::time_point::max();
@@ -222,7 +222,7 @@ void SessionWatcher::wait() {
   static_cast<void>(eventfd_read(wake_.get(), &value));
 }
 
-// One that cannot be started is tried again with the next session, which is told why.
+// If it cannot be started, the next session tries again, and gets the reason.
 void SessionWatcher::spawn_spare() {
   {
     const std::lock_guard lock(mutex_);
@@ -303,7 +303,7 @@ void SessionWatcher::log(SessionChild& process, LogLevel level, std::string_view
   if (has_room) log_({level, number, printable(text, control::kLongestText), {}});
 }
 
-// The process has ended, or talks nonsense.
+// The process has ended, or has sent an invalid message.
 void SessionWatcher::finish(const std::shared_ptr<SessionChild>& process) {
   kill(*process);
   std::optional<SessionStart> session;
@@ -328,7 +328,7 @@ void SessionWatcher::finish(const std::shared_ptr<SessionChild>& process) {
   if (!process->gone->work)
     process->gone->work = SessionEnd::Work{figures.jobs, figures.bytes_in, figures.bytes_out};
   if (!session) return warn("a process that waited for a session: " + one_line(process->gone->reason));
-  // The line is written when the next session may begin.
+  // The line is logged before the next session can begin.
   transport_.post([session = std::move(*session), log = log_, gone = *process->gone] {
     log_end(log, session, gone);
     session.ended(gone);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of a worker's sessions: starts them ahead, listens to them, and ends them.
+// Starts the processes of a worker's sessions in advance, listens to them, and ends them.
 #pragma once
 
 #include <functional>
@@ -21,15 +21,14 @@
 
 namespace dhpvm::offload {
 
-// The folder of a client beneath `caches` for what is compiled for it, made now; empty: none. The name is one that has
-// been checked.
+// The folder below `caches` for code compiled for the client, made now; empty: none. The name must have been checked.
 std::string cache_folder(const std::string& caches, const std::string& client);
 
-// The session's client as a name of a folder or control group: by its name, or else by its key. Names in certificates
-// may have any letters: the result is never a path.
+// A name for the session's client as a folder or control group: from its name, or else from its key. Names in
+// certificates may contain any letters, but the result is never a path.
 std::string folder_of(const SessionStart& start);
 
-// Owns the processes, and listens to them on a thread of its own.
+// Owns the processes, and listens to them on its own thread.
 class SessionWatcher {
  public:
   SessionWatcher(Transport& transport, SessionProcessesOptions options)
@@ -43,11 +42,11 @@ class SessionWatcher {
   SessionWatcher& operator=(const SessionWatcher&) = delete;
   ~SessionWatcher();
 
-  // Starts a process that opens the devices, and waits until it has; then one that waits.
+  // Starts a process that opens the devices, and waits until it has; then starts one that waits for a session.
   Status start();
   const std::vector<wire::Device>& devices() const { return devices_; }
   const std::string& caches() const { return caches_; }
-  // A process for the session, which is its own from now on.
+  // A process for the session, which owns it from now on.
   Result<std::shared_ptr<SessionChild>> assign(const SessionStart& start);
   void close(SessionChild& process, EndCause cause, const Error& reason);
   void kill(const SessionChild& process);
@@ -76,8 +75,8 @@ class SessionWatcher {
   const std::string caches_;
   const std::uint64_t memory_bytes_;
   const WorkerLog log_;
-  CodeKeeper keeper_;                  // for the watching thread
-  std::vector<wire::Device> devices_;  // since start()
+  CodeKeeper keeper_;                  // only for the watching thread
+  std::vector<wire::Device> devices_;  // set by start()
   Descriptor wake_;
   std::mutex mutex_;
   std::unique_ptr<SessionGroups> groups_;

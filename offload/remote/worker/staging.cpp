@@ -25,7 +25,7 @@ Result<std::shared_ptr<StagingPool>> StagingPool::create(Device& device, Size si
                                                          std::function<void()> freed) {
   const std::shared_ptr<StagingPool> pool(new StagingPool(size, std::move(freed)));
   const std::size_t bytes = pool->bytes();
-  // Pages that are never used are never there.
+  // Pages that are never used take no memory.
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return error(ErrorCode::kDeviceExhausted, "the worker has no memory for data on its way: {}",

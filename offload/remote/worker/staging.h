@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory through which data passes between the network and a device: registered with the device once,
-// and handed out in blocks.
+// Host memory through which data passes between the network and a device. It is registered with the device once, and
+// handed out in blocks.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace dhpvm::offload {
 
 class StagingPool;
 
-// A block, until its last owner lets go of it.
+// A block, held until its last owner releases it.
 class StagingBlock {
  public:
   StagingBlock(std::shared_ptr<StagingPool> pool, std::uint32_t index)
@@ -26,7 +26,7 @@ class StagingBlock {
   StagingBlock(const StagingBlock&) = delete;
   StagingBlock& operator=(const StagingBlock&) = delete;
 
-  // The first `bytes` of the block, for the network and for the device.
+  // The first `bytes` of the block, for network and device.
   MutableBytes bytes(std::size_t count) const;
   MemorySpan span(std::size_t count) const;
 
@@ -50,7 +50,7 @@ class StagingPool : public std::enable_shared_from_this<StagingPool> {
 
   // Null when all are in use.
   std::shared_ptr<StagingBlock> take();
-  // The first free one of these; null when there is none.
+  // The first free block among these; null when there is none.
   std::shared_ptr<StagingBlock> take(std::uint32_t first, std::uint32_t count);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A thread that does one thing after the other: what may take long, and so has no place on the progress thread.
+// A thread for tasks that may take long and so must not run on the progress thread. It runs one after the other.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace dhpvm::offload {
 class TaskThread {
  public:
   TaskThread() = default;
-  // Waits for all tasks. Not from a task.
+  // Waits for all tasks. Must not be called from a task.
   ~TaskThread() {
     {
       const std::lock_guard lock(mutex_);
@@ -28,7 +28,7 @@ class TaskThread {
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
 
-  // An error if the system starts no thread: the task is not done then.
+  // Fails if the system refuses a thread: the task does not run then.
   Status post(std::function<void()> task) {
     {
       const std::lock_guard lock(mutex_);

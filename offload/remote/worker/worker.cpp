@@ -17,7 +17,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Operators at a time.
+// The most operators at a time.
 constexpr long kMostVisits = 8;
 // The most bytes of the reason that an operator gives to the client of a session that it ends.
 constexpr std::size_t kLongestReason = 200;
@@ -30,7 +30,7 @@ Result<wire::Token> random_token() {
   return token;
 }
 
-// Tells a client why it gets no session.
+// Sends a client the reason why it gets no session.
 class Refusal final : public FrameHandler {
  public:
   static std::shared_ptr<Lane> make(const std::shared_ptr<Channel>& channel, Error reason,
@@ -55,8 +55,8 @@ class Refusal final : public FrameHandler {
 
 }  // namespace
 
-// Hears the first run of a bulk lane that a client has dialled, which says whose it is, and passes on what
-// follows. Until then it is a stranger, and does not have forever.
+// Receives the first run of a bulk lane that a client has dialled, which names its session, and passes on what follows.
+// Until then the client is a stranger, with limited time.
 class Worker::Entrance final : public BulkHandler, public std::enable_shared_from_this<Entrance> {
  public:
   Entrance(std::shared_ptr<Gate> gate, std::shared_ptr<Strangers::Visit> visit)
@@ -226,7 +226,7 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
                        .began = start.began};
     auto begun = runner_->begin(std::move(start));
     if (!begun.ok()) {
-      static_cast<void>(places_.leave(number));  // a waiting session waits for others that are served
+      static_cast<void>(places_.leave(number));  // a waiting session waits for served ones
       return refuse(std::move(begun).error());
     }
     ++totals_.sessions_begun;
@@ -237,7 +237,7 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
   return handle->take_frames(channel);
 }
 
-// Says which seals hold for it, and which do not.
+// Logs which seals protect the session, and which do not.
 void Worker::log_beginning(std::uint64_t number, const SessionFacts& facts) const {
   if (!facts.key_name.empty()) log({LogLevel::kInfo, number, fmt::format("has key {}", facts.key_name), {}});
   if (facts.has_identity && facts.seal != SealMode::kFull) {
@@ -250,7 +250,7 @@ void Worker::log_beginning(std::uint64_t number, const SessionFacts& facts) cons
   if (facts.place != 0) log({LogLevel::kInfo, number, fmt::format("waits at place {}", facts.place), {}});
 }
 
-// An operator. Few at a time: they are served by the process that all depend on.
+// The lane for an operator. Only few at a time, because the process that everything depends on serves them.
 std::shared_ptr<Lane> Worker::begin_visit(const std::shared_ptr<Channel>& channel) {
   const auto refuse = [&](Error reason) {
     log_refusal(channel->peer(), one_line(reason));
@@ -265,7 +265,7 @@ std::shared_ptr<Lane> Worker::begin_visit(const std::shared_ptr<Channel>& channe
     return refuse(error(ErrorCode::kDeviceExhausted, "other operators are at work: try again later"));
   log({LogLevel::kInfo, 0, fmt::format("an operator looks from {}", channel->peer()), {}});
   OperatorActions actions;
-  // The right is checked each time: it may have been taken away.
+  // Checked for each request, because the right may have been taken away.
   const auto worker = [gate = gate_, name = channel->name(), key = channel->key_name()]() -> Result<Worker*> {
     if (gate->worker == nullptr) return error(ErrorCode::kDeviceLost, "the worker is shutting down");
     const std::lock_guard lock(gate->worker->mutex_);
@@ -344,9 +344,9 @@ void Worker::set_access(WorkerAccess access) {
   }
 }
 
-// With the mutex held; for the next session.
+// For the next session; with the mutex held.
 Result<SessionPlace> Worker::find_place(const Channel& channel, const std::string& client) {
-  // Clients of the last version cannot be told that they wait.
+  // Clients of kVersionWithoutRange cannot be told that they wait.
   const auto patience = channel.version() > kVersionWithoutRange ? WorkerPlaces::Patience::kWaits
                                                                  : WorkerPlaces::Patience::kNone;
   if (const auto place = places_.enter(next_session_, client, patience)) return *place;

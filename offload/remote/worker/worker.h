@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other end of the remote devices: lends the devices of this machine to programs on others.
+// The other end of remote devices: lends the devices of this machine to programs on other machines.
 //
 // A worker listens for clients, or dials them, and finds out who they are. Each client then has a session with objects
 // of its own, within limits, which leaves nothing behind (worker_session.h); session_runner.h says where it runs.
@@ -39,20 +39,19 @@ class Worker {
 
   // At a numeric address. kInvalidArgument without an identity, if others than this machine could connect.
   Result<Address> listen(const Address& address);
-  // Offers this worker to a client that listens. `host` is its name, for its certificate. `ended` is called
-  // once, on the progress thread: when that has failed, or when the session that began has ended.
+  // Offers this worker to a client that listens. `host`: the client's name, for its certificate. `ended` is called
+  // once, on the progress thread: when dialling has failed, or when the session has ended.
   using Ended = std::function<void(const Error& reason, bool was_open)>;
   Status dial(const Address& address, const std::string& host, const Ended& ended);
 
-  // The clients that may come in from now on, and their keys. Sessions of clients that may no longer use the worker
-  // end, and get the reason.
+  // The clients that may come in from now on, with their keys. Sessions of clients that may not use the worker any more
+  // end, with the reason.
   void set_access(WorkerAccess access);
   // From any thread.
   WorkerReport report();
-  // Ends a session that is served or waits; its client is told `reason`. kNotFound when there is none of that number.
+  // Ends a session that is served or waits; its client gets `reason`. kNotFound when there is no such session.
   Status end_session(std::uint64_t number, const std::string& reason);
-  // Takes no new sessions, and asks the clients that are there to leave; true when the last session has ended by
-  // `deadline`.
+  // Accepts no new sessions, and asks the present clients to leave; true when the last session has ended by `deadline`.
   bool drain(std::chrono::steady_clock::time_point deadline);
   unsigned sessions();
 
@@ -62,7 +61,7 @@ class Worker {
 
  private:
   class Entrance;
-  // The worker as seen by connections that are being opened. For the progress thread alone.
+  // The part of the worker that connections use while they are being opened. Only for the progress thread.
   struct Gate {
     Worker* worker;  // null when it is gone
     const std::shared_ptr<Strangers> strangers;
@@ -70,14 +69,14 @@ class Worker {
 
   ChannelOptions channel_options();
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
-  // The facts that a session began with.
+  // What is known about a session from its beginning.
   struct SessionFacts {
-    std::string name;  // as it has proven it
+    std::string name;  // its authenticated name
     std::string key_name;
-    std::string client;  // as limits go by it
+    std::string client;  // its name for limits
     std::string peer;
     std::uint64_t priority = 0;
-    std::uint64_t place = 0;  // in the queue
+    std::uint64_t place = 0;  // in the queue; 0: it is served
     bool has_identity = false;
     SealMode seal = SealMode::kNone;
     std::chrono::steady_clock::time_point began;
@@ -95,7 +94,7 @@ class Worker {
   void forget_session(std::uint64_t number, const ClientGone& gone);
   std::shared_ptr<SessionHandle> find(std::uint64_t number);
   std::shared_ptr<SessionHandle> find(ConstBytes token);
-  // Logs a refused peer; only some lines, if there are many.
+  // Logs a refused peer; only some lines if there are many.
   void log_refusal(const std::string& peer, const std::string& reason);
   void dial_bulk(const Address& address, const std::string& host, std::uint16_t version,
                  std::uint64_t number);
@@ -118,7 +117,7 @@ class Worker {
   std::uint64_t next_session_ = 1;
   std::map<std::uint64_t, Session> sessions_;  // served or waiting
   WorkerPlaces places_;
-  WorkerReport totals_;  // only its figures since the beginning
+  WorkerReport totals_;  // only its figures since the worker's beginning
 };
 
 }  // namespace dhpvm::offload

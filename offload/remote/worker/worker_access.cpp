@@ -40,7 +40,7 @@ Result<Guest> WorkerAccess::admit(const std::string& name, const std::string& ke
     }
     return Guest{name, ClientEntry::kUsualPriority};
   }
-  if (has_key) {  // keys may have changed since the client has proven that it has one
+  if (has_key) {  // the keys may have changed since the client authenticated itself with one
     const std::vector<std::string> known = identity_->key_names();
     if (std::ranges::find(known, key_name) == known.end())
       return error(ErrorCode::kDeviceLost, "the client's key has been revoked");
@@ -54,7 +54,7 @@ Result<Guest> WorkerAccess::admit(const std::string& name, const std::string& ke
   }
   if (right == Right::kUse ? client->may_use : client->may_operate)
     return Guest{client->name, client->priority};
-  // A program goes on elsewhere without; an operator has nothing else to do.
+  // A program can go on without this worker; an operator cannot.
   const bool is_use = right == Right::kUse;
   return error(is_use ? ErrorCode::kDeviceLost : ErrorCode::kInvalidArgument,
                "client {} has no right to {} in the worker's file of clients", client->name,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The access rights at a worker: for every peer with its only key, or with a certificate of its authority; or for the
-// clients of a file, each with its own rights.
+// clients in a file, each with its own rights.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,29 @@ enum class Right : std::uint8_t { kUse, kOperate };
 
 // A peer that has been admitted.
 struct Guest {
-  std::string name;  // in the file of clients, or in the certificate; empty where all have the same key
+  std::string name;  // in the file of clients, or in the certificate; empty if all have the same key
   std::uint64_t priority = ClientEntry::kUsualPriority;
 };
 
-// A value; nothing in it changes.
+// An immutable value.
 class WorkerAccess {
  public:
-  // Without a file: all that `identity` lets in may use the worker, and those with its key may operate it. Null: all of
-  // this machine may use it.
+  // Without a file: all peers that `identity` authenticates may use the worker, and those with its key may operate it.
+  // Null: all processes of this machine may use it.
   explicit WorkerAccess(std::shared_ptr<Identity> identity) : identity_(std::move(identity)) {}
-  // The clients of a file. `keys` has theirs, `certificates` the worker's own; null if none of them has such. A client
-  // without its identity is kInvalidArgument.
+  // The clients of a file. `keys`: the identity with their keys; `certificates`: the worker's own; null if no client
+  // has such. kInvalidArgument for a client without its identity.
   static Result<WorkerAccess> of_clients(std::shared_ptr<Identity> keys,
                                          std::shared_ptr<Identity> certificates,
                                          std::vector<ClientEntry> clients);
 
-  // For the handshake, as ChannelOptions has them.
+  // For the handshake: see ChannelOptions.
   const std::shared_ptr<Identity>& identity() const { return identity_; }
   const std::shared_ptr<Identity>& other_identity() const { return other_identity_; }
   // Empty without a file.
   const std::vector<ClientEntry>& clients() const { return clients_; }
 
-  // `name` and `key_name` as Channel has them. The error is for the client: what it lacks.
+  // `name` and `key_name` as in Channel. The error says, for the client, what it lacks.
   Result<Guest> admit(const std::string& name, const std::string& key_name, Right right) const;
 
  private:

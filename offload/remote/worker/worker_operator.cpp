@@ -14,9 +14,9 @@ namespace {
 
 constexpr std::chrono::seconds kLongestVisit{30};
 constexpr unsigned kMostRequests = 64;
-// Bytes of answers that may wait for an operator who does not read them.
+// The most bytes of answers that may wait for an operator who does not read them.
 constexpr std::size_t kMostWaiting = 4 << 20;
-// A record has at most a third of what a frame may have.
+// A record takes at most a third of a frame.
 constexpr std::size_t kFullFrame = FrameLane::kLargestFrame / 2;
 
 class Operator final : public FrameHandler, public std::enable_shared_from_this<Operator> {

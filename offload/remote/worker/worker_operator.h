@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of an operator's lane at a worker: tells what the worker does, and ends sessions. The operator has been let
-// in; nothing else of what it says is trusted.
+// The worker's end of an operator's lane: reports the worker's state, and ends sessions. The operator is authenticated,
+// but nothing else of what it sends is trusted.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct OperatorActions {
   std::function<Status(std::uint64_t number, const std::string& reason)> end_session;
 };
 
-// It ends after half a minute, or after 64 requests.
+// The lane ends after half a minute, or after 64 requests.
 std::shared_ptr<Lane> make_operator_lane(const std::shared_ptr<Channel>& channel, OperatorActions actions);
 
 }  // namespace dhpvm::offload

@@ -44,7 +44,8 @@ std::uint64_t WorkerPlaces::priority_of(const std::string& client) const {
   return limits == clients_.end() ? ClientEntry::kUsualPriority : limits->second.priority;
 }
 
-// Sessions are counted per priority: one of twice the priority may have twice as many before others have their turn.
+// Sessions are counted relative to priority: a client of twice the priority may have twice as many before it is the
+// others' turn.
 bool WorkerPlaces::goes_before(const std::string& one, const std::string& other) const {
   const bool has_room = has_room_for(one);
   if (has_room != has_room_for(other)) return has_room;

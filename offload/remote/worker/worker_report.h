@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A snapshot of what a worker does at a moment, and has done: for operators and metrics.
+// A snapshot of a worker's present state and past work, for operators and metrics.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@ struct WorkerReport {
   // Since the worker began.
   std::uint64_t sessions_begun = 0;
   std::uint64_t refused = 0;                             // connections that got no session
-  std::array<std::uint64_t, kEndCauses.size()> ended{};  // sessions, by their causes
-  SessionEnd::Work work;                                 // of sessions that have ended
+  std::array<std::uint64_t, kEndCauses.size()> ended{};  // ended sessions, by cause
+  SessionEnd::Work work;                                 // of ended sessions
 };
 
 }  // namespace dhpvm::offload

@@ -23,7 +23,7 @@ WorkerSession::~WorkerSession() = default;
 std::shared_ptr<FrameLane> WorkerSession::attach(const std::shared_ptr<Channel>& channel) {
   frames_ = std::make_shared<FrameLane>(channel, shared_from_this(),
                                         FrameLaneOptions{host_.options().silence_deadline, kMostWaiting});
-  // One that had to wait is served when its place comes, which may be before its client is here.
+  // A session that had to wait may get its place before its client has sent anything.
   if (first_place_.number == 0) serve(first_place_);
   return frames_;
 }
@@ -87,7 +87,7 @@ void WorkerSession::close(EndCause cause, Error reason) {
   if (frames_ != nullptr) frames_->close(std::move(reason));
 }
 
-// A client gets no record before its welcome.
+// A client gets no record before Welcome.
 void WorkerSession::announce_end() {
   if (!ended_ && greeted_) send(wire::Draining{});
 }
@@ -114,10 +114,10 @@ void WorkerSession::handle_frame(std::vector<wire::FromClient>& records) {
   queues_.advance();
 }
 
-// Whether all devices that the records name are open. Devices are opened when a client names them first, so that a
+// Whether all devices that the records name are open. A device is opened when a client names it first, so that a
 // session costs no more than what it uses.
 bool WorkerSession::are_open_for(const std::vector<wire::FromClient>& records) {
-  if (!greeted_ || !is_served_) return true;  // nothing of that is admitted
+  if (!greeted_ || !is_served_) return true;  // such records are refused
   bool are_open = true;
   for (const wire::FromClient& record : records) {
     const std::uint64_t number = std::visit(
@@ -147,7 +147,7 @@ void WorkerSession::on_device(std::uint64_t number, const Result<std::shared_ptr
   }
 }
 
-// Whether the client may say that now.
+// Whether the client may send the record in this state.
 Status WorkerSession::admit(const wire::FromClient& record) {
   const bool is_greeting = std::holds_alternative<wire::Hello>(record);
   if (!greeted_ && !is_greeting) return protocol_violation("it does not begin with a greeting");
@@ -204,7 +204,7 @@ void WorkerSession::welcome() {
   welcome.module_quota = limits_.module_bytes;
   welcome.devices = host_.facts();
   send(welcome);
-  // Only now the client knows the token that opens the other lane.
+  // From now on the client knows the token that opens the other lane.
   if (dial_bulk_) dial_bulk_();
 }
 
@@ -252,7 +252,7 @@ void WorkerSession::on_closed(const Error& reason) {
   begin_end(cause_of(reason), reason);
 }
 
-// The cause for which the lane of frames was closed, unless the session has closed it itself.
+// The reason for which the frame lane was closed, unless the session has closed it itself.
 EndCause WorkerSession::cause_of(const Error& reason) const {
   if (closed_for_) return *closed_for_;
   if (frames_->was_left()) return EndCause::kLeft;
@@ -264,7 +264,7 @@ void WorkerSession::on_bulk_closed(const Error& reason) {
   begin_end(cause_of(reason), reason);
 }
 
-// Both lanes close together: only then nothing accesses the session's memory any more.
+// Both lanes close together: only after that nothing accesses the session's memory any more.
 void WorkerSession::begin_end(EndCause cause, const Error& reason) {
   const std::shared_ptr<BulkLane>& bulk = transfers_.lane();
   if (!ended_) {
@@ -286,7 +286,7 @@ void WorkerSession::end() {
   run_aside([this] {
     post_to_progress([this] {
       queues_.clear();
-      // Kernels and memory after the queues that used them, all on the thread that may block.
+      // Kernels and memory are freed after the queues that used them, all on the thread that may block.
       run_aside([this] {
         code_.clear();
         objects_.clear();
@@ -297,7 +297,7 @@ void WorkerSession::end() {
   });
 }
 
-// On the thread that may block; on this one if the system starts none.
+// Runs the task on the thread that may block, or on this one if the system refuses a thread.
 void WorkerSession::run_aside(std::function<void()> task) {
   const auto held = std::make_shared<std::function<void()>>(std::move(task));
   if (!tasks_.post([held] { (*held)(); }).ok()) (*held)();

@@ -33,18 +33,18 @@ class WorkerSession final : public FrameHandler,
                             public std::enable_shared_from_this<WorkerSession>,
                             private SessionPort {
  public:
-  // `dial_bulk` as in SessionStart. The host lives until on_session_ended().
+  // `dial_bulk`: see SessionStart. The host lives until on_session_ended().
   WorkerSession(SessionHost& host, wire::Token token, const SessionPlace& place,
                 std::function<void()> dial_bulk);
   ~WorkerSession() override;
 
   // The lane for the first connection. The second one must follow within the handshake's deadline.
   std::shared_ptr<FrameLane> attach(const std::shared_ptr<Channel>& channel);
-  // The second one. kProtocol when there is one already.
+  // The second connection. kProtocol when there is one already.
   Status attach_bulk(std::shared_ptr<BulkLane> bulk);
   const std::shared_ptr<FrameLane>& frames() const override { return frames_; }
   void close(EndCause cause, Error reason) override;
-  // As SessionHandle has it.
+  // See SessionHandle.
   void move_to(const SessionPlace& place);
   // Asks the client to leave.
   void announce_end();
@@ -53,13 +53,13 @@ class WorkerSession final : public FrameHandler,
   void on_frame(ConstBytes frame) override;
   void on_look(std::chrono::milliseconds listened, std::chrono::milliseconds patience) override;
   void on_closed(const Error& reason) override;
-  // Both lanes are there.
+  // Both lanes are connected.
   void on_bulk_open() override;
   void on_run(ConstBytes header, std::uint64_t bytes) override;
   void on_bulk_closed(const Error& reason) override;
 
  private:
-  // Requests that a client may have waiting.
+  // The most requests that may wait for a reply.
   static constexpr std::uint64_t kRequests = 64;
   SessionHost& host() override { return host_; }
   bool has_ended() const override { return ended_.has_value(); }
@@ -91,7 +91,7 @@ class WorkerSession final : public FrameHandler,
   void end();
   void run_aside(std::function<void()> task);
 
-  // Bytes of unread replies that may wait. A client that reads them never has more than a few per operation.
+  // The most bytes of unread replies. A client that reads its replies never has more than a few per operation.
   static constexpr std::size_t kMostWaiting = 4 << 20;
 
   SessionHost& host_;
@@ -113,7 +113,7 @@ class WorkerSession final : public FrameHandler,
   std::chrono::steady_clock::time_point active_ = std::chrono::steady_clock::now();  // had something to do
   std::optional<EndCause> closed_for_;
   std::optional<Error> ended_;
-  EndCause cause_ = EndCause::kLost;  // when it has ended
+  EndCause cause_ = EndCause::kLost;  // valid when the session has ended
   bool frames_closed_ = false;
   bool bulk_closed_ = false;
   std::uint64_t requests_outstanding_ = 0;
@@ -124,7 +124,7 @@ class WorkerSession final : public FrameHandler,
   SessionQueues queues_{*this, objects_, transfers_};
   SessionOperations operations_{*this, objects_, code_, transfers_, queues_};
 
-  TaskThread tasks_;  // the last member: it ends first
+  TaskThread tasks_;  // last member, so that it is destroyed first
 };
 
 }  // namespace dhpvm::offload
