@@ -239,7 +239,7 @@ class Using(Case):
         end = entries[-1]
         self.assertEqual((end["level"], end["cause"], end["seal"]), ("info", "left", "none"))
         self.assertGreater(min(end["jobs"], end["bytes_in"], end["bytes_out"], end["seconds"]), 0)
-        self.assertIn("needs it no more", end["reason"])
+        self.assertIn("has no more work", end["reason"])
 
     def test_levels_of_the_log(self):
         free = self.worker()
@@ -274,7 +274,7 @@ class Using(Case):
             for number, (program, code) in enumerate([(self.rounds(2), 0), (trap, EXIT_TRAP)] * 3, 1):
                 done = run(worker.device, *options, program)
                 self.assertEqual(done.returncode, code, done.stderr)
-                worker.wait_for(rf"session {number}: ended .* \(left\), [1-9].* says: the program needs it no more")
+                worker.wait_for(rf"session {number}: ended .* \(left\), [1-9].* says: the program has no more work")
             client = self.start(worker.device, *options, self.rounds(10_000_000))
             worker.wait_for("session 7: kernel")
             client.send_signal(signal.SIGINT)
@@ -734,7 +734,7 @@ class Operating(Case):
         self.assert_done(run(worker.device, anna, program), self.expected(program))
         self.assertEqual(self.status(worker, boss)["sessions"], [])
         for options, reason in (([anna], 'has no right to "operate" it'), ([stranger], "authenticated"),
-                                ([], "only who may operate it")):
+                                ([], "only operators may see")):
             for action in ([], ["--end-session=1"]):
                 refused = self.ask(worker, *options, *action)
                 self.assertNotEqual(refused.returncode, 0, options)

@@ -290,7 +290,7 @@ std::string Isolate::explain_loops() const {
   if (const auto loaded = state_->module->engine->compile_service->failure()) {
     text = loaded->message() + "\n" + text;
   }
-  return text.empty() ? "no parallel loop was run, or nothing was to be compiled\n" : text;
+  return text.empty() ? "no parallel loop was run, or programs are only interpreted\n" : text;
 }
 
 std::vector<DeviceUse> Isolate::devices() const {

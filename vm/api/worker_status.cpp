@@ -29,7 +29,7 @@ Result<std::vector<wire::ToOperator>> ask(const std::string& where, const Securi
   if (credentials.key.empty() && credentials.certificate_file.empty()) {
     return error(
         ErrorCode::kInvalidArgument,
-        "a worker tells only who may operate it: give its key (--key-file), or the key or certificate "
+        "only operators may see a worker's state: give its key (--key-file), or the key or certificate "
         "of a client with the right \"operate\"");
   }
   DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));

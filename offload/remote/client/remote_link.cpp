@@ -231,7 +231,7 @@ void RemoteLink::drop(Error reason) {
   on_progress_thread([this, reason = std::move(reason)] { end(reason); });
 }
 
-Error RemoteLink::program_ends() { return Error(ErrorCode::kDeviceLost, "the program needs it no more"); }
+Error RemoteLink::program_ends() { return Error(ErrorCode::kDeviceLost, "the program has no more work"); }
 
 // On the progress thread. Says farewell to the worker, which then closes both connections; the channel closes them if
 // the worker does not. The bulk lane stays open until then: if it were closed first, the worker would assume a lost

@@ -77,7 +77,7 @@ Result<std::vector<wire::ToOperator>> ask_worker(Transport& transport, const Add
     });
   }
   Query::Answer received = answer.get();
-  channel->close(Error(ErrorCode::kDeviceLost, "the operator needs it no more"));
+  channel->close(Error(ErrorCode::kDeviceLost, "the operator has its answer"));
   return received;
 }
 

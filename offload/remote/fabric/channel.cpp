@@ -246,10 +246,11 @@ Status Channel::agree(const Preamble& theirs) {
     const std::string range = theirs.oldest != 0 && theirs.oldest < theirs.version
                                   ? fmt::format("versions {} to {}", theirs.oldest, theirs.version)
                                   : fmt::format("version {}", theirs.version);
-    return error(ErrorCode::kUnsupported,
-                 "it speaks {} of the protocol, and this side versions {} to {}: install releases of DHPVM "
-                 "that follow each other on both",
-                 range, kOldestVersion, kProtocolVersion);
+    return error(
+        ErrorCode::kUnsupported,
+        "the other side speaks {} of the protocol, and this side versions {} to {}: install releases of "
+        "DHPVM that follow each other on both",
+        range, kOldestVersion, kProtocolVersion);
   }
   own_.version = std::min(own_.version, theirs.version);
   if (own_.version == kVersionWithoutRange) own_.oldest = 0;
@@ -262,7 +263,8 @@ void Channel::dial_again() {
   options.version = own_.version;
   dial(transport_, *dialled_, host_, own_.lane, std::move(options), std::exchange(make_lane_, nullptr),
        std::exchange(failed_, nullptr));
-  close(Error(ErrorCode::kUnsupported, "it is dialled again with an earlier version of the protocol"));
+  close(Error(ErrorCode::kUnsupported,
+              "the other side is dialled again with an earlier version of the protocol"));
 }
 
 // For a side that was dialled and has two identities.
@@ -276,16 +278,16 @@ void Channel::choose_identity(const Preamble& theirs) {
 // Checks that no attacker has made both sides choose an earlier version than they could.
 Status Channel::check_version() const {
   if (dials_ || std::min(handshake_->newest_there(), options_.newest) <= own_.version) return {};
-  return error(
-      ErrorCode::kProtocol,
-      "it speaks version {} of the protocol, and its first message says {}: somebody interferes with "
-      "the network",
-      handshake_->newest_there(), own_.version);
+  return error(ErrorCode::kProtocol,
+               "the other side speaks version {} of the protocol, and its first message says {}: somebody "
+               "interferes with the network",
+               handshake_->newest_there(), own_.version);
 }
 
 Status Channel::meet(const Preamble& theirs) {
   if (theirs.identity != own_.identity) {
-    return error(ErrorCode::kDeviceLost, "it has been started with {}, this side with {}: both need the same",
+    return error(ErrorCode::kDeviceLost,
+                 "the other side was started with {}, this side with {}: both need the same",
                  what_it_wants(theirs.identity), what_it_wants(own_.identity));
   }
   if (own_.identity == IdentityKind::kNone && !connection_->is_local()) {
@@ -296,10 +298,12 @@ Status Channel::meet(const Preamble& theirs) {
   }
   if (theirs.role == own_.role) {
     return error(ErrorCode::kInvalidArgument, "{}",
-                 own_.role == Role::kClient ? "it is a program that looks for workers, and no worker"
-                                            : "it is a worker itself, and no program that looks for workers");
+                 own_.role == Role::kClient
+                     ? "the other side is a program that looks for workers, not a worker"
+                     : "the other side is a worker, not a program that looks for workers");
   }
-  if (theirs.lane != own_.lane) return error(ErrorCode::kProtocol, "it offers another kind of connection");
+  if (theirs.lane != own_.lane)
+    return error(ErrorCode::kProtocol, "the other side offers another kind of connection");
   seal_mode_ = own_.identity == IdentityKind::kNone ? SealMode::kNone : std::max(own_.seal, theirs.seal);
   return {};
 }

@@ -385,7 +385,7 @@ TEST(Channel, TwoOfTheSameRole) {
   pair.worker_options_.role = Role::kClient;
   pair.start();
   ASSERT_TRUE(pair.client_->wait_end());
-  EXPECT_THAT(pair.client_->end(), HasSubstr("no worker"));
+  EXPECT_THAT(pair.client_->end(), HasSubstr("not a worker"));
 }
 
 // Plays a part by hand against a channel, on a connection of its own.

@@ -32,7 +32,7 @@ Error cannot_listen(const Address& address, int code) {
 const char* reason_of(int code) {
   if (code == FI_ECONNREFUSED) return "Connection refused: nobody listens there";
   // The other side's first message is not the provider's.
-  if (code == FI_ENOPROTOOPT) return "what listens there is no worker or program of DHPVM";
+  if (code == FI_ENOPROTOOPT) return "the program that listens there is not DHPVM";
   return fi_strerror(code);
 }
 

@@ -184,8 +184,8 @@ bool SocketConnection::begin_message() {
   }
   if (left != 0) {
     fail(error(ErrorCode::kProtocol,
-               "{} sends what is no message of DHPVM: {} bytes where at most {} are expected", peer_, length,
-               length - left));
+               "{} does not send messages of DHPVM: {} bytes came where at most {} are expected", peer_,
+               length, length - left));
     return false;
   }
   receives_.pop_front();

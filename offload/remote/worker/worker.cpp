@@ -263,7 +263,7 @@ std::shared_ptr<Lane> Worker::begin_visit(const std::shared_ptr<Channel>& channe
   }
   if (visits_.use_count() > kMostVisits)
     return refuse(error(ErrorCode::kDeviceExhausted, "other operators are at work: try again later"));
-  log({LogLevel::kInfo, 0, fmt::format("an operator looks from {}", channel->peer()), {}});
+  log({LogLevel::kInfo, 0, fmt::format("an operator has connected from {}", channel->peer()), {}});
   OperatorActions actions;
   // Checked for each request, because the right may have been taken away.
   const auto worker = [gate = gate_, name = channel->name(), key = channel->key_name()]() -> Result<Worker*> {

@@ -189,7 +189,7 @@ Status LoopChain::settle() {
     const Error reason = is_interruption(status)
                              ? Error(*outcome_.failure)
                                    .with_context(
-                                       "what parallel loops compute is lost, because the host was stopped "
+                                       "the results of parallel loops are lost, because the host was stopped "
                                        "while it did what the device had left")
                              : device_.failure().value_or(status.error());
     for_each_buffer([&](ArrayCopies& copies) {
