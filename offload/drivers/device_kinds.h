@@ -11,8 +11,8 @@
 
 namespace dhpvm::offload {
 
-// Registers every kind of device of this build. Kernels for the host's cores run on `pool`. The null device
-// is not among them: results that are not computed must not be taken for computed ones.
+// Registers every kind of device of this build. Kernels for the host's cores run on `pool`. The null device is left
+// out, so that nobody takes results that were never computed for computed ones.
 void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool);
 
 // The kinds in device_kinds.def: prefixes of the names of devices on vendors' drivers.

@@ -97,7 +97,7 @@ void DriverQueue::submit(Operation operation) {
   if (!submission->failure) {
     Waits waits;
     for (const SubmissionPointer& other : submission->after) {
-      // A queue keeps its own order.
+      // A queue keeps its own order by itself.
       if (other != nullptr && other->queue != ledger_ && std::ranges::find(waits, other) == waits.end())
         waits.push_back(other);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The common part of the queues and kernels of all drivers. The vendor's classes decide how an operation is given to
-// the driver.
+// What the queues and kernels of all drivers have in common. The vendor's classes decide how the driver gets an
+// operation.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dhpvm::offload {
 
-// A kernel that a driver has compiled, and how it wants to be called.
+// A kernel that a driver has compiled, and how it is called.
 class DriverKernel : public OwnedKernel {
  public:
   DriverKernel(const DeviceBase& owner, const KernelImage& image);
@@ -27,7 +27,7 @@ class DriverKernel : public OwnedKernel {
   LaunchGrid grid_for(const IterationSpace& space, const GridLimits& limits) const {
     return plan_grid(space, needs_, limits);
   }
-  // The answer to Kernel::row_unit().
+  // The result of Kernel::row_unit().
   std::uint64_t rows_for(const IterationSpace& space, const GridLimits& limits) const {
     const std::uint64_t squares = rows_for_squares(space, limits);
     return squares > 1 ? squares : rows_to_fill(space, needs_, limits);
@@ -45,15 +45,15 @@ const MemorySpan* span_of(const codegen::KernelParameter& parameter, const Opera
 
 class DriverQueue : public CheckedQueue {
  protected:
-  // Submissions of other queues that must end before an operation begins; each has an event.
+  // Submissions of other queues that must end before an operation begins. Each has an event.
   using Waits = std::vector<SubmissionPointer>;
   using Enqueued = Result<std::unique_ptr<DriverEvent>>;
 
   DriverQueue(DeviceBase& device, SubmissionTracker& tracker, QueueOptions options);
 
-  // For the vendor's destructor: blocks until all is done.
+  // For the vendor's destructor: blocks until all operations are done.
   void drain() { tracker_.drain(*ledger_); }
-  // The last submission, if that is in flight.
+  // The last submission if it is in flight; otherwise null.
   SubmissionPointer latest() { return tracker_.latest(*ledger_); }
   bool observed() const { return ledger_->observer != nullptr; }
 
@@ -61,15 +61,14 @@ class DriverQueue : public CheckedQueue {
   virtual Enqueued enqueue_copy(const Operation& copy, const Waits& waits) = 0;
   virtual Enqueued enqueue_fill(const Operation& fill, const Waits& waits) = 0;
   virtual Enqueued enqueue_launch(const Operation& launch, const Waits& waits) = 0;
-  // The function is not called when something that the operation waits for, or an operation before it in this queue,
-  // fails.
+  // The function is not called when one of the operation's waits, or an earlier operation of this queue, fails.
   virtual Enqueued enqueue_host_call(std::function<void()> function, const Operation& operation,
                                      const Waits& waits) = 0;
-  // Only where takes_as_one() says so.
+  // Called only for batches for which takes_as_one() is true.
   virtual Enqueued enqueue_batch(const Operation& batch, const Waits& waits);
-  // Ends when `waits` and all before it have ended.
+  // Ends when `waits` and all earlier operations have ended.
   virtual Enqueued enqueue_nothing(const Waits& waits) = 0;
-  // Whether kernels of this device can work on the memory.
+  // Whether kernels of this device can access the memory.
   virtual bool is_usable(const DeviceMemory& memory) const = 0;
 
   Status admit(const Operation& operation) const final;

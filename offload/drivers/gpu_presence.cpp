@@ -7,7 +7,7 @@
 namespace dhpvm::offload {
 
 bool may_have_gpu() {
-  // NVIDIA, AMD's compute interface, Windows' under Linux, Mali; then everything with a render node.
+  // NVIDIA's, AMD's compute interface, that of Windows' Linux subsystem, Mali's; and then render nodes of all others.
   for (const char* const file : {"/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/mali0"}) {
     std::error_code problem;
     if (std::filesystem::exists(file, problem)) return true;

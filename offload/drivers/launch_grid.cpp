@@ -20,13 +20,13 @@ std::uint64_t quotient_up(std::uint64_t value, std::uint64_t divisor) {
   return value / divisor + (value % divisor != 0 ? 1 : 0);
 }
 
-// Not 0, nor more than `most`.
+// At least 1, and at most `most`.
 std::uint32_t limited(std::uint64_t value, std::uint64_t most) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, std::max<std::uint64_t>(most, 1)));
 }
 
-// Rows are cut at multiples of this at least: four sectors of numbers of 64 bits, or two of 32. Narrower groups would
-// leave most of what a GPU runs together idle. It is a bound, and not tuned.
+// Rows are cut at multiples of at least this: four sectors of numbers of 64 bits, or two of 32. Narrower groups would
+// leave most of a GPU's lanes idle. This is a bound, and not tuned.
 constexpr std::uint64_t kLeastCut = 16;
 
 // Whether at least four of five work-items have an iteration.
@@ -35,8 +35,8 @@ bool is_filled(std::uint64_t extent, std::uint64_t width) {
   return launched - extent <= launched / 5;
 }
 
-// Work-items of a group along axis 0 for tiles: those without an iteration help to move them, and all of a warp move
-// what lies together.
+// The work-items of a group along axis 0, for tiles: work-items without an iteration help to move tiles, and the
+// work-items of a warp move adjacent elements.
 std::uint64_t width_for_tiles(std::uint64_t extent, std::uint64_t room) {
   const std::uint64_t width =
       quotient_up(quotient_up(extent, quotient_up(extent, room)), codegen::kWarp) * codegen::kWarp;
@@ -54,15 +54,15 @@ std::uint64_t width_along(unsigned axis, std::uint64_t extent, std::uint64_t roo
   return width;
 }
 
-// The most work-items of a group with which every processor has a group, if there are `items` for that.
+// The most work-items of a group with which every processor gets a group, if there are `items` for that.
 std::uint64_t room_of(std::uint64_t items, const GridLimits& limits) {
   std::uint64_t room = limits.group;
   while (room / 2 >= codegen::kWarp && quotient_up(items, room) < limits.processors) room /= 2;
   return room;
 }
 
-// Neighbouring work-items do neighbouring iterations, so that their accesses coalesce: a group takes as many as the
-// innermost dimension has, and extends outwards with the rest of its work-items.
+// Neighbouring work-items do neighbouring iterations, so that their accesses coalesce: a group covers the innermost
+// dimension as far as it goes, and extends outwards with the rest of its work-items.
 LaunchGrid cover(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
   LaunchGrid grid;
   std::array<std::uint64_t, 3> extents = {1, 1, 1};
@@ -86,12 +86,12 @@ LaunchGrid cover(const IterationSpace& space, const GridNeeds& needs, const Grid
   return grid;
 }
 
-// Squares have so much less to load that a fourth of the processors do them as fast as all do single iterations. It is
-// a bound, and not tuned.
+// A square has so much less to load that a fourth of the processors do squares as fast as all processors do single
+// iterations. This is a bound, and not tuned.
 constexpr std::uint64_t kProcessorsForSquare = 4;
 
-// A group for each square of iterations, if squares are worth it: processors have some, most work-items work, and most
-// iterations lie in whole squares.
+// A group for each square of iterations, if squares are worth it: processors get some, most work-items have work, and
+// most iterations are in whole squares.
 std::optional<LaunchGrid> cover_squares(const IterationSpace& space, const GridLimits& limits) {
   constexpr std::uint64_t kSide = codegen::kSquareSide;
   constexpr std::uint64_t kItems = codegen::kSquareItems;
@@ -109,7 +109,7 @@ std::optional<LaunchGrid> cover_squares(const IterationSpace& space, const GridL
   grid.groups[2] = limited(depth, std::min(groups, kMostAlongOuterAxes));
   const std::uint64_t launched = std::uint64_t{grid.groups[0]} * grid.groups[1] * grid.groups[2];
   if (launched * kProcessorsForSquare < limits.processors) return {};
-  // Squares at the edges have fewer iterations than work-items, perhaps.
+  // Squares at the edges may have fewer iterations than work-items.
   const std::uint64_t across = width / kSide;
   const std::uint64_t down = height / kSide;
   const auto working = [&](std::uint64_t columns, std::uint64_t rows) {
@@ -123,9 +123,10 @@ std::optional<LaunchGrid> cover_squares(const IterationSpace& space, const GridL
   return grid;
 }
 
-// Each run of work-items has a block, and a group has as many runs as leave a group for every processor. If a group
-// could have more, all work-items of the largest group share a block, provided that the kernel can do that. The last
-// block of a row goes to the group of the block before it, if it would leave most of a group idle.
+// Each run of work-items does a block of a reduction, and a group has as many runs as leave a group for every
+// processor. If a group could have more, all work-items of the largest group share a block, provided that the kernel
+// supports that. The last block of a row goes to the group of the block before it, if it would leave most of a group
+// idle.
 LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
   LaunchGrid grid;
   const std::uint64_t blocks = reduction_blocks(space);
@@ -148,11 +149,11 @@ LaunchGrid cover_blocks(const IterationSpace& space, const GridNeeds& needs, con
   return grid;
 }
 
-// Work-items of a processor with which memory answers as fast as it can. It is a bound, and not tuned.
+// The work-items of a processor with which memory answers as fast as it can. This is a bound, and not tuned.
 constexpr std::uint64_t kCrowd = 2048;
 
-// A group for each iteration, or as many as processors have work-items for. Groups are not made smaller: what they
-// update in local memory is cleared and added up by each of them.
+// A group for each iteration, or as many as processors have work-items for. Groups are not made smaller, because each
+// of them clears and adds up what it updates in local memory.
 LaunchGrid cover_shared(const IterationSpace& space, const GridLimits& limits) {
   LaunchGrid grid;
   const std::uint64_t iterations = space.extent(0);
@@ -165,14 +166,14 @@ LaunchGrid cover_shared(const IterationSpace& space, const GridLimits& limits) {
   return grid;
 }
 
-// Work-items of a processor with which several wait for memory at a time. It is a bound, and not tuned.
+// The work-items of a processor with which several can wait for memory at a time. This is a bound, and not tuned.
 constexpr std::uint64_t kFilled = 256;
 
-// The rest of a row is cut into groups of these widths, from the first that fits, and then into single work-items: a
-// loop of a few vectors, and one vector.
+// The rest of a row is cut into groups of these widths, beginning with the first that fits, and then into single
+// work-items: a loop of a few vectors, and one vector.
 constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
 
-// Work-items beyond whole vectors are done one by one, which is little of such a group.
+// Work-items beyond whole vectors are done one by one, which is a small part of such a group.
 constexpr std::uint32_t kLeastOwnWidth = 128;
 
 std::uint64_t count(const LaunchPiece& piece) { return piece.items[0] * piece.items[1] * piece.items[2]; }
@@ -218,14 +219,14 @@ std::vector<LaunchPiece> PiecePlanner::plan(const IterationSpace& space, const G
   LaunchPiece whole;
   for (unsigned axis = 0; axis < space.dimensions; ++axis)
     whole.items[axis] = space.extent(space.inner() - axis);
-  // Few iterations may be long ones: every thread of the device has its share before groups grow.
+  // Iterations may be long if there are few of them: every thread of the device gets its share before groups grow.
   const std::uint64_t share =
       std::clamp<std::uint64_t>(count(whole) / limits.groups, 1, std::max(limits.group, 1U));
   cut(whole, 0, space.dimensions, width_of_rows(whole, static_cast<std::uint32_t>(share)));
   return std::exchange(pieces_, {});
 }
 
-// Cuts `piece`, which has its groups along all axes below `axis`, into pieces with groups of up to `room` times that.
+// Cuts `piece`, whose groups along all axes below `axis` are fixed, into pieces with groups of up to `room` times that.
 void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uint32_t room) {
   if (axis == axes || room == 1 || (axis != 0 && is_small(piece))) {
     pieces_.push_back(piece);
@@ -250,9 +251,8 @@ void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uin
   }
 }
 
-// `most`, or less: the widest group that divides the rows, if that is not
-// much less. One launch for all is better than one for the whole groups and
-// some for the rests of the rows, and all threads end at the same time.
+// `most`, or less: the widest group that divides the rows, if that is not much less. One launch for everything is
+// better than one for whole groups and some for the rests of rows, and all threads end at the same time.
 std::uint32_t PiecePlanner::width_of_rows(const LaunchPiece& whole, std::uint32_t most) {
   const std::uint32_t usual = std::bit_floor(most);
   const std::uint64_t row = whole.items[0];
@@ -263,7 +263,7 @@ std::uint32_t PiecePlanner::width_of_rows(const LaunchPiece& whole, std::uint32_
   return usual;
 }
 
-// Whether more rows of this length are to be expected: a width is not compiled for each of many lengths.
+// Whether more rows of this length can be expected: kernels are not compiled for the widths of many lengths.
 bool PiecePlanner::comes_again(std::uint64_t row) {
   constexpr std::size_t kMostRows = 16;
   const bool is_first = rows_.empty();

@@ -12,7 +12,7 @@ namespace dhpvm::offload {
 Result<std::unique_ptr<Library>> Library::open(std::initializer_list<std::string> names) {
   std::string reasons;
   for (const std::string& name : names) {
-    // Not global: such a library may bring an LLVM of its own, which must not answer for the one used here.
+    // Not RTLD_GLOBAL: such a library may contain an LLVM of its own, whose symbols must not replace those used here.
     if (void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE))
       return std::unique_ptr<Library>(new Library(name, handle));
     const char* const reason = dlerror();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A vendor's library, loaded when it is first wanted: nothing here needs one to start.
+// A vendor's library, loaded when it is first needed: no program needs one to start.
 #pragma once
 
 #include <initializer_list>
@@ -14,12 +14,12 @@ namespace dhpvm::offload {
 // being unloaded.
 class Library {
  public:
-  // The first of `names` that the dynamic linker finds; kNotFound with its words for each of them.
+  // The first of `names` that the dynamic linker finds; kNotFound with its message for each of them.
   static Result<std::unique_ptr<Library>> open(std::initializer_list<std::string> names);
 
   // Null when the library has no such symbol.
   void* symbol(const char* name) const;
-  // As it was given to open().
+  // The name that was passed to open().
   const std::string& name() const { return name_; }
 
  private:

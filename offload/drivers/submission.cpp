@@ -12,8 +12,8 @@ namespace {
 
 using Clock = Semaphore::Clock;
 
-// A queue with this many operations in flight is tidied when it gets more: ended ones need not be kept alive, and a
-// wait for the last one would have to settle all of them at once.
+// With this many operations in flight, a queue that gets more is tidied: ended ones need not be kept alive, and a wait
+// for the last one would have to settle all of them at once.
 constexpr std::size_t kManyInFlight = 32;
 constexpr std::size_t kTidyStep = 16;
 
@@ -34,17 +34,17 @@ void DriverSemaphore::add(Point point) {
 
 Result<std::uint64_t> DriverSemaphore::value() {
   SubmissionTracker::Lock lock(tracker_.mutex_);
-  // Later points may be reached before earlier ones, but not if they belong to the same queue.
+  // Later points may be reached before earlier ones, but not within one queue.
   std::vector<const QueueLedger*> busy;
   for (std::size_t i = 0; i < pending_.size();) {
     const SubmissionPointer submission = pending_[i].submission;
     if (!submission->settled && std::ranges::find(busy, submission->queue.get()) == busy.end()) {
       if (tracker_.settle(submission, lock) != nullptr) {
-        // A thousand may be in flight, and this is asked before each loop.
+        // A thousand may be in flight, and this runs before each loop.
         if (!has_several_queues_) break;
         busy.push_back(submission->queue.get());
       } else if (submission->concluded) {
-        i = 0;  // this point is gone, and so are all below it
+        i = 0;  // this point is gone, and so are all before it
         continue;
       }
     }
@@ -68,7 +68,7 @@ Result<bool> DriverSemaphore::wait(std::uint64_t value, Clock::time_point deadli
     } else if (deadline == Clock::time_point::max()) {
       tracker_.changed_.wait(lock);
     } else {
-      // Another thread may be about to submit or signal it.
+      // Another thread may be about to submit or to signal it.
       tracker_.changed_.wait_until(lock, deadline);
     }
   }
@@ -111,7 +111,7 @@ void SubmissionTracker::plan(Submission& submission) {
         if (submission.after[n]->failure) submission.failure = submission.after[n]->failure;
         break;
       }
-      // The value is promised, but the submitting thread is still giving the operation to the driver.
+      // The value is promised, but the submitting thread is still passing the operation to the driver.
       changed_.wait(lock);
     }
   }
@@ -124,7 +124,7 @@ void SubmissionTracker::publish(const SubmissionPointer& submission) {
   QueueLedger& queue = *submission->queue;
   queue.in_flight.push_back(submission);
   changed_.notify_all();
-  // Nothing else would ever look at it if the queue has nothing before it.
+  // If the queue has nothing before it, nothing else would settle it.
   if (submission->event == nullptr) settle(submission, lock);
   tidy(queue, lock);
 }
@@ -143,7 +143,7 @@ void SubmissionTracker::drain(QueueLedger& queue) {
 
 bool SubmissionTracker::is_doomed(const std::vector<SemaphoreValue>& waits,
                                   const SubmissionPointer& previous) {
-  // Without the mutex: another thread may hold it while it calls the driver, which may be waiting for this one.
+  // Without the mutex, because another thread may hold it while it calls the driver, which may wait for this one.
   if (!failed_by_host_) return false;
   const auto never = [](const SemaphoreValue& wait) { return !own(wait).has_reached(wait.value).ok(); };
   const std::lock_guard lock(mutex_);
@@ -181,7 +181,7 @@ void SubmissionTracker::await(const SubmissionPointer& submission, Clock::time_p
     next->event->wait(deadline);
     lock.lock();
   }
-  // Another thread may be concluding it: that takes no time worth a deadline.
+  // Another thread may be concluding it, which takes so little time that the deadline can be ignored.
   changed_.wait(lock, [&] { return submission->concluded; });
 }
 
@@ -201,13 +201,13 @@ SubmissionPointer SubmissionTracker::settle(const SubmissionPointer& target, Loc
 
 SubmissionPointer SubmissionTracker::settle_all(const SubmissionPointer& target) {
   if (target->settled) return nullptr;
-  // The usual case, without a walk over all that is in flight. A failure is looked at again below.
+  // The usual case: no walk over everything in flight. A failure is examined below.
   if (target->event != nullptr) {
     const Result<bool> ended = target->event->ended();
     if (ended.ok() && !*ended) return target;
   }
-  // An operation ends after those before it in its queue and those that it waits for; a driver may end it
-  // early when one of them has failed. Chains of these may be as long as a program: no recursion.
+  // An operation ends after the earlier ones in its queue and those that it waits for; a driver may end it early if one
+  // of them has failed. Chains of these may be as long as a program, so this does not recurse.
   std::vector<SubmissionPointer> stack = {target};
   while (!stack.empty()) {
     const SubmissionPointer submission = stack.back();
@@ -238,7 +238,7 @@ SubmissionPointer SubmissionTracker::settle_all(const SubmissionPointer& target)
   return nullptr;
 }
 
-// The first failure is the reason for the rest, whatever the driver says of those.
+// The first failure is the reason for all later ones, whatever the driver reports for those.
 void SubmissionTracker::decide(const SubmissionPointer& submission) {
   QueueLedger& queue = *submission->queue;
   const std::vector<SemaphoreValue>& waits = submission->operation.waits;
@@ -258,7 +258,7 @@ void SubmissionTracker::decide(const SubmissionPointer& submission) {
   queue.in_flight.pop_front();
 }
 
-// By one thread at a time, so that semaphores change in the order of what has ended.
+// Done by one thread at a time, so that semaphores change in the order in which submissions have ended.
 void SubmissionTracker::conclude_ended(Lock& lock) {
   concluding_ = true;
   while (!ended_.empty()) {
@@ -277,13 +277,13 @@ void SubmissionTracker::conclude_ended(Lock& lock) {
     const bool measured = failure == nullptr && queue.observer && submission->event->measure(records);
     for (OperationRecord& record : records) {
       if (!measured) break;
-      // Clocks are compared with an error of microseconds: what happens in order is recorded in order all the same.
+      // Clocks are compared with an error of microseconds, so make sure that operations in order have times in order.
       record.begin = std::max(record.begin, queue.recorded);
       record.end = std::max(record.end, record.begin);
       queue.recorded = record.end;
     }
-    // A wait for this operation may expect its memory back. Submissions must not keep each other alive either: that
-    // chain would be as long as a program.
+    // A wait for this operation may need its memory freed. Nor must submissions keep each other alive: the chain would
+    // be as long as a program.
     submission->after.clear();
     operation = {};
     for (const OperationRecord& record : records) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations in flight in a driver: their waits, signals, and the objects that they keep alive.
 //
-// Drivers know events, which happen once and carry at best a number; the interface of devices knows semaphores, which
-// count and fail with an Error that reaches every dependent. The tracker turns one into the other. It has no thread: it
-// polls events on demand (for a semaphore's value, or the end of a queue) and when a queue has gathered many
-// operations. A submission is settled when its end is known, and whether it has failed; it is concluded when its
-// resources have been released, and its semaphores have been raised or have failed.
+// Drivers have events, which happen once and carry at best a number; the interface of devices has semaphores, which
+// count, and fail with an Error that reaches every dependent operation. The tracker turns one into the other. It has no
+// thread: it polls events on demand (for a semaphore's value, or the end of a queue) and when a queue has gathered many
+// operations. A submission is settled when it is known that it has ended, and whether it has failed; it is concluded
+// when its resources were released, and its semaphores were raised or made to fail.
 #pragma once
 
 #include <atomic>
@@ -33,17 +33,17 @@ struct QueueLedger;
 struct Submission {
   std::shared_ptr<QueueLedger> queue;
   Operation operation;
-  // The submissions that raise the semaphores of operation.waits; null for values already reached.
+  // The submissions that raise the semaphores of operation.waits; null for values that were reached already.
   std::vector<std::shared_ptr<Submission>> after;
-  std::unique_ptr<DriverEvent> event;  // null when the driver has never been given it, because of `failure`
-  // The rest is guarded by the tracker's mutex.
+  std::unique_ptr<DriverEvent> event;  // null if the driver has never got it, because of `failure`
+  // The tracker's mutex guards the members below.
   std::shared_ptr<const Error> failure;
   bool settled = false;
   bool concluded = false;
 };
 using SubmissionPointer = std::shared_ptr<Submission>;
 
-// The submissions of one queue. The first two members are constant, the rest is guarded by the tracker's mutex.
+// The submissions of one queue. The first two members are constant; the tracker's mutex guards the others.
 struct QueueLedger {
   std::function<std::string(const Operation&)> describe;
   std::function<void(const OperationRecord&)> observer;
@@ -72,8 +72,8 @@ class DriverSemaphore final : public TimelineSemaphore {
     SubmissionPointer submission;
   };
 
-  // The submission that raises it to at least `value`, if it is submitted and not concluded. With the tracker's mutex,
-  // like add().
+  // The submission that raises it to at least `value`, if that is submitted and not concluded. With the tracker's mutex
+  // held, as for add().
   SubmissionPointer raiser(std::uint64_t value) const;
   void add(Point point);
 
@@ -90,25 +90,25 @@ class SubmissionTracker {
  public:
   explicit SubmissionTracker(DeviceBase& device) : device_(device) {}
 
-  // Before an operation goes to the driver: finds its waits, or the reason why it cannot be done any more.
+  // Called before the driver gets an operation: finds its waits, or the reason why it cannot be done any more.
   void plan(Submission& submission);
-  // After that.
+  // Called after the driver has got it.
   void publish(const SubmissionPointer& submission);
-  // The latest submission of the queue, if that is in flight.
+  // The latest submission of the queue if it is in flight; otherwise null.
   SubmissionPointer latest(const QueueLedger& queue);
   // Blocks until every submission of the queue is concluded.
   void drain(QueueLedger& queue);
-  // Whether an operation that waits for `waits`, and stands behind `previous` in its queue, will fail because
-  // the host has made a semaphore fail. Calls nothing of the driver.
+  // Whether an operation that waits for `waits`, and comes after `previous` in its queue, will fail because the host
+  // has made a semaphore fail. Calls no function of the driver.
   bool is_doomed(const std::vector<SemaphoreValue>& waits, const SubmissionPointer& previous);
-  // Whether the submission succeeded; nothing if that is not known yet. Does not block.
+  // Whether the submission has succeeded; nothing if that is not known yet. Does not block.
   std::optional<bool> outcome(const SubmissionPointer& submission);
 
  private:
   friend class DriverSemaphore;
   using Lock = std::unique_lock<std::mutex>;
 
-  // All with mutex_ held; those that take the lock drop it in between.
+  // All of these need mutex_ held; those that take the lock as a parameter release it in between.
   //
   // Settles `target` and its dependencies, as far as they have ended. Returns the submission that has to end next, or
   // null when `target` is settled.
@@ -123,10 +123,10 @@ class SubmissionTracker {
   DeviceBase& device_;
   std::mutex mutex_;
   std::condition_variable
-      changed_;  // something was submitted or concluded, or a semaphore changed by the host
+      changed_;  // something was submitted or concluded, or the host has changed a semaphore
   std::deque<SubmissionPointer> ended_;       // settled and not concluded, in that order
-  bool concluding_ = false;                   // a thread is at it
-  std::atomic<bool> failed_by_host_ = false;  // any semaphore, ever
+  bool concluding_ = false;                   // a thread is concluding submissions
+  std::atomic<bool> failed_by_host_ = false;  // whether the host has ever made a semaphore fail
 };
 
 }  // namespace dhpvm::offload

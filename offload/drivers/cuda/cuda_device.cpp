@@ -22,10 +22,10 @@ constexpr std::string_view kPrefix = "cuda";
 constexpr int kArchitectures[] = {75, 80, 86, 87, 89, 90};
 // The cache keeps freed memory up to 1 / kKeptPart of the device's memory.
 constexpr std::uint64_t kKeptPart = 4;
-// More launches than a program defers at a time; a graph of them is soon made.
+// More than the launches that a program defers at a time; a graph of them is made quickly.
 constexpr std::uint64_t kBatchBytes = std::uint64_t{256} << 10;
 
-// A device, as it is found without being opened.
+// A device that was found, but not opened.
 struct Candidate {
   cu::Ordinal ordinal = 0;
   DeviceInfo info;
@@ -85,7 +85,7 @@ Candidate describe(const cu::Api& api, int index) {
   return found;
 }
 
-// Other programs may use a part of the memory. Where the driver does not tell, its first other call will.
+// Other programs may use a part of the memory. If the driver does not report it, its next call will.
 void limit_to_free(const cu::Api& api, cu::Context context, DeviceInfo& info) {
   std::size_t free = 0;
   std::size_t total = 0;
@@ -97,7 +97,7 @@ void limit_to_free(const cu::Api& api, cu::Context context, DeviceInfo& info) {
   info.largest_allocation = info.memory_bytes;
 }
 
-// The driver whose devices are interpreted: next to the library that this code is in, or as the folders of a build lie.
+// The driver whose devices are interpreted: beside the library that contains this code, or where a build puts it.
 std::string interpreter_library() {
   namespace fs = std::filesystem;
   constexpr char kFile[] = "libdhpvm_cuda_interpreter.so";
@@ -186,7 +186,7 @@ CudaDevice::Parts::Parts(CudaDevice& device)
 
 Result<std::unique_ptr<Device>> CudaDevice::open(std::shared_ptr<const cu::Api> api, cu::Ordinal ordinal,
                                                  DeviceInfo info) {
-  // The primary context is the one that libraries in the same process use as well: memory can be shared with them.
+  // Use the primary context, as other libraries in the process do: memory can be shared with them.
   cu::Context context = nullptr;
   const cu::Code code = api->DevicePrimaryCtxRetain(&context, ordinal);
   if (code != cu::CUDA_SUCCESS) return api->error_of(code, "cuDevicePrimaryCtxRetain");

@@ -19,7 +19,7 @@
 
 namespace dhpvm::offload {
 
-// The driver is what DHPVM_CUDA_LIBRARY names, or else libcuda.so.1; or `library`.
+// The driver is the library that DHPVM_CUDA_LIBRARY names, or else libcuda.so.1; or `library`.
 std::unique_ptr<DeviceFactory> cuda_factory();
 std::unique_ptr<DeviceFactory> cuda_factory(std::string library);
 
@@ -45,9 +45,9 @@ class CudaDevice final : public DeviceBase, public BatchRecorder {
   CudaMemoryCache& memory() { return parts_->memory; }
   CudaHostCalls& host_calls() { return parts_->host_calls; }
   SubmissionTracker& tracker() { return parts_->tracker; }
-  // For memories and kernels.
+  // Numbers for memories and kernels.
   std::uint64_t next_number() { return ++numbers_; }
-  // A batch has been given to the driver: as a graph, or why not although it has come again.
+  // The driver has got a batch: as a graph, or, with `refusal`, the reason why not although the batch has come again.
   void count_batch(bool is_graph, const std::string& refusal);
 
  private:
@@ -74,8 +74,8 @@ class CudaDevice final : public DeviceBase, public BatchRecorder {
   Refusals refusals_;
 };
 
-// Makes the device's context the calling thread's as long as it lives, and then restores what was there: the thread may
-// belong to an application that uses CUDA itself.
+// Makes the device's context current on the calling thread for its own lifetime, and then restores the last one,
+// because the thread may belong to an application that uses CUDA itself.
 class CudaCurrent {
  public:
   explicit CudaCurrent(const CudaDevice& device) : CudaCurrent(device.api(), device.context()) {}

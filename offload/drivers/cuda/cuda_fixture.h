@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests of CUDA devices over the fake driver share a kernel, and control over the driver.
+// Shared by the tests of CUDA devices over the fake driver: a kernel, and control over the driver.
 #pragma once
 
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ inline KernelImage scale() {
   return image;
 }
 
-// The kernel of the tests, as the device would run it.
+// The kernel of the tests, as the device runs it.
 inline int run_scale(const FakeCudaLaunch* launch, void* /*data*/) {
   const auto low = static_cast<std::int64_t>(launch->arguments[0]);
   const auto high = static_cast<std::int64_t>(launch->arguments[1]);

@@ -8,7 +8,7 @@
 namespace dhpvm::offload::cu {
 namespace {
 
-// Every later call on the device fails with the same code: only a new process gets it back.
+// After such a code every later call on the device fails with the same code: only a new process can use it again.
 bool is_lost(Code code) {
   switch (code) {
     case CUDA_ERROR_DEINITIALIZED:
@@ -43,7 +43,7 @@ const char* remedy_of_loss(Code code) {
          "(@batch), or another device";
 }
 
-// Advice for a driver that does not even start.
+// Advice for a driver that does not start.
 const char* remedy_of(Code code) {
   switch (code) {
     case CUDA_ERROR_NO_DEVICE:

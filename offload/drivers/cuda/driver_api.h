@@ -13,7 +13,7 @@
 #include "dhpvm/result.h"
 #include "offload/drivers/library.h"
 
-// The driver's objects, by the names that they have in its interface.
+// The driver's objects, under the names that its interface has for them.
 struct CUctx_st;
 struct CUmod_st;
 struct CUfunc_st;
@@ -40,7 +40,7 @@ using GraphExec = CUgraphExec_st*;
 using HostFunction = void (*)(void* data);
 using SharedMemoryOfBlock = std::size_t (*)(int threads);
 
-// X(name, number): what calls answer.
+// X(name, number): results of calls.
 #define DHPVM_CUDA_CODES(X)                    \
   X(SUCCESS, 0)                                \
   X(ERROR_INVALID_VALUE, 1)                    \
@@ -92,7 +92,7 @@ enum Code : int {
 #undef X
 };
 
-// X(name, number): facts of a device, after CU_DEVICE_ATTRIBUTE_.
+// X(name, number): properties of a device, without the prefix CU_DEVICE_ATTRIBUTE_.
 #define DHPVM_CUDA_ATTRIBUTES(X)        \
   X(MULTIPROCESSOR_COUNT, 16)           \
   X(KERNEL_EXEC_TIMEOUT, 17)            \
@@ -126,7 +126,7 @@ struct KernelNodeParams {
   unsigned shared = 0;
   void** parameters = nullptr;
   void** extra = nullptr;
-  CUkern_st* kernel = nullptr;  // in place of a function
+  CUkern_st* kernel = nullptr;  // used instead of a function
   Context context = nullptr;
 };
 // A copy as a node of a graph: a box of bytes, of which only one row is used here.
@@ -146,7 +146,7 @@ struct CopyNodeParams {
   std::size_t bytes = 0, height = 1, depth = 1;
 };
 
-// X(member, symbol, parameters). Where the driver has several versions of a function, the symbol names one.
+// X(member, symbol, parameters). If the driver has several versions of a function, the symbol names the one used here.
 #define DHPVM_CUDA_FUNCTIONS(X)                                                                              \
   X(GetErrorName, cuGetErrorName, (Code code, const char** name))                                            \
   X(GetErrorString, cuGetErrorString, (Code code, const char** text))                                        \
@@ -197,7 +197,7 @@ struct CopyNodeParams {
   X(EventSynchronize, cuEventSynchronize, (Event event))                                                     \
   X(EventElapsedTime, cuEventElapsedTime, (float* milliseconds, Event begin, Event end))
 
-// The same for what drivers before CUDA 12 do not have, or not in this form. All of it is null where one is missing.
+// Functions that drivers before CUDA 12 lack, or have in another form. All of them are null if one is missing.
 #define DHPVM_CUDA_GRAPH_FUNCTIONS(X)                                                                      \
   X(GraphCreate, cuGraphCreate, (Graph * graph, unsigned flags))                                           \
   X(GraphDestroy, cuGraphDestroy, (Graph graph))                                                           \
@@ -214,7 +214,7 @@ struct CopyNodeParams {
   X(GraphExecDestroy, cuGraphExecDestroy, (GraphExec exec))                                                \
   X(GraphLaunch, cuGraphLaunch, (GraphExec exec, Stream stream))
 
-// The driver has not begun this launch, and may begin it in another form.
+// Whether the driver has not begun this launch, and may accept it in another form.
 bool is_refused(Code code);
 
 struct Api {
@@ -224,7 +224,7 @@ struct Api {
 #undef X
   std::unique_ptr<Library> library;
 
-  // Loads and initialises the driver. kNotFound when there is no `library`, or no device; the message says what to do.
+  // Loads and initialises the driver. kNotFound, with the remedy, when there is no `library` or no device.
   static Result<std::shared_ptr<const Api>> load(const std::string& library);
 
   // Whether the driver takes several operations as one graph.

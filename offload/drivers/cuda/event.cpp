@@ -11,7 +11,7 @@ namespace {
 
 using Clock = Semaphore::Clock;
 
-// A wait sleeps until an interrupt, which takes some 20 us: spin for as long as short operations take altogether.
+// Sleeping until an interrupt takes some 20 us, so spin for about the time that short operations take altogether.
 constexpr std::chrono::microseconds kSpinning(20);
 constexpr std::chrono::seconds kRenewal(1);
 
@@ -75,7 +75,7 @@ Result<std::shared_ptr<const CudaMoment>> CudaClock::measure() {
   DHPVM_ASSIGN(cu::Event const event, events_.take(true));
   const std::chrono::nanoseconds before = device_.now();
   cu::Code code = api_.EventRecord(event, stream_);
-  // Spin: waking up would take longer than the measured time.
+  // Spin: waking would take longer than the measured time.
   if (code == cu::CUDA_SUCCESS) {
     do code = api_.EventQuery(event);
     while (code == cu::CUDA_ERROR_NOT_READY);
@@ -135,7 +135,7 @@ bool CudaEvent::measure(std::span<OperationRecord> records) {
 void StepTimes::note(std::span<const OperationRecord> steps) {
   const std::lock_guard lock(mutex_);
   taken_.clear();
-  // The clock's steps are longer than short kernels: none takes no time at all.
+  // The clock's steps are longer than short kernels: such kernels count with a minimum.
   for (const OperationRecord& step : steps)
     taken_.push_back(std::max(static_cast<double>((step.end - step.begin).count()), 1.0));
 }

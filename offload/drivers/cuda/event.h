@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events of CUDA: kept for reuse, because creating one costs more than an operation; and the ends of operations.
+// Events of CUDA, which are kept for reuse because creating one costs more than an operation; and the ends of
+// operations.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ class CudaEventPool {
   CudaEventPool(const CudaEventPool&) = delete;
   CudaEventPool& operator=(const CudaEventPool&) = delete;
 
-  // `timed` events tell when they happened, which costs the device something.
+  // `timed` events record the time, at some cost for the device.
   Result<cu::Event> take(bool timed);
   void give_back(cu::Event event, bool timed);
 
@@ -34,7 +35,7 @@ class CudaEventPool {
   std::array<std::vector<cu::Event>, 2> free_;  // by `timed`
 };
 
-// A moment that is known on the device's clock, and that later events can be measured from.
+// A time that is known on the device's clock, from which later events can be measured.
 class CudaMoment {
  public:
   // Takes over `event`, which is timed.
@@ -45,7 +46,7 @@ class CudaMoment {
   CudaMoment& operator=(const CudaMoment&) = delete;
 
   std::chrono::nanoseconds when() const { return when_; }
-  // When `event` happened. False if the driver does not tell. The context must be current.
+  // The time of `event`. False if the driver does not report it. The context must be current.
   bool locate(cu::Event event, std::chrono::nanoseconds& when) const;
 
  private:
@@ -55,9 +56,8 @@ class CudaMoment {
   const std::chrono::nanoseconds when_;
 };
 
-// The driver measures the time between two events, in milliseconds as a float: exact to a microsecond only
-// over seconds. So there is a new moment to measure from every second. Thread-safe; the device's context must
-// be current.
+// The driver measures the time between two events, in milliseconds as a float: exact to a microsecond only over
+// seconds. So every second a new moment is taken to measure from. Thread-safe; the device's context must be current.
 class CudaClock {
  public:
   CudaClock(const Device& device, const cu::Api& api, CudaEventPool& events)
@@ -75,16 +75,16 @@ class CudaClock {
   const cu::Api& api_;
   CudaEventPool& events_;
   std::mutex mutex_;
-  cu::Stream stream_ = nullptr;  // has nothing else to do, so that events happen at once
+  cu::Stream stream_ = nullptr;  // used for nothing else, so that events happen at once
   std::shared_ptr<const CudaMoment> latest_;
 };
 
-// How long each step of a batch has taken when they were launched one by one: no event lies between the nodes of a
+// The times of the steps of a batch when they were launched one by one, because no event lies between the nodes of a
 // graph. Thread-safe.
 class StepTimes {
  public:
   void note(std::span<const OperationRecord> steps);
-  // Divides the time from `begin` to `end` among the steps, equally if nothing is known.
+  // Divides the time from `begin` to `end` among the steps; equally if no times are known.
   void share_out(std::chrono::nanoseconds begin, std::chrono::nanoseconds end,
                  std::span<OperationRecord> steps) const;
 
@@ -95,15 +95,15 @@ class StepTimes {
 
 class CudaEvent final : public DriverEvent {
  public:
-  // Takes over the events. With `since`, the operation lies between `begin` and `end`; without, `begin` is null.
+  // Takes over the events. With `since`, the operation lies between `begin` and `end`; without it, `begin` is null.
   CudaEvent(CudaDevice& device, cu::Event begin, cu::Event end, std::shared_ptr<const CudaMoment> since)
       : device_(device), begin_(begin), end_(end), since_(std::move(since)) {}
-  // The operation is a batch. `ends` are those of its steps but the last, if they can be seen. Takes them over.
+  // The operation is a batch. `ends`: events of all steps but the last, if they are observable. Takes them over.
   void set_steps(std::shared_ptr<StepTimes> times, std::vector<cu::Event> ends) {
     times_ = std::move(times);
     ends_ = std::move(ends);
   }
-  // Kept until the operation has ended.
+  // Keeps the object alive until the operation has ended.
   void keep(std::shared_ptr<const void> object) { kept_ = std::move(object); }
   ~CudaEvent() override;
   CudaEvent(const CudaEvent&) = delete;
@@ -120,7 +120,7 @@ class CudaEvent final : public DriverEvent {
   cu::Event const begin_;
   cu::Event const end_;
   const std::shared_ptr<const CudaMoment> since_;
-  std::shared_ptr<StepTimes> times_;  // null: no batch
+  std::shared_ptr<StepTimes> times_;  // null: the operation is no batch
   std::vector<cu::Event> ends_;
   std::shared_ptr<const void> kept_;
 };

@@ -24,8 +24,8 @@ std::unique_ptr<CudaHostCalls::Call> CudaHostCalls::take(Call* call) {
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 
-// On a thread of the driver, which forbids calls of its functions here, and calls nothing once the device has failed.
-// Only failures made by the host, unknown to the driver, are left to check.
+// On a thread of the driver, which forbids calls of its functions here, and makes no calls after the device has failed.
+// So only failures made by the host, which the driver does not know, have to be checked.
 void CudaHostCalls::on_turn(void* handle) {
   auto* const raw = static_cast<Call*>(handle);
   const std::unique_ptr<Call> call = raw->owner->take(raw);

@@ -13,13 +13,13 @@
 
 namespace dhpvm::offload {
 
-// Holds the functions that have been given to the driver, because it does not say which ones it never calls after an
-// error. Thread-safe.
+// Keeps the functions that the driver has got, because it does not report which ones it will never call after an error.
+// Thread-safe.
 class CudaHostCalls {
  public:
   CudaHostCalls(const cu::Api& api, SubmissionTracker& tracker) : api_(api), tracker_(tracker) {}
 
-  // The function is not called when one of `waits`, or `previous`, has failed by then.
+  // The function is not called if one of `waits`, or `previous`, has failed by then.
   cu::Code enqueue(cu::Stream stream, std::function<void()> function, std::vector<SemaphoreValue> waits,
                    SubmissionPointer previous);
 

@@ -16,12 +16,12 @@
 namespace dhpvm::offload {
 namespace {
 
-// Large enough to hide latencies, small enough that threads that are done early wait for few others.
+// Large enough to hide latencies, and small enough that threads that end early wait for few others.
 constexpr int kBlockSize = 256;
-// Waves of blocks: with several, short blocks overlap with long ones, and those that run together do rows that lie
-// close together (docs/decisions/0094), while starting them costs more.
+// Waves of blocks: with several, short blocks overlap with long ones, and blocks that run together work on rows that
+// are close together (docs/decisions/0094); but starting blocks costs time.
 constexpr unsigned kWaves = 64;
-// Smaller blocks than this do not fill a warp, nor do they work off a block of a reduction.
+// Smaller blocks do not fill a warp, and cannot do a block of a reduction.
 constexpr std::uint32_t kSmallestBlock = 32;
 static_assert(kSmallestBlock == bytecode::kReductionLanes);
 constexpr std::size_t kLogSize = std::size_t{16} << 10;
@@ -59,7 +59,7 @@ Result<std::shared_ptr<Kernel>> CudaKernel::load(CudaDevice& device, const Kerne
 Status CudaKernel::assemble(const KernelImage& image) {
   const cu::Api& api = device_.api();
   std::string log(kLogSize, '\0');
-  // The driver reads some options from the pointer itself.
+  // The driver reads the value of some options from the pointer itself.
   std::array<cu::JitOption, 2> options = {cu::JIT_ERROR_LOG_BUFFER, cu::JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(static_cast<std::uintptr_t>(kLogSize))};
   cu::Code code = api.ModuleLoadDataEx(&module_, image.device_code.text.c_str(), options.size(),
@@ -81,7 +81,7 @@ Status CudaKernel::assemble(const KernelImage& image) {
   return {};
 }
 
-// The driver sets local memory aside for every thread that the device can run at once, however few are launched.
+// The driver reserves local memory for every thread that the device can run at once, however few are launched.
 Status CudaKernel::check_local_memory(const KernelImage& image) {
   const cu::Api& api = device_.api();
   int bytes = 0;
@@ -129,7 +129,7 @@ Status CudaKernel::choose_blocks(const KernelImage& image) {
 
 namespace {
 
-// An array is passed by the address of its element 0, which need not exist.
+// An array is passed as the address of its element 0, which need not exist.
 std::uint64_t address_of(const ArrayArgument& array) {
   return static_cast<const CudaMemory&>(*array.memory.memory).address() + array.memory.offset +
          static_cast<std::uint64_t>(array.first);
@@ -149,7 +149,7 @@ Status CudaKernel::check(const Operation& launch) const {
   return {};
 }
 
-// The driver copies them before it returns. All parameters have 64 bits.
+// The driver copies the arguments before it returns. All parameters have 64 bits.
 CudaKernel::Arguments::Arguments(const CudaKernel& kernel, const Operation& launch) {
   values.reserve(kernel.parameters().size());
   for (const codegen::KernelParameter& parameter : kernel.parameters()) {
@@ -170,7 +170,7 @@ CudaKernel::Arguments::Arguments(const CudaKernel& kernel, const Operation& laun
 
 cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
   Arguments arguments(*this, launch);
-  // Smaller blocks need less at a time, and every thread does more.
+  // Smaller blocks need fewer resources at a time, and every thread does more.
   for (GridLimits limits = limits_;;) {
     const LaunchGrid grid = grid_for(launch.space, limits);
     const cu::Code code = device_.api().LaunchKernel(

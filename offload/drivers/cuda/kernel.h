@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that the CUDA driver has assembled, and how many threads to give it.
+// A kernel that the CUDA driver has assembled, and the number of threads for its launches.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class CudaKernel final : public DriverKernel {
   ~CudaKernel() override;
 
   std::uint64_t row_unit(const IterationSpace& space) const override { return rows_for(space, limits_); }
-  // kInvalidArgument for arrays that do not lie as kernels expect.
+  // kInvalidArgument for arrays that are not laid out as kernels expect.
   Status check(const Operation& launch) const;
   // Thread-safe. The device's context must be current.
   cu::Code enqueue(cu::Stream stream, const Operation& launch) const;
-  // The arguments of a launch, as the driver wants them.
+  // The arguments of a launch, in the form that the driver takes.
   struct Arguments {
     Arguments(const CudaKernel& kernel, const Operation& launch);
     Arguments(const Arguments&) = delete;
@@ -31,7 +31,7 @@ class CudaKernel final : public DriverKernel {
   };
   // The launch as a node of a graph, which refers to `arguments`.
   cu::KernelNodeParams node(const Operation& launch, Arguments& arguments) const;
-  // Never that of another kernel of this device.
+  // Unique among the kernels of this device.
   std::uint64_t number() const { return number_; }
 
  private:

@@ -38,8 +38,8 @@ Result<std::shared_ptr<DeviceMemory>> CudaMemory::import(CudaDevice& device, std
   const CudaCurrent current(device);
   const cu::Code code = device.api().MemHostRegister(bytes.data(), bytes.size(), cu::kHostRegisterPortable);
   memory->registered_ = code == cu::CUDA_SUCCESS;
-  // Another device or the application has registered a part of it, or shares one of its pages: how much is unknown, and
-  // the driver refuses to copy partly registered memory.
+  // Another device or the application has registered a part of the memory, or one of its pages. Which part is unknown,
+  // and the driver refuses to copy partly registered memory.
   if (code == cu::CUDA_SUCCESS || code == cu::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
     return std::shared_ptr<DeviceMemory>(memory);
   return device.api().error_of(code, "cuMemHostRegister");

@@ -21,7 +21,7 @@ class CudaMemory final : public OwnedMemory {
   cu::Address address() const { return address_; }
   // Whether the device's engines may copy from and to this host memory.
   bool is_pinned() const { return registered_; }
-  // Never that of another memory of this device, which may have the same address later.
+  // Unique among all memories of this device, also later ones at the same address.
   std::uint64_t number() const { return number_; }
 
  private:

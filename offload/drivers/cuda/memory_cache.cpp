@@ -21,7 +21,7 @@ Result<cu::Address> CudaMemoryCache::allocate(std::size_t bytes) {
   const std::size_t rounded = round(bytes);
   {
     const std::lock_guard lock(mutex_);
-    // The latest of that size: what was used last may still be in the device's caches.
+    // Take the latest of that size: memory that was used last may still be in the device's caches.
     const auto found = std::find_if(free_.rbegin(), free_.rend(),
                                     [rounded](const Block& block) { return block.bytes == rounded; });
     if (found != free_.rend()) {
@@ -61,7 +61,7 @@ void CudaMemoryCache::shrink(std::size_t bytes) {
       free_.pop_front();
       kept_ -= oldest.bytes;
     }
-    // Not under the mutex: this may take as long as the longest kernel.
+    // Without the mutex: this may take as long as the longest kernel.
     api_.MemFree(oldest.address);
   }
 }

@@ -14,14 +14,14 @@ namespace dhpvm::offload {
 // Thread-safe. The device's context must be current.
 class CudaMemoryCache {
  public:
-  // Keeps `most` bytes.
+  // Keeps up to `most` bytes.
   CudaMemoryCache(const cu::Api& api, std::size_t most) : api_(api), most_(most) {}
   ~CudaMemoryCache() { shrink(0); }
   CudaMemoryCache(const CudaMemoryCache&) = delete;
   CudaMemoryCache& operator=(const CudaMemoryCache&) = delete;
 
   Result<cu::Address> allocate(std::size_t bytes);
-  // `bytes` as passed to allocate(). No operation may still use the memory.
+  // `bytes`: the size that was passed to allocate(). No operation may still use the memory.
   void release(cu::Address address, std::size_t bytes);
 
  private:
@@ -30,7 +30,7 @@ class CudaMemoryCache {
     std::size_t bytes;
   };
   static std::size_t round(std::size_t bytes);
-  // Frees the oldest until at most `bytes` are kept.
+  // Frees the oldest blocks until at most `bytes` bytes are kept.
   void shrink(std::size_t bytes);
 
   const cu::Api& api_;

@@ -67,7 +67,7 @@ Result<std::unique_ptr<CudaEvent>> CudaQueue::submit_one(const char* call, const
     device_.events().give_back(begin, timed);
     return std::move(end).error();
   }
-  // From here on it gives back both.
+  // From here on the event releases both.
   auto event = std::make_unique<CudaEvent>(device_, begin, *end, std::move(since));
   for (const SubmissionPointer& submission : waits) {
     const cu::Code code =
@@ -85,8 +85,7 @@ Result<std::unique_ptr<CudaEvent>> CudaQueue::submit_one(const char* call, const
     code = api.EventRecord(*end, stream_);
   }
   if (code != cu::CUDA_SUCCESS) {
-    // A part of the operation may be under way; nothing would
-    // signal its end, and its resources are released next.
+    // A part of the operation may be in flight, but nothing would signal its end, and its resources are released next.
     api.StreamSynchronize(stream_);
     return api.error_of(code, failing);
   }
@@ -99,7 +98,7 @@ DriverQueue::Enqueued CudaQueue::submit(const char* call, const Waits& waits, En
   return std::unique_ptr<DriverEvent>(std::move(event));
 }
 
-// Between memories that the device's engines reach.
+// Copies between memories that the device's engines can access.
 cu::Code CudaQueue::copy_whole(const Operation& copy) {
   const cu::Api& api = device_.api();
   const cu::Address to = address_of(copy.to);
@@ -128,7 +127,7 @@ DriverQueue::Enqueued CudaQueue::enqueue_copy(const Operation& copy, const Waits
 }
 
 // The driver would read pageable memory before the copy's waits have ended, or block until the copy has. So the bytes
-// go through a pinned buffer, piece by piece in the order of the stream.
+// are copied through a pinned buffer, piece by piece in the order of the stream.
 cu::Code CudaQueue::copy_staged(const Operation& copy) {
   const cu::Api& api = device_.api();
   if (staging_ == nullptr) {
@@ -200,7 +199,7 @@ DriverQueue::Enqueued CudaQueue::enqueue_batch(const Operation& batch, const Wai
   return launch_steps(recording, batch.steps, waits);
 }
 
-// `code` is the driver's answer to the launch.
+// `code`: the driver's result for the launch.
 DriverQueue::Enqueued CudaQueue::launch_graph(const CudaRecordings::Recording& recording, const Waits& waits,
                                               cu::Code& code) {
   DHPVM_ASSIGN(std::unique_ptr<CudaEvent> event,

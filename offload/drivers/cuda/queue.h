@@ -17,7 +17,7 @@ class CudaQueue final : public DriverQueue {
   static Result<std::unique_ptr<Queue>> create(CudaDevice& device, QueueOptions options);
   ~CudaQueue() override;
 
-  // Streams begin by themselves.
+  // Streams begin their operations by themselves.
   Status flush() override { return {}; }
 
  protected:
@@ -37,7 +37,8 @@ class CudaQueue final : public DriverQueue {
         device_(device),
         stream_(stream),
         recordings_(device) {}
-  // Waits for `waits`, calls enqueue(), which answers with the driver's code, and marks the end. `call` is its name.
+  // Waits for `waits`, calls enqueue(), which returns the driver's code, and marks the end. `call`: the name of the
+  // driver's function.
   template <typename Enqueue>
   Result<std::unique_ptr<CudaEvent>> submit_one(const char* call, const Waits& waits, Enqueue&& enqueue);
   template <typename Enqueue>
@@ -48,7 +49,7 @@ class CudaQueue final : public DriverQueue {
 
   cu::Code enqueue_step(const Operation& step);
   cu::Code copy_whole(const Operation& copy);
-  // Copies between the device and host memory that its engines cannot reach.
+  // Copies between the device and host memory that its engines cannot access.
   cu::Code copy_staged(const Operation& copy);
 
   CudaDevice& device_;

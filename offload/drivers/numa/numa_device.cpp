@@ -16,7 +16,7 @@ namespace {
 
 std::string name_of(const NumaNode& node) { return fmt::format("numa:{}", node.number); }
 
-// One for each processor of the node, within the quota of this process.
+// One for each of the node's processors, within the quota of this process.
 unsigned threads_of(const NumaNode& node) {
   return std::min(static_cast<unsigned>(node.processors.size()), usable_processors());
 }
@@ -29,15 +29,15 @@ DeviceInfo describe(const NumaNode& node) {
   info.memory_bytes = node.memory_bytes;
   info.largest_allocation = info.memory_bytes;
   info.compute_units = threads_of(node);
-  // As with the host, a copy is work for a processor that overlaps with kernels.
+  // As with the host, a processor makes copies, which overlap with kernels.
   info.copy_engines = 2;
   return info;
 }
 
-// There are no mappings of 0 bytes.
+// A mapping cannot have 0 bytes.
 std::size_t mapped_bytes(std::size_t bytes) { return std::max<std::size_t>(bytes, 1); }
 
-// Pages of the node, which are given back to the system when they are freed.
+// Pages of the node, returned to the system when they are freed.
 class NumaMemory final : public OwnedMemory {
  public:
   NumaMemory(DeviceBase& owner, std::byte* data, std::size_t bytes)
@@ -77,7 +77,7 @@ class NumaFactory final : public DeviceFactory {
   }
 
  private:
-  // Nodes of memory alone are added by cards and by slower memory; those of processors alone are emptied.
+  // Nodes with only memory come from cards and slower memory; nodes with only processors have lost their memory.
   static std::optional<Error> problem_of(const NumaNode& node) {
     if (node.processors.empty())
       return error(ErrorCode::kUnsupported, "NUMA node {} has no processor that this process may use",

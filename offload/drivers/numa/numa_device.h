@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NUMA nodes of the host as devices: "numa:0", "numa:1". A node is some processors with the memory next to them,
-// and a machine with several sockets has at least one for each. Loops on such a device run on the node's processors,
-// with their arrays copied to the node's memory.
+// The NUMA nodes of the host as devices: "numa:0", "numa:1". A node consists of some processors and the memory next to
+// them; a machine with several sockets has at least one node for each. Loops on such a device run on the node's
+// processors, with their arrays copied to the node's memory.
 #pragma once
 
 #include "base/thread_pool.h"
@@ -22,11 +22,11 @@ class NumaDevice final : public DeviceBase {
 
  private:
   const NumaNode node_;
-  // Its threads are started by the threads of queues, and inherit their processors.
+  // The threads of queues start its threads, which inherit their processors.
   ThreadPool pool_;
 };
 
-// Opens "numa:0" and on.
+// Opens "numa:0" and so on.
 std::unique_ptr<DeviceFactory> numa_factory();
 
 }  // namespace dhpvm::offload

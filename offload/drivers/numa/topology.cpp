@@ -16,10 +16,10 @@
 namespace dhpvm::offload {
 namespace {
 
-// More than any machine has: a wrong list must not fill the memory.
+// More than any machine has, so that a wrong list cannot fill the memory.
 constexpr unsigned kMostProcessors = 1U << 16;
 
-// A set of processors with room for all that there can be.
+// A set of processors that has room for all possible ones.
 class ProcessorSet {
  public:
   ProcessorSet() : set_(CPU_ALLOC(kMostProcessors), [](cpu_set_t* set) { CPU_FREE(set); }) {
@@ -110,13 +110,13 @@ void run_on(const std::vector<unsigned>& processors) {
 }
 
 void place_on(unsigned node, void* memory, std::size_t bytes) {
-  // From linux/mempolicy.h, whose functions are in a library of their own. Preferred: a node that is full lends from
-  // its neighbour, which is slower, where a strict policy would end the process.
+  // From linux/mempolicy.h, whose functions are in a separate library. With this policy, a full node takes memory from
+  // its neighbour, which is slower; a strict policy would end the process.
   constexpr int kPreferred = 1;
   constexpr std::size_t kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask(node / kBits + 1);
   mask[node / kBits] = 1UL << (node % kBits);
-  // The system takes the number of bits for one more than it is.
+  // The kernel expects the number of bits plus one.
   (void)::syscall(SYS_mbind, memory, bytes, kPreferred, mask.data(), mask.size() * kBits + 1, 0UL);
 }
 

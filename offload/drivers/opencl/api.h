@@ -59,7 +59,7 @@ struct OpenClApi {
 #undef X
   std::unique_ptr<Library> library;
 
-  // kNotFound, saying what to install, when there is no `library`; its default is the ICD loader.
+  // kNotFound, with what to install, when there is no `library`, by default the ICD loader.
   static Result<std::shared_ptr<const OpenClApi>> load(const std::string& library = "libOpenCL.so.1");
 };
 

@@ -4,7 +4,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// The end waits this long for callbacks that may never come.
+// The destructor waits this long for callbacks that may never come.
 constexpr std::chrono::milliseconds kPatience(200);
 
 }  // namespace
@@ -13,7 +13,7 @@ EventCallbacks::~EventCallbacks() {
   std::unique_lock lock(state_->mutex);
   const bool paid = state_->changed.wait_for(lock, kPatience, [this] { return state_->owed == 0; });
   lock.unlock();
-  // A callback may still come: better these bytes are lost than that it finds something else in their place.
+  // A callback may still come: leaking these bytes is better than letting it find something else in their place.
   if (!paid) static_cast<void>(state_.release());
 }
 
@@ -30,7 +30,7 @@ bool EventCallbacks::order(cl_event event) {
     const std::lock_guard lock(state_->mutex);
     ++state_->owed;
   }
-  // Not under the mutex: it may call back at once.
+  // Without the mutex, because the driver may call back at once.
   if (api_.SetEventCallback(event, CL_COMPLETE, &EventCallbacks::on_end, state_.get()) == CL_SUCCESS)
     return true;
   const std::lock_guard lock(state_->mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for callbacks of the driver: polling the driver of
-// a processor takes time from the threads that do its work.
+// Waits for callbacks of the driver, because polling the driver of a processor takes time from the threads that do its
+// work.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace dhpvm::offload {
 class EventCallbacks {
  public:
   explicit EventCallbacks(const OpenClApi& api) : api_(api) {}
-  // Waits a little for outstanding callbacks. No thread may be in wait() any more.
+  // Waits a little for outstanding callbacks. No thread may be in wait().
   ~EventCallbacks();
   EventCallbacks(const EventCallbacks&) = delete;
   EventCallbacks& operator=(const EventCallbacks&) = delete;
@@ -29,7 +29,7 @@ class EventCallbacks {
   // Blocks until there have been more callbacks than `calls`, or until `deadline`.
   void wait(std::uint64_t calls, std::chrono::steady_clock::time_point deadline);
 
-  // Threads that wait for more than that can guard their state by `mutex`, and signal its changes by `changed`.
+  // Threads that also wait for other conditions can guard their state by `mutex`, and signal changes by `changed`.
   struct State {
     std::mutex mutex;
     std::condition_variable changed;

@@ -4,7 +4,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Clocks of machines run apart by some 10 ppm, and by up to 500 while the time of day is being corrected.
+// Clocks of machines differ by some 10 ppm, and by up to 500 ppm while the time of day is being corrected.
 constexpr std::int64_t kDriftDivisor = 10'000;
 
 }  // namespace
@@ -12,7 +12,7 @@ constexpr std::int64_t kDriftDivisor = 10'000;
 void DeviceClock::compare(Nanoseconds before, Nanoseconds after, std::uint64_t driver) {
   const Nanoseconds window = after - before;
   const std::lock_guard lock(mutex_);
-  // A comparison that was interrupted says little; an old one less every second.
+  // An interrupted comparison says little, and an old one less every second.
   if (compared_ && window > window_ + (after - when_) / kDriftDivisor) return;
   offset_ = before + window / 2 - Nanoseconds(static_cast<std::int64_t>(driver));
   window_ = window;

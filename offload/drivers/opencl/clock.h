@@ -17,7 +17,7 @@ class DeviceClock {
   Nanoseconds now() const { return std::chrono::steady_clock::now() - epoch_; }
   // The driver's clock showed `driver` at some moment from `before` to `after`.
   void compare(Nanoseconds before, Nanoseconds after, std::uint64_t driver);
-  // Only after a comparison.
+  // Valid only after a comparison.
   Nanoseconds convert(std::uint64_t driver) const;
 
  private:
@@ -25,7 +25,7 @@ class DeviceClock {
   mutable std::mutex mutex_;
   bool compared_ = false;
   Nanoseconds offset_{0};  // from the driver's clock to this one
-  Nanoseconds window_{0};  // how far from the truth that may have been
+  Nanoseconds window_{0};  // the largest possible error of offset_
   Nanoseconds when_{0};
 };
 

@@ -33,7 +33,7 @@ Result<bool> OpenClEvent::ended() {
   if (status > CL_COMPLETE) return false;
   if (status < CL_COMPLETE)
     return error(ErrorCode::kDeviceFailed, "the driver ended the command with {}", opencl_error_name(status));
-  // By the standard only a wait makes the command's writes visible. It costs nothing any more.
+  // By the standard, only a wait makes the command's writes visible. It returns at once here.
   api().WaitForEvents(1, &event_);
   return true;
 }
@@ -44,7 +44,7 @@ void OpenClEvent::wait(Semaphore::Clock::time_point deadline) {
     api().WaitForEvents(1, &event_);
     return;
   }
-  // There is no wait with a deadline.
+  // OpenCL has no wait with a deadline.
   EventCallbacks& callbacks = queue_->device.callbacks();
   const std::uint64_t calls = callbacks.calls();
   std::call_once(ordered_, [&] { calls_back_ = callbacks.order(event_); });
@@ -54,7 +54,7 @@ void OpenClEvent::wait(Semaphore::Clock::time_point deadline) {
   }
   const Result<bool> ended_before = ended();
   if (!ended_before.ok() || *ended_before) return;
-  // Not every driver calls back when a command fails: that is seen a little later.
+  // Not every driver calls back when a command fails; that is detected a little later.
   callbacks.wait(calls, std::min(deadline, Semaphore::Clock::now() + kLookAnyway));
 }
 

@@ -18,7 +18,7 @@ struct CommandQueue {
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
 
-  // Drivers may keep commands until they are told to begin.
+  // Drivers may hold back commands until they are flushed.
   cl_int flush() { return unflushed.exchange(false) ? device.api().Flush(handle) : CL_SUCCESS; }
 
   OpenClDevice& device;
@@ -29,8 +29,8 @@ struct CommandQueue {
 // The event of a command, or a user event.
 class OpenClEvent : public DriverEvent {
  public:
-  // Takes over the events: the command's and, if it is the last of several that are one operation, the first
-  // one's. They were enqueued from `before` to `after` on the device's clock, if their queue has an observer.
+  // Takes over the events: the command's and, if the command is the last of several that form one operation, the first
+  // one's. They were enqueued between `before` and `after` on the device's clock, if their queue has an observer.
   OpenClEvent(std::shared_ptr<CommandQueue> queue, cl_event event, DeviceClock::Nanoseconds before = {},
               DeviceClock::Nanoseconds after = {}, cl_event first = nullptr);
   ~OpenClEvent() override;
@@ -53,10 +53,10 @@ class OpenClEvent : public DriverEvent {
   const DeviceClock::Nanoseconds before_;
   const DeviceClock::Nanoseconds after_;
   std::once_flag ordered_;
-  bool calls_back_ = false;  // the driver will when the command has ended, unless it forgets
+  bool calls_back_ = false;  // the driver will call back when the command has ended, unless it forgets to
 };
 
-// The event of the barrier behind a host call, whose times are known without the driver.
+// The event of the barrier after a host call, whose times are known without the driver.
 class HostCallEvent final : public OpenClEvent {
  public:
   HostCallEvent(std::shared_ptr<CommandQueue> queue, cl_event event);

@@ -11,7 +11,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// PoCL does not call back when a command has failed (its issue 1430): markers are looked at this often regardless.
+// PoCL does not call back when a command has failed (its issue 1430), so markers are also polled this often.
 constexpr std::chrono::milliseconds kLookAnyway(5);
 
 }  // namespace
@@ -34,7 +34,7 @@ Status HostCaller::start() {
 }
 
 void HostCaller::add(HostCall call) {
-  // If it refuses, the thread asks.
+  // If the driver refuses, the thread polls.
   static_cast<void>(callbacks_.order(static_cast<const OpenClEvent&>(*call.marker).handle()));
   const std::lock_guard lock(callbacks_.state().mutex);
   added_.push_back(std::move(call));
@@ -71,7 +71,7 @@ HostCaller::Turn HostCaller::turn_of(const HostCall& call) const {
   const Result<bool> ended = call.marker->ended();
   if (ended.ok() && !*ended) return Turn::kNotYet;
   bool succeeded = ended.ok();
-  // A failed marker may have ended before some of these waits, which may themselves wait for this thread.
+  // A failed marker may have ended before some of these waits, and these may wait for this thread.
   for (const SemaphoreValue& wait : call.waits) {
     const Result<bool> reached = wait.semaphore->wait(wait.value, Semaphore::Clock::time_point());
     if (reached.ok() && !*reached) return Turn::kNotYet;
@@ -94,7 +94,8 @@ void HostCaller::perform(HostCall& call, Turn turn) const {
   }
   // Release the function's captures before anything learns that it has returned.
   call.function = nullptr;
-  // Complete even if it was not called: that is known by its conditions, and drivers are poor at failing user events.
+  // Set as complete even if the function was not called: its conditions record the failure, and drivers handle failed
+  // user events badly.
   api_.SetUserEventStatus(call.returned->handle(), CL_COMPLETE);
 }
 

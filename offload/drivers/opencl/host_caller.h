@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls functions of the host between operations of a command queue: OpenCL knows no such command.
+// Calls functions of the host between operations of a command queue, for which OpenCL has no command.
 //
-// A marker in the queue tells when the function's turn has come, and a barrier behind it holds up the queue
-// until a user event says that the function has returned. A thread of our own waits for the markers: drivers
-// may hold locks while they call back, and not all of them do so when a marker has failed.
+// A marker in the queue signals when it is the function's turn, and a barrier after it stops the queue until a user
+// event signals that the function has returned. A separate thread waits for the markers, because drivers may hold locks
+// while they call back, and not all of them call back when a marker has failed.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct HostCallTimes {
 
 struct HostCall {
   std::function<void()> function;
-  // The function is called only if these are reached, and this, if anything, succeeds. The marker ends after
+  // The function is called only if these values are reached and `previous`, if any, succeeds. The marker ends after
   // that, unless something fails.
   std::vector<SemaphoreValue> waits;
   SubmissionPointer previous;
@@ -49,7 +49,7 @@ class HostCaller {
   HostCaller(const HostCaller&) = delete;
   HostCaller& operator=(const HostCaller&) = delete;
 
-  // Starts the thread, unless it runs: before the marker of the first call is submitted.
+  // Starts the thread unless it runs; called before the marker of the first call is submitted.
   Status start();
   void add(HostCall call);
 

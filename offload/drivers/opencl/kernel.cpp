@@ -16,16 +16,16 @@ namespace {
 
 using codegen::Dealing;
 
-// This many groups per compute unit, of about this size, keep a GPU busy; more only add to the cost of the launch.
-// Kernels take several iterations per work-item beyond.
+// So many groups for each compute unit, of about this size, keep a GPU busy; more only make launches slower. With more
+// iterations, work-items do several each.
 constexpr std::size_t kGroupSize = 256;
 constexpr std::uint32_t kGroupsPerUnit = 32;
-// On a processor one call executes a group, in vectors: large enough that the call costs next to nothing.
+// On a processor, one call executes a group, in vectors: a group is large enough that the call costs next to nothing.
 constexpr std::size_t kGroupOnProcessor = 512;
-// Runs or groups for each thread of a processor, so that other threads take over from a straggler.
+// Runs or groups for each thread of a processor, so that other threads can take over work from a straggler.
 constexpr std::uint32_t kSharesPerUnit = 4;
 
-// Whether two arrays of a launch are, even in part, the same memory.
+// Whether two arrays of a launch overlap in memory.
 bool have_overlap(std::span<const ArrayArgument> arrays) {
   for (std::size_t m = 0; m < arrays.size(); ++m) {
     for (std::size_t n = 0; n < m; ++n) {
@@ -165,14 +165,14 @@ cl_int OpenClKernel::enqueue(cl_command_queue queue, const Operation& launch, st
     };
     const bool is_first = &piece == &pieces.front();
     const bool is_last = &piece == &pieces.back();
-    // The queue keeps their order: the first one waits for all, and with the last one all have ended.
+    // The queue keeps their order: only the first one waits, and when the last one has ended, all have.
     const std::span<const cl_event> before = is_first ? waits : std::span<const cl_event>();
     cl_event* const its_event = is_last ? event : is_first ? begin : nullptr;
     const cl_int code = api.EnqueueNDRangeKernel(
         queue, kernel, 3, sizes(piece.first).data(), sizes(piece.items).data(), sizes(piece.group).data(),
         static_cast<cl_uint>(before.size()), before.empty() ? nullptr : before.data(), its_event);
     if (code == CL_SUCCESS) continue;
-    // The failure counts as that of a launch that has not begun: wait for the commands that have.
+    // The failure counts as one of a launch that has not begun, so wait for the commands that have.
     if (!is_first) api.Finish(queue);
     return code;
   }

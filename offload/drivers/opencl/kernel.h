@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel that an OpenCL driver has compiled, and how many work-items to give it.
+// A kernel that an OpenCL driver has compiled, and the number of work-items for its launches.
 #pragma once
 
 #include <memory>
@@ -40,9 +40,9 @@ class OpenClKernel final : public DriverKernel {
   const std::string entry_;
   const std::string options_;
   Build distinct_;     // for launches whose arrays do not overlap
-  Build overlapping_;  // for all, made when first needed
+  Build overlapping_;  // for all launches; made when first needed
   GridLimits limits_;
-  std::mutex mutex_;  // a cl_kernel holds its arguments
+  std::mutex mutex_;  // a cl_kernel holds the arguments of a launch
   PiecePlanner planner_;
 };
 

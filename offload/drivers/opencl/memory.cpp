@@ -30,8 +30,8 @@ OpenClMemory::~OpenClMemory() {
   unpin();
 }
 
-// OpenCL has no call that locks pages. Drivers with copy engines recognise addresses inside a mapped buffer; so a
-// buffer over the host's memory stays mapped, and serves nothing else: copies pass the address alone.
+// OpenCL has no call that locks pages. Drivers with copy engines recognise addresses inside a mapped buffer: so a
+// buffer over the host's memory stays mapped, and has no other use; copies pass only the address.
 cl_int OpenClMemory::pin(std::span<std::byte> memory) {
   const OpenClApi& api = device_.api();
   cl_int code = CL_SUCCESS;
@@ -68,7 +68,7 @@ void OpenClMemory::unpin() {
 }
 
 Result<std::shared_ptr<DeviceMemory>> OpenClMemory::allocate(OpenClDevice& device, std::size_t bytes) {
-  // Many drivers promise any amount, and fail when it is used: hence the budget.
+  // Many drivers promise any amount of memory, and fail when it is used: hence the budget.
   DHPVM_TRY(device.take(bytes));
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
   Pages pages;

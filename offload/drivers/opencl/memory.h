@@ -16,7 +16,7 @@ class OpenClMemory final : public OwnedMemory {
                                                       HostMemory kind);
   ~OpenClMemory() override;
 
-  // Null for host memory that is only read and written by address.
+  // Null for host memory that is accessed only by its address.
   cl_mem buffer() const { return buffer_; }
 
  private:
@@ -33,7 +33,7 @@ class OpenClMemory final : public OwnedMemory {
   OpenClDevice& device_;
   Pages pages_;              // of allocations of devices that share the host's memory
   cl_mem buffer_ = nullptr;  // passed to kernels and commands
-  cl_mem pinned_ = nullptr;  // keeps the host's pages locked, mapped all its life
+  cl_mem pinned_ = nullptr;  // keeps the host's pages locked; mapped during its whole life
   void* mapped_ = nullptr;
 };
 

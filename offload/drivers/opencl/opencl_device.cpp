@@ -37,13 +37,13 @@ class Probe {
   Probe& operator=(const Probe&) = delete;
 
   bool ready() const { return ready_; }
-  // Through the device, which writes to memory without being told that the host looks on.
+  // Writes through the device, which does not know that the host reads the memory.
   bool fill(cl_uint value) const {
     return api_.EnqueueFillBuffer(queue_, shared_, &value, sizeof(value), 0, kProbeBytes, 0, nullptr,
                                   nullptr) == CL_SUCCESS &&
            api_.Finish(queue_) == CL_SUCCESS;
   }
-  // The value that the device reads there.
+  // Reads the value that the device sees.
   bool read(cl_uint* value) const {
     return api_.EnqueueCopyBuffer(queue_, shared_, own_, 0, 0, kProbeBytes, 0, nullptr, nullptr) ==
                CL_SUCCESS &&
@@ -59,9 +59,9 @@ class Probe {
   bool ready_ = false;
 };
 
-// OpenCL promises that host and device see each other's writes to CL_MEM_USE_HOST_PTR memory only around map
-// and unmap, which cost a command each. Where the device works on the memory itself, as processors and most
-// integrated GPUs do, they are not needed; a driver that keeps a copy shows here.
+// OpenCL promises that host and device see each other's writes to CL_MEM_USE_HOST_PTR memory only around map and unmap,
+// which cost a command each. If the device accesses the memory directly, as processors and most integrated GPUs do,
+// these are not needed. This test detects drivers that keep a copy.
 bool is_zero_copy(const OpenClApi& api, cl_context context, cl_device_id device) {
   struct alignas(kProbeBytes) Page {
     std::array<volatile cl_uint, kProbeBytes / sizeof(cl_uint)> words = {};

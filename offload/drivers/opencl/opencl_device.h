@@ -15,14 +15,14 @@
 
 namespace dhpvm::offload {
 
-// The devices take an option: "opencl:0?copy" copies memory even where the device could work on the host's.
-// The ICD loader is libOpenCL.so.1, or `library`.
+// The devices have an option: "opencl:0?copy" copies memory even if the device could access the host's. The ICD loader
+// is libOpenCL.so.1, or `library`.
 std::unique_ptr<DeviceFactory> opencl_factory();
 std::unique_ptr<DeviceFactory> opencl_factory(std::string library);
 
 class OpenClDevice final : public DeviceBase {
  public:
-  // `share` false: memory is copied even where the device could work on the host's.
+  // `share` false: memory is copied even if the device could access the host's.
   static Result<std::unique_ptr<Device>> open(std::shared_ptr<const OpenClApi> api, OpenClCandidate candidate,
                                               bool share);
 

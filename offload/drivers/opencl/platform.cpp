@@ -10,12 +10,12 @@
 namespace dhpvm::offload {
 namespace {
 
-// The ICD loader's code for no platform, from an extension's header.
+// The ICD loader's code for "no platforms", from an extension's header.
 constexpr cl_int kNoPlatforms = -1001;
-// NVIDIA's number of copy engines, in an extension's header.
+// The property for NVIDIA's number of copy engines, from an extension's header.
 constexpr cl_device_info kNvidiaCopyEngines = 0x4007;
 
-// The value of a property, or T{} if the device does not tell.
+// The value of a property; T{} if the device does not report it.
 template <typename T>
 T property(const OpenClApi& api, cl_device_id device, cl_device_info name) {
   T value{};
@@ -28,7 +28,7 @@ std::string read_text(Call&& call) {
   if (call(0, nullptr, &size) != CL_SUCCESS || size == 0) return {};
   std::string text(size, '\0');
   if (call(size, text.data(), nullptr) != CL_SUCCESS) return {};
-  // It ends in a zero; some names are padded with blanks.
+  // Cut at the terminating zero; some names are padded with blanks.
   text.erase(std::min(text.find('\0'), text.size()));
   const std::size_t begin = text.find_first_not_of(' ');
   return begin == std::string::npos ? std::string()
@@ -51,7 +51,7 @@ bool has_extension(const std::string& extensions, const std::string& name) {
   return (" " + extensions + " ").find(" " + name + " ") != std::string::npos;
 }
 
-// "OpenCL 1.2 whatever" is 102; 0 when it is no such text.
+// "OpenCL 1.2 whatever" gives 102; 0 for other texts.
 int version_of(const std::string& text) {
   int major = 0;
   int minor = 0;
@@ -107,7 +107,7 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
   info.memory_bytes = property<cl_ulong>(api, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_allocation = property<cl_ulong>(api, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.compute_units = std::max(property<cl_uint>(api, device, CL_DEVICE_MAX_COMPUTE_UNITS), cl_uint{1});
-  // OpenCL does not say how many copies overlap with kernels; one does on every discrete device of the last decade.
+  // OpenCL does not report how many copies overlap with kernels; one does on every discrete device of the last decade.
   info.copy_engines = found.is_cpu ? 0 : 1;
   if (has_extension(extensions, "cl_nv_device_attribute_query"))
     info.copy_engines = std::min(property<cl_uint>(api, device, kNvidiaCopyEngines), cl_uint{2});
@@ -137,7 +137,7 @@ Result<std::vector<OpenClCandidate>> find_opencl_devices(const OpenClApi& api) {
     if (code == CL_SUCCESS)
       code = api.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
     if (code != CL_SUCCESS) {
-      // One broken driver must not hide the others, nor itself.
+      // One broken driver must not hide the others, and is listed with its problem.
       OpenClCandidate broken;
       broken.platform = platform;
       broken.info.name = fmt::format("opencl:{}", candidates.size());

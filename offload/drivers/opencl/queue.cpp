@@ -16,8 +16,7 @@ namespace {
 
 using Nanoseconds = DeviceClock::Nanoseconds;
 
-// The longest pattern, of the lengths that OpenCL allows, that fills `bytes` from `offset` on: drivers write
-// one pattern at a time.
+// The longest pattern that OpenCL allows and that fits `bytes` and `offset`: drivers write one pattern at a time.
 std::size_t pattern_size(std::size_t offset, std::size_t bytes) {
   std::size_t size = 128;
   while (offset % size != 0 || bytes % size != 0) size /= 2;
@@ -59,7 +58,7 @@ DriverQueue::Enqueued OpenClQueue::submit(const char* call, const Waits& waits, 
   events.reserve(waits.size());
   for (const SubmissionPointer& submission : waits) {
     const auto& event = static_cast<const OpenClEvent&>(*submission->event);
-    // A command may wait for another queue's only if that is sure to run.
+    // A command may wait for one of another queue only if that is sure to run.
     event.queue().flush();
     events.push_back(event.handle());
   }
@@ -104,7 +103,7 @@ DriverQueue::Enqueued OpenClQueue::enqueue_copy(const Operation& copy, const Wai
                     return api.EnqueueReadBuffer(queue_->handle, source, CL_FALSE, from.offset, from.bytes,
                                                  target_address, count, events, event);
                   });
-  // The device knows neither.
+  // The device knows neither memory.
   return enqueue_host_call([=, bytes = to.bytes] { std::memcpy(target_address, source_address, bytes); },
                            copy, waits);
 }

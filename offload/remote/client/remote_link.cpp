@@ -234,8 +234,7 @@ void RemoteLink::drop(Error reason) {
 Error RemoteLink::program_ends() { return Error(ErrorCode::kDeviceLost, "the program has no more work"); }
 
 // On the progress thread. Says farewell to the worker, which then closes both connections; the channel closes them if
-// the worker does not. The bulk lane stays open until then: if it were closed first, the worker would assume a lost
-// client.
+// the worker does not. The bulk lane stays open until then: its end alone would look like a loss to the worker.
 void RemoteLink::end(const Error& reason) {
   mark_lost(reason);
   if (!frames_open_) return lose(reason);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The beginning that all functions of the fake driver have in common.
+// The common beginning of all functions of the fake driver.
 #pragma once
 
 #include "offload/drivers/cuda/fake/fake_state.h"
 
 #define FAKE extern "C" __attribute__((visibility("default")))
 
-// Every function is declared as driver_api.h says: a definition with other parameters does not compile.
+// Every function is declared as in driver_api.h, so that a definition with other parameters does not compile.
 namespace dhpvm::offload::cu {
 #define X(member, symbol, parameters) FAKE Code symbol parameters;
 DHPVM_CUDA_FUNCTIONS(X)
@@ -16,7 +16,7 @@ DHPVM_CUDA_GRAPH_FUNCTIONS(X)
 
 namespace dhpvm::offload::cu::fake {
 
-// With the mutex. The code that a call of `symbol` returns before it looks at its arguments.
+// With the mutex held. The code that a call of `symbol` returns before it examines its arguments.
 inline Code begin_call(const char* symbol, bool needs_context) {
   State& all = state();
   ++all.counts.calls;
@@ -48,8 +48,8 @@ inline Code misuse(Code code) {
 // Whether the module of the function is still loaded.
 inline bool is_loaded(CUfunc_st* function) { return state().functions.contains(function); }
 
-// Whether a call that gives something back does nothing at all. Otherwise it does so even if the device is
-// lost, for which the real driver needs the end of the context.
+// Whether a call that releases something does nothing at all. Otherwise it releases even if the device is lost; the
+// real driver needs the end of the context for that.
 inline bool is_void(Code code) {
   return code == CUDA_ERROR_NOT_PERMITTED || code == CUDA_ERROR_NOT_INITIALIZED ||
          code == CUDA_ERROR_INVALID_CONTEXT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests' control over the fake driver next to this file, and its counts. The functions are found with dlsym().
+// Controls and counters of the fake driver, for tests. They are found with dlsym().
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct FakeCudaConfig {
   int compute_mode = 0;
   int exec_timeout = 0;  // 1: kernels may not run for long
   std::size_t memory_bytes = std::size_t{1} << 30;
-  int threads_of_block = 1024;  // at most, with the registers that kernels need
-  int init_code = 0;            // what cuInit answers
+  int threads_of_block = 1024;  // the most, for the registers that kernels need
+  int init_code = 0;            // the result of cuInit
 };
 
 // Objects that exist now, and calls since the last configuration.
@@ -28,12 +28,12 @@ struct FakeCudaCounts {
   int registrations = 0;
   int events_created = 0;
   int allocations_made = 0;
-  int graphs = 0;  // and those made of them to be launched
+  int graphs = 0;  // and executable graphs made of them
   int launches = 0;
   int graph_launches = 0;
   int graphs_made = 0;
   int calls = 0;
-  int misuses = 0;  // calls that a real driver need not survive
+  int misuses = 0;  // calls that can break a real driver
 };
 
 struct FakeCudaLaunch {
@@ -46,7 +46,7 @@ struct FakeCudaLaunch {
 // Called on the stream's thread. Returns the driver's code for the launch; any code but 0 loses the device.
 using FakeCudaKernel = int (*)(const FakeCudaLaunch* launch, void* data);
 
-// Only when nothing of the driver is in use. Forgets hooks, faults and counts.
+// Only when nothing of the driver is in use. Resets hooks, faults and counts.
 using FakeCudaConfigure = void (*)(const FakeCudaConfig* config);
 using FakeCudaOnLaunch = void (*)(FakeCudaKernel kernel, void* data);
 // Makes one call of `symbol` return `code` without doing anything, after `skip` other calls.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs of the fake driver. A launch does the nodes in the last of the orders that their dependencies permit. It is
-// refused, and counts as a misuse, when a node refers to memory that has been freed since, though other memory is at
-// its address now, or to the function of a module that is no longer loaded.
+// Graphs of the fake driver. A launch runs the nodes in the last order that their dependencies permit. It is refused,
+// and counts as a misuse, if a node refers to memory that was freed since, even if other memory has its address now, or
+// to a function of a module that is not loaded any more.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -17,7 +17,7 @@ bool is_of(const CUgraphExec_st& exec, const CUgraphNode_st* node) {
   return std::ranges::any_of(exec.nodes, [&](const auto& entry) { return entry.first == node; });
 }
 
-// Whether the node can be added to a graph behind these.
+// Whether a node can be added to the graph after these.
 bool fits(const CUgraph_st* graph, const GraphNode* after, std::size_t count) {
   if (!state().graphs.contains(const_cast<Graph>(graph))) return false;
   return std::all_of(after, after + count, [&](const CUgraphNode_st* other) {
@@ -38,7 +38,7 @@ bool is_plain(const CopyEnd& end) {
          end.reserved == nullptr;
 }
 
-// The memory of one end; registered memory of the host has none.
+// The memory at one end of a copy; registered memory of the host has none.
 bool find_memory(const CopyEnd& end, std::size_t bytes,
                  std::vector<std::weak_ptr<dhpvm::ptx::Allocation>>& memories) {
   if (!is_plain(end)) return false;
@@ -70,7 +70,7 @@ bool is_alive(const CUgraphNode_st& node) {
          find_memory(node.copy.to, node.copy.bytes, ignored);
 }
 
-// The node that was added last comes first, where nothing speaks against it.
+// Puts the node that was added last first, if its dependencies permit.
 std::vector<GraphNode> last_order(const CUgraph_st& graph) {
   std::vector<GraphNode> order;
   const auto is_done = [&](const CUgraphNode_st* node) {
@@ -86,7 +86,7 @@ std::vector<GraphNode> last_order(const CUgraph_st& graph) {
   return order;
 }
 
-// Without the mutex.
+// Called without the mutex.
 void copy_bytes(const CopyNodeParams& copy) {
   const auto pointer_of = [](const CopyEnd& end) {
     return end.type == MEMORYTYPE_HOST ? end.host : reinterpret_cast<void*>(end.device);
@@ -164,7 +164,7 @@ FAKE Code cuGraphInstantiateWithFlags(GraphExec* exec, Graph graph, unsigned lon
 
 FAKE Code cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node, const KernelNodeParams* launch) {
   FAKE_CALL(cuGraphExecKernelNodeSetParams_v2, true);
-  // A node that was added since belongs to the graph, and not to this.
+  // A node that was added later belongs to the graph, but not to this executable graph.
   if (!all.execs.contains(exec) || !all.graphs.contains(exec->graph) || !is_of(*exec, node))
     return misuse(CUDA_ERROR_INVALID_VALUE);
   CUgraphNode_st& own = exec->nodes.at(node);
@@ -177,7 +177,7 @@ FAKE Code cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node, cons
 
 FAKE Code cuGraphExecDestroy(GraphExec exec) {
   FAKE_RELEASE(cuGraphExecDestroy);
-  // Drivers before CUDA 12.3 need not survive it while it is under way.
+  // With drivers before CUDA 12.3, this can break a graph in flight.
   if (all.execs.erase(exec) == 0) return misuse(CUDA_ERROR_INVALID_VALUE);
   --all.counts.graphs;
   if (exec->under_way != 0) {
@@ -194,7 +194,7 @@ FAKE Code cuGraphLaunch(GraphExec exec, Stream stream) {
   for (const auto& [node, own] : exec->nodes) {
     if (!is_alive(own)) return misuse(CUDA_ERROR_INVALID_VALUE);
   }
-  // An update does not change a launch that is under way.
+  // An update must not change a launch in flight.
   std::vector<CUgraphNode_st> nodes;
   for (const GraphNode node : exec->order) nodes.push_back(exec->nodes.at(node));
   std::vector<CUfunc_st> functions;

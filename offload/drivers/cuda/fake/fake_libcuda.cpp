@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver for NVIDIA GPUs that do not exist: a shared library in place of
-// libcuda.so.1. It does the device's work on the host, and is stricter than the real
-// one: it requires a current context, detects addresses outside the device's memory,
-// and allows no call from a host function. Kernels are run by the interpreter of PTX, or
-// are a function of the test's.
+// A driver for NVIDIA GPUs that do not exist: a shared library in place of libcuda.so.1. It does the device's work on
+// the host, and is stricter than the real one: it requires a current context, detects addresses outside the device's
+// memory, and forbids calls from host functions. Kernels are run by the interpreter of PTX, or by a function of the
+// test.
 #include <cstring>
 #include <new>
 #include <utility>
@@ -35,7 +34,7 @@ FAKE Code cuGetErrorString(Code code, const char** text) {
   const char* name = nullptr;
   State& all = state();
   const std::lock_guard lock(all.mutex);
-  // Lives until the thread asks again.
+  // Lives until the thread's next call.
   thread_local std::string fault;
   fault = all.fault;
   *text = fault.empty() ? "as the test wanted" : fault.c_str();
@@ -202,7 +201,7 @@ FAKE Code cuMemHostUnregister(void* memory) {
 
 FAKE Code cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemcpyHtoDAsync_v2, true);
-  // The real driver takes host memory that is not registered, but stages it at once, whatever it waits for.
+  // The real driver accepts unregistered host memory, but copies it at once, whatever the operation waits for.
   const auto target = allocation_of(to, bytes);
   if (target == nullptr || !is_registered(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
   push(*stream, [=] {
@@ -324,7 +323,7 @@ FAKE void fake_cuda_configure(const FakeCudaConfig* config) {
   const std::lock_guard lock(all.mutex);
   all.config = *config;
   const FakeCudaCounts before = std::exchange(all.counts, {});
-  // Existing objects keep their counts.
+  // Existing objects stay counted.
   all.counts.contexts = before.contexts;
   all.counts.streams = before.streams;
   all.counts.events = before.events;

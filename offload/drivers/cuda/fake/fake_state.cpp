@@ -9,7 +9,7 @@
 namespace dhpvm::offload::cu::fake {
 namespace {
 
-// The file that asks for a line about each launch; null: none.
+// The file for a line about each launch; null: none.
 const char* report_path() { return std::getenv("DHPVM_CUDA_REPORT"); }
 
 void report(const ptx::Counts& counts) {
@@ -86,7 +86,7 @@ void wait_until_idle(CUstream_st& stream, std::unique_lock<std::mutex>& lock) {
 
 namespace {
 
-// A kernel that is a function of the test's; all its parameters have 64 bits.
+// Runs a kernel that is a function of the test; all its parameters have 64 bits.
 int run_hook(FakeCudaKernel kernel, void* data, const ptx::KernelLaunch& launch) {
   std::vector<std::uint64_t> arguments(launch.parameters.size() / sizeof(std::uint64_t));
   std::memcpy(arguments.data(), launch.parameters.data(), arguments.size() * sizeof(std::uint64_t));
@@ -100,7 +100,7 @@ Code interpret(ptx::KernelLaunch& launch) {
     const std::lock_guard lock(state().mutex);
     for (const auto& [address, memory] : state().allocations) launch.memory.push_back(memory);
   }
-  // One launch at a time: two would write the traces of one element at once.
+  // One launch at a time: two would write the records of one element at once.
   static std::mutex running;
   const std::lock_guard one(running);
   launch.is_metered = report_path() != nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the fake driver. Streams are threads; memory of the device is memory of the host, beside which the
-// interpreter of PTX keeps what was written and who accessed it.
+// The state of the fake driver. Streams are threads. Memory of the device is memory of the host, for which the
+// interpreter of PTX records what was written, and who accessed it.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ struct Record {
 struct CUctx_st {
   dhpvm::offload::cu::Ordinal device = 0;
   int retained = 0;
-  dhpvm::offload::cu::Code lost = dhpvm::offload::cu::CUDA_SUCCESS;  // what every call answers from then on
+  dhpvm::offload::cu::Code lost = dhpvm::offload::cu::CUDA_SUCCESS;  // the result of every call from then on
 };
 struct CUmod_st {
   std::shared_ptr<const dhpvm::ptx::Program> program;
@@ -56,7 +56,7 @@ struct CUgraphNode_st {
   CUfunc_st* function = nullptr;
   dhpvm::ptx::KernelLaunch launch;
   dhpvm::offload::cu::CopyNodeParams copy;
-  // The memories that the arguments pointed to when they were given.
+  // The memories that the arguments pointed to when they were passed.
   std::vector<std::weak_ptr<dhpvm::ptx::Allocation>> memories;
 };
 struct CUgraph_st {
@@ -65,14 +65,14 @@ struct CUgraph_st {
 };
 struct CUgraphExec_st {
   CUctx_st* context = nullptr;
-  CUgraph_st* graph = nullptr;  // as it was
+  CUgraph_st* graph = nullptr;  // the graph that it was made of
   std::map<CUgraphNode_st*, CUgraphNode_st> nodes;
   std::vector<CUgraphNode_st*> order;
   int under_way = 0;
 };
 struct CUstream_st {
   CUctx_st* context = nullptr;
-  std::deque<std::function<void()>> work;  // each called without the mutex
+  std::deque<std::function<void()>> work;  // called without the mutex
   bool busy = false;
   bool closing = false;
   std::thread thread;
@@ -86,38 +86,39 @@ struct Fault {
   int skip;
 };
 
-// What DHPVM_CUDA_REFUSES names, for programs that run on the driver.
+// The call named by DHPVM_CUDA_REFUSES, for programs that run on this driver.
 std::string refused_call();
 
 // Guarded by its mutex.
 struct State {
   std::mutex mutex;
   std::condition_variable changed;
-  // Until a test says more: two devices, for programs that ask for several.
+  // The default is two devices, for programs that ask for several.
   FakeCudaConfig config = {.devices = 2};
   FakeCudaCounts counts;
   FakeCudaKernel kernel = nullptr;
   void* kernel_data = nullptr;
   std::vector<Fault> faults;
-  std::string refused = refused_call();  // by name: never does anything
+  std::string refused = refused_call();  // the function of this name always fails
   bool initialised = false;
   std::map<Ordinal, std::unique_ptr<CUctx_st>> contexts;
   std::map<Address, std::shared_ptr<ptx::Allocation>> allocations;
   std::size_t allocated = 0;
-  std::set<CUfunc_st*> functions;  // of modules that are loaded
+  std::set<CUfunc_st*> functions;  // of loaded modules
   std::set<CUgraph_st*> graphs;
   std::set<CUgraphExec_st*> execs;
-  std::vector<std::unique_ptr<CUgraphExec_st>> ended_early;  // that were still under way
+  std::vector<std::unique_ptr<CUgraphExec_st>> ended_early;  // destroyed while in flight
   std::map<std::uintptr_t, std::size_t> registrations;
   std::string fault;  // of the last launch that failed
 };
 
 State& state();
-// The contexts pushed by this thread, the current one last; and whether the driver is calling the host on it.
+// The contexts pushed by this thread, with the current one last; and whether the driver is calling the host on it.
 std::vector<CUctx_st*>& current();
 bool& in_host_function();
 
-// With the mutex. The allocation that has all of the bytes, or null; and whether they lie in one registration.
+// With the mutex held. The allocation that contains all of the bytes, or null; and whether they lie in one
+// registration.
 std::shared_ptr<ptx::Allocation> allocation_of(Address address, std::size_t bytes);
 bool is_registered(const void* memory, std::size_t bytes);
 
@@ -126,11 +127,11 @@ void run_stream(CUstream_st& stream);
 void push(CUstream_st& stream, std::function<void()> work);
 void wait_until_idle(CUstream_st& stream, std::unique_lock<std::mutex>& lock);
 
-// Whether a device can run the function with such a grid; and the launch without its program.
+// Whether a device can run the function with such a grid; and the launch, without its program.
 bool is_possible(const CUfunc_st& function, const KernelNodeParams& params);
 ptx::KernelLaunch launch_of(const CUfunc_st& function, const KernelNodeParams& params);
-// Runs the launch, by the test's function if there is one. A failure loses the context; a fault of the interpreter is
-// kept in the state. Without the mutex.
+// Runs the launch, with the test's function if there is one. A failure loses the context; a fault of the interpreter is
+// stored in the state. Called without the mutex.
 void run(const CUfunc_st& function, ptx::KernelLaunch launch, CUctx_st& context);
 
 }  // namespace dhpvm::offload::cu::fake
