@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dhpvm-bench: measures what batching does for loops on a device, and what workers do.
+// dhpvm-bench: measures the effect of batching on loops on a device, and loops on workers.
 #include <unistd.h>
 
 #include <charconv>
@@ -159,7 +159,7 @@ std::string listing(const Engine& engine) {
   return text;
 }
 
-// A folder for the files that kernels read, which is gone afterwards.
+// A folder for the files that kernels read, which is removed at the end.
 class ScratchFolder {
  public:
   static Result<std::unique_ptr<ScratchFolder>> create() {

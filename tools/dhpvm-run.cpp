@@ -26,8 +26,7 @@ namespace {
 
 constexpr std::string_view kTool = "dhpvm-run";
 
-// The program that an interrupt from the keyboard stops, and the signal that did. A signal handler can reach nothing
-// else.
+// The program that Ctrl-C stops, and the signal that stopped it. A signal handler can access nothing else.
 const Isolate* volatile running = nullptr;
 volatile std::sig_atomic_t stopped_by = 0;
 
@@ -40,16 +39,16 @@ void catch_signals() {
   ignore_broken_pipes();
   struct sigaction action{};
   action.sa_handler = on_signal;
-  // A second one kills: the program may be inside a system call that does not end. Without SA_RESTART the
-  // call itself is left as well.
+  // A second signal kills: the program may be in a system call that does not end. Without SA_RESTART the call itself is
+  // interrupted, too.
   action.sa_flags = SA_RESETHAND;
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
-  // A parent may have left it ignored; then the exit codes of a program's child processes would be lost.
+  // A parent process may have left it ignored; then the exit codes of a program's child processes would be lost.
   std::signal(SIGCHLD, SIG_DFL);
 }
 
-// Options behind the program are its own. One of ours there, before a program that looks at none, is a slip that
-// would show only in what does not happen.
+// Options after the program are its own. If the program takes no arguments, an option of dhpvm-run there is a mistake,
+// which would only show in what does not happen.
 void remark_lost_option(const Module& module, std::span<const std::string> arguments) {
   const auto is_ours = [](const std::string& argument) {
     const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
@@ -105,7 +104,7 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const RunReque
   Result<int> outcome = run_isolate();
   const Leftovers left = engine.leftovers();
 
-  // Also, and above all, after a trap.
+  // Printed after a trap, too, when they matter most.
   if (statistics && request.stats == RunRequest::Stats::kTable)
     std::fputs(statistics_table(*statistics, left, engine.workers()).c_str(), stderr);
   if (statistics && request.stats == RunRequest::Stats::kJson)
@@ -125,20 +124,20 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const RunReque
   return outcome;
 }
 
-// Waits for compilations, for so much processor time. Where other programs have the processors most of the time that is
-// longer. A compilation that is given up begins anew in the next run, which waits eight times as long for it, and the
-// third 64 times. A longer wait would delay the end of every run.
+// Waits for compilations, for so much processor time; if other programs have the processors most of the time, that
+// takes longer. A compilation that is given up begins anew in the next run, which waits eight times as long for it, and
+// the third one 64 times. Waiting longer each time would delay the end of every run.
 void finish_compiling(const Engine& engine, std::chrono::nanoseconds patience) {
-  constexpr int kLonger[] = {1, 8, 64};  // by the attempts before
+  constexpr int kLonger[] = {1, 8, 64};  // by the number of earlier attempts
   constexpr std::chrono::nanoseconds kSlice = std::chrono::milliseconds(10);
-  constexpr int kMostTimes = 16;  // by the clock
+  constexpr int kMostTimes = 16;  // the longest wait on the clock, as a multiple of the patience
   const auto processor_time = [] {
     return std::chrono::nanoseconds(std::chrono::seconds(1)) * std::clock() / CLOCKS_PER_SEC;
   };
   const std::chrono::nanoseconds used = processor_time();
   const auto begin = std::chrono::steady_clock::now();
   const auto waits_on = [&] {
-    // Known when the compilation has begun.
+    // Known only after the compilation has begun.
     const unsigned attempts = engine.compile_attempts();
     const auto longer = patience * (attempts < std::size(kLonger) ? kLonger[attempts] : 1);
     return processor_time() - used < longer && std::chrono::steady_clock::now() - begin < kMostTimes * longer;
@@ -147,15 +146,15 @@ void finish_compiling(const Engine& engine, std::chrono::nanoseconds patience) {
   }
 }
 
-// Ends the process at once if compilations would delay its end noticeably: they cannot be cancelled. With listings to
-// print, or with workers, the process ends in the ordinary way.
+// Ends the process at once if compilations would delay its end noticeably, because they cannot be cancelled. With
+// listings to print, or with workers, the process ends in the ordinary way.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
                  bool has_failed, const Ending& ending) {
-  // Once: later runs find the code in the cache. Short programs would never have it otherwise.
+  // A short program waits this long once: later runs find the code in the cache, which they would never have otherwise.
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(250);
   const bool lists = arguments.has("--print-kernel") || arguments.has("--print-function");
   if (lists || !engine.workers().empty()) return;
-  // A program that was stopped, or has trapped, waits for nothing.
+  // After a trap or a stop, the process does not wait.
   const bool is_kept = !arguments.has("--no-cache") && !has_failed;
   if (is_kept) finish_compiling(engine, std::max(kPatience, elapsed / 10));
   if (engine.settle(std::chrono::nanoseconds(0))) return;
@@ -177,7 +176,7 @@ std::string device_table(const EngineOptions& options) {
   return text;
 }
 
-// A required device does not do its work.
+// The exit code when a required device does not run a loop.
 constexpr int kDeviceExitCode = 4;
 
 bool is_about_device(ErrorCode code) {
@@ -185,7 +184,7 @@ bool is_about_device(ErrorCode code) {
          code == ErrorCode::kDeviceExhausted;
 }
 
-// A program that a signal has stopped ends the process by that signal, when everything else is done.
+// If a signal has stopped the program, the process ends by that signal, after everything else.
 Ending ending_of_run(const Result<int>& outcome, bool requires_device) {
   if (outcome.ok()) return {.code = *outcome};
   Ending ending = ending_of(kTool, outcome.error());
@@ -194,7 +193,7 @@ Ending ending_of_run(const Result<int>& outcome, bool requires_device) {
   return ending;
 }
 
-// For the operator of a worker.
+// The commands for the operator of a worker.
 Ending operate(const Arguments& arguments, const RemoteRequest& remote) {
   const std::string& address = *arguments.last("--worker-status");
   if (const std::string* const session = arguments.last("--end-session"); session != nullptr) {

@@ -61,7 +61,7 @@ Status compile(const Arguments& arguments) {
   const std::string& source = arguments.operands[0];
   const std::string* const emit = arguments.last("--emit");
   const bool as_text = emit != nullptr && *emit == "dasm";
-  // Looked at first, so that a mistake in the command line is not hidden behind those in the program.
+  // Checked first, so that a mistake in the command line is not hidden by mistakes in the program.
   std::string output;
   if (!arguments.has("--check")) {
     DHPVM_ASSIGN(output, output_of(arguments, source, as_text ? ".dasm" : ".bc"));

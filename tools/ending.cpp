@@ -13,7 +13,7 @@ namespace {
 
 bool broken_pipes_end_the_process = true;
 
-// poll() reports an error for the writing end of a pipe, and a hang-up for a socket, when the other end is closed.
+// When the other end is closed, poll() reports an error for the writing end of a pipe, and a hang-up for a socket.
 bool is_output_abandoned() {
   pollfd output{STDOUT_FILENO, POLLOUT, 0};
   return ::poll(&output, 1, 0) == 1 && (output.revents & (POLLERR | POLLHUP)) != 0;
@@ -41,7 +41,7 @@ Ending ending_of(std::string_view tool, const Error& error) {
   }
   std::string text;
   if (error.code() == ErrorCode::kCompile) {
-    text = error.message();  // diagnostics, which name the file themselves
+    text = error.message();  // diagnostics, which name the file already
   } else {
     text = std::string(tool) + ": " + error.to_string();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processes of the tools end by an exit code or, where a signal was the reason, by that signal, so that shells and
-// other parents see it.
+// How the tools end: with an exit code, or, if a signal was the reason, by that signal, so that shells and other parent
+// processes see it.
 #pragma once
 
 #include <string_view>
@@ -11,24 +11,24 @@ namespace dhpvm::tools {
 
 struct Ending {
   int code = 0;
-  int signal = 0;  // not 0: the process ends by it, and the code is not seen
+  int signal = 0;  // not 0: the process ends by it, and the code does not matter
 };
 
-// 2, 3 or 70.
+// Returns 2, 3 or 70.
 int exit_code_of(ErrorFamily family);
 
-// Makes writes to a pipe without a reader fail instead of killing the process: connections to workers are among them.
-// From then on ending_of() distinguishes standard output from other pipes.
+// Makes writes to a pipe without a reader fail instead of killing the process, because connections to workers are such
+// pipes. From then on ending_of() tells standard output and other pipes apart.
 void ignore_broken_pipes();
 
-// Prints an error that ends the tool, and says how: with the exit code of its family. An error of writing to a standard
-// output whose reader has gone away, as with `| head`, ends the process by SIGPIPE without a word, unless that signal
-// was ignored when the process began.
+// Prints the error that ends the tool, and returns how it ends: with the exit code of the error's family. If the error
+// is a failed write to a standard output whose reader is gone, as with `| head`, the process ends by SIGPIPE without a
+// message, unless that signal was ignored when the process began.
 Ending ending_of(std::string_view tool, const Error& error);
-// For a mistake in the command line, with a pointer to --help.
+// For a mistake in the command line; points to --help.
 Ending usage_ending(std::string_view tool, const Error& error);
 
-// The value for main() to return; does not return where the process ends by a signal.
+// The value for main() to return. Does not return if the process ends by a signal.
 int end_process(const Ending& ending);
 
 }  // namespace dhpvm::tools

@@ -58,7 +58,7 @@ Status format_one(const std::string& path, bool check, bool& differs) {
   return check ? print(path + "\n") : Status();
 }
 
-// The files that an operand stands for, in the order of their names.
+// The files that an operand stands for, sorted by name.
 Result<std::vector<std::string>> files_of(const std::string& operand) {
   std::error_code problem;
   if (operand == "-" || !fs::is_directory(operand, problem)) return std::vector{operand};
@@ -89,7 +89,7 @@ Ending format_command(std::span<const char* const> words) {
   const bool check = arguments->has("--check");
   bool differs = false;
   Ending worst;
-  // One wrong file does not keep the others from being formatted.
+  // An error in one file does not prevent the others from being formatted.
   const auto note = [&](const Error& error) {
     if (const Ending ending = ending_of(kTool, error); worst.code == 0 && worst.signal == 0) worst = ending;
   };

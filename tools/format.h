@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dhpvmc fmt`: sources in the style of the language.
+// `dhpvmc fmt`: rewrites sources in the style of the language.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace dhpvm::tools {
 
-// `words` are what follows `fmt` on the command line.
+// `words`: the command line after `fmt`.
 Ending format_command(std::span<const char* const> words);
 
 }  // namespace dhpvm::tools

@@ -28,7 +28,7 @@ constexpr std::string_view kUsage =
 constexpr Option kOptions[] = {
     {"Options", "--import-path", 'I', Value::kRequired, "DIR",
      "look for imported modules there; may be repeated"},
-    {"Options", "--stdio", 0, Value::kNone, "", ""},  // what many editors add; there is no other way
+    {"Options", "--stdio", 0, Value::kNone, "", ""},  // many editors add it; there is no other way
     {"Options", "--help", 'h', Value::kNone, "", "print this text"},
 };
 
@@ -38,7 +38,7 @@ constexpr std::string_view kClosing =
     "away, 2 if the\n"
     "command line is wrong.\n";
 
-// For the sources of this version's library. Empty if there is no place for them.
+// The folder for the sources of this version's library; empty if there is none.
 std::string library_folder() {
   const char* const given = std::getenv("XDG_CACHE_HOME");
   const char* const home = std::getenv("HOME");

@@ -8,7 +8,7 @@
 
 namespace dhpvm::tools {
 
-// `words` are what follows `lsp` on the command line.
+// `words`: the command line after `lsp`.
 Ending language_server_command(std::span<const char* const> words);
 
 }  // namespace dhpvm::tools

@@ -9,7 +9,7 @@
 namespace dhpvm::tools {
 
 void print_log(LogKind kind, std::string_view text) {
-  // One call, so that lines of several threads do not mix.
+  // A single call, so that lines of several threads do not mix.
   std::fprintf(stderr, "%s%.*s\n", kind == LogKind::kWarning ? "dhpvm: " : "", static_cast<int>(text.size()),
                text.data());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tools open a program and report about it by these.
+// Opens a program for the tools, and prints diagnostics.
 #pragma once
 
 #include <string>

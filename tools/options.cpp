@@ -17,9 +17,9 @@ namespace {
 Error invalid(std::string message) { return Error(ErrorCode::kInvalidArgument, std::move(message)); }
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-// The edit distance that counts two exchanged neighbours as one mistake (optimal string alignment).
+// The edit distance, where exchanging two neighbours counts as one mistake (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before;  // the row of the letter before the last
+  std::vector<std::size_t> before;  // the row for the letter before the last one
   std::vector<std::size_t> last(b.size() + 1);
   std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -76,7 +76,7 @@ Result<Word> split(std::span<const Option> table, std::string_view word) {
   return Word{option, word.substr(2)};
 }
 
-// The number in front and the unit behind it.
+// Splits a text into the number at its beginning and the unit after it.
 template <typename T>
 bool split_unit(std::string_view text, T& number, std::string_view& unit) {
   const char* const end = text.data() + text.size();
@@ -144,7 +144,7 @@ std::string help_text(std::string_view usage, std::span<const Option> table, std
     if (option.group != group) text += "\n" + std::string(group = option.group) + ":\n";
     std::string line = left_side(option);
     std::string_view help = option.help;
-    // A long left side gets a line of its own.
+    // If the left side is long, it gets a line of its own.
     if (line.size() + 2 > kHelpColumn) text += std::exchange(line, std::string()) + "\n";
     while (!help.empty()) {
       const std::size_t end = std::min(help.find('\n'), help.size());
@@ -183,7 +183,7 @@ Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
   std::string_view unit;
   if (split_unit(text, number, unit)) {
     for (const auto& row : kUnits) {
-      // A century is enough, and far below what the clock can count.
+      // At most a century, far below what the clock can count.
       if (row.name == unit && number >= 0 && number * row.nanoseconds < 3.2e18) {
         return std::chrono::nanoseconds(static_cast<std::int64_t>(number * row.nanoseconds));
       }

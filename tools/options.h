@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of the tools: one table of options makes the parser and --help.
+// The command line of the tools: one table of options defines the parser and --help.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ enum class Value : std::uint8_t {
 };
 
 struct Option {
-  std::string_view group;  // heading in --help; rows of one group stand together
+  std::string_view group;  // heading in --help; rows of one group are adjacent
   std::string_view name;   // "--trace"
   char letter;             // 'o' for -o, or 0
   Value value;
@@ -44,7 +44,7 @@ struct Arguments {
 
 enum class Operands : std::uint8_t {
   kAnywhere,
-  kEndOptions,  // what follows the first operand belongs to the program that it names
+  kEndOptions,  // everything after the first operand belongs to the program that it names
 };
 
 // Splits the command line (without the program's own name). "--" ends the options; "-" is an operand.

@@ -45,7 +45,7 @@ struct Times {
   nanoseconds all{0};
 };
 
-// The entries with most time of their own, at most so many as a terminal shows at once.
+// The entries with the most time of their own, as many as a terminal shows at once.
 std::vector<std::pair<std::string, Times>> largest(const std::map<std::string, Times>& entries) {
   constexpr std::size_t kMost = 20;
   std::vector<std::pair<std::string, Times>> sorted(entries.begin(), entries.end());
@@ -62,7 +62,7 @@ std::string folded_text(std::span<const ProfileStack> stacks) {
     std::string line;
     for (const StackFrame& frame : stack.frames) {
       std::string place = place_of(frame);
-      std::ranges::replace(place, ';', ',');  // what divides frames
+      std::ranges::replace(place, ';', ',');  // it separates frames
       line += (line.empty() ? "" : ";") + place;
     }
     if (line.empty()) continue;
@@ -152,14 +152,14 @@ class FlameGraph {
  private:
   static constexpr double kWidth = 1200;
   static constexpr double kRow = 18;
-  static constexpr double kLetter = 6.6;  // the width of one in the style below, rounded up
+  static constexpr double kLetter = 6.6;  // the width of a letter in the style below, rounded up
   static constexpr std::string_view kStyle =
       "body{font:14px sans-serif;margin:2em}svg{width:100%;height:auto}svg text{font:11px "
       "monospace;fill:#222}"
       ".call{fill:#f4b183;stroke:#fff}.line{fill:#ffe0a3;stroke:#fff}.part{fill:#9dc3e6;stroke:#fff}";
 
   void draw(Svg& svg, const std::string& name, const Call& call, double x, double width, double y) const {
-    // Less than half a point cannot be seen.
+    // Less than half a point is not visible.
     if (width < 0.5) return;
     const std::string_view style = name.starts_with('[') ? "part" : call.inner.empty() ? "line" : "call";
     svg.rectangle(x, y, width, kRow - 1, style, name + share(call.time, root_.time));
@@ -173,7 +173,7 @@ class FlameGraph {
     }
   }
 
-  // A cut between the bytes of a letter would make the page no UTF-8.
+  // Cutting between the bytes of a letter would make the page invalid UTF-8.
   static std::string shortened(const std::string& name, std::size_t letters) {
     if (name.size() <= letters) return name;
     std::size_t end = letters - 1;
@@ -203,13 +203,13 @@ std::string profile_table(std::span<const ProfileStack> stacks) {
   std::map<std::string, Times> functions;
   std::map<std::string, Times> lines;
   for (const ProfileStack& stack : stacks) {
-    std::set<std::string> active;  // once each, however often it recurs
+    std::set<std::string> active;  // each function once, however often it recurs
     for (const StackFrame& frame : stack.frames) {
       if (active.insert(frame.function).second) functions[frame.function].all += stack.time;
     }
     if (stack.frames.empty()) continue;
     functions[stack.frames.back().function].own += stack.time;
-    // A frame that is no code of the program counts for the line that waits for it.
+    // A frame that is not code of the program counts for the line that waits for it.
     const auto at = std::find_if(stack.frames.rbegin(), stack.frames.rend(),
                                  [](const StackFrame& frame) { return !frame.file.empty(); });
     if (at != stack.frames.rend()) lines[place_of(*at)].own += stack.time;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a profile: a table for the terminal, and files for programs and people that look closer.
+// Writes a profile: a table for the terminal, and files for other programs and for a browser.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace dhpvm::tools {
 
-// The form of the file, by the end of its name.
+// The format of the file, from the end of its name.
 enum class ProfileForm : std::uint8_t {
-  kFolded,      // .folded: a line for each stack, as flamegraph.pl and its kind take it
+  kFolded,      // .folded: a line for each stack, for flamegraph.pl and similar programs
   kSpeedscope,  // .json: for speedscope.app
   kFlameGraph,  // .html: a page with a picture
 };

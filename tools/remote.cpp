@@ -15,9 +15,9 @@
 namespace dhpvm::tools {
 namespace {
 
-// The time that sessions may go on after SIGTERM.
+// How long sessions may continue after SIGTERM.
 constexpr std::chrono::seconds kDrain{30};
-// The period of looking for a second signal meanwhile.
+// How often a second signal is looked for meanwhile.
 constexpr std::chrono::milliseconds kLook{50};
 
 Error unknown(std::string_view option, std::string_view value, std::string_view known) {
@@ -72,7 +72,7 @@ Status set_lend(WorkerOptions& options, std::string_view list) {
 constexpr std::array<std::string_view, 4> kLevels{"error", "warning", "info", "debug"};
 std::string_view name_of(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
 
-// One line with a timestamp: a worker runs unattended for long.
+// One line with a timestamp, because a worker runs unattended for long.
 void log_text(const WorkerLogEntry& entry) {
   std::array<char, 32> time{};
   const std::time_t now = std::time(nullptr);
@@ -85,7 +85,7 @@ void log_text(const WorkerLogEntry& entry) {
   std::fprintf(stderr, "%s %s\n", time.data(), text.c_str());
 }
 
-// The same for programs that read logs: an object a line.
+// The same for programs that read logs: one JSON object on each line.
 void log_json(const WorkerLogEntry& from) {
   std::array<char, 32> time{};
   const std::time_t now = std::time(nullptr);
@@ -108,7 +108,7 @@ void log_json(const WorkerLogEntry& from) {
     }
   }
   entry["text"] = from.text;
-  // Names of others need not be UTF-8.
+  // Names from other machines need not be UTF-8.
   const std::string written = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::fprintf(stderr, "%s\n", written.c_str());
 }
@@ -212,7 +212,7 @@ RemoteOptions workers_of(const RemoteRequest& request) {
 
 Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices,
                  std::span<const char* const> words) {
-  // Before there are other threads, so that none of them takes the signals.
+  // Blocked before there are other threads, so that none of them takes the signals.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);

@@ -15,7 +15,7 @@ Status add_right(SystemRights& rights, std::string_view right) {
   const std::string folder(has_folder ? right.substr(colon + 1) : std::string_view());
   const bool reads = name == "read", writes = name == "write";
   if ((reads || writes) && has_folder && !folder.empty()) {
-    // A slip of the pen would otherwise look like a program without rights.
+    // A misspelt folder would otherwise look like a program without rights.
     std::error_code problem;
     if (!std::filesystem::is_directory(folder, problem))
       return Error(ErrorCode::kInvalidArgument, "--allow: there is no folder '" + folder + "'");

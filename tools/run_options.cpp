@@ -93,7 +93,7 @@ constexpr Option kOptions[] = {
      "use the devices of workers that dial in here; with --worker: lend to clients that do"},
     {kRemoteGroup, "--worker", 0, Value::kNone, "",
      "run no program, but lend this machine's devices (--device: these) to programs elsewhere"},
-    // How a worker starts the processes of its sessions.
+    // Used by a worker when it starts the processes of its sessions.
     {kRemoteGroup, "--worker-session", 0, Value::kNone, "", ""},
     {kRemoteGroup, "--key-file", 0, Value::kRequired, "FILE",
      "the secret that both sides have;\nwithout one, or certificates, only this machine is talked to"},
@@ -200,7 +200,7 @@ Status set_limit(Limits& limits, std::string_view name, std::string_view value) 
   return {};
 }
 
-// A number of at least 1; `instead` tells what leaving the option out means.
+// A number of at least 1; `instead` says what happens without the option.
 Result<std::uint64_t> parse_number_of(std::string_view option, std::string_view value,
                                       std::string_view instead) {
   DHPVM_ASSIGN(const std::uint64_t count, parse_count(value));
@@ -263,7 +263,7 @@ Result<Listing> parse_function_listing(std::string_view text) {
                "--print-function=" + std::string(text) + " is not known; write llvm or asm");
 }
 
-// Anything but the two is the name of a language of devices, which the code generator knows.
+// Any text except these two is the name of a device language, which the code generator checks.
 void set_kernel_listing(std::string_view text, EngineOptions& engine) {
   engine.list_kernels = text == "llvm"  ? Listing::kLlvm
                         : text == "asm" ? Listing::kAssembly
@@ -278,7 +278,7 @@ Result<RunRequest::Stats> parse_stats(std::string_view text) {
                "--stats=" + std::string(text) + " is not known; write --stats or --stats=json");
 }
 
-// The options that have values; those without one are looked up by request_of.
+// Sets the options that have values; request_of looks up those without.
 Status set_option(RunRequest& request, const Arguments::Given& given) {
   const std::string_view name = given.option->name;
   if (name == "--limits") {
@@ -365,7 +365,7 @@ Result<RunRequest> request_of(const Arguments& arguments) {
   }
   DHPVM_TRY(check_remote(request.remote, device == nullptr ? std::string_view() : *device));
   if (!request.remote.worker) {
-    // Also without any address here: --device may name workers.
+    // Set even without an address, because --device may name workers.
     request.engine.remote = workers_of(request.remote);
     const bool any = !request.remote.connect.empty() || !request.remote.listen.empty();
     if (any && device == nullptr) request.isolate.device = "host,remote";

@@ -15,7 +15,7 @@ namespace dhpvm::tools {
 std::span<const Option> run_options();
 std::string run_help();
 
-// All that the options say, as the public API takes it.
+// The settings of all options, as the public API takes them.
 struct RunRequest {
   EngineOptions engine;
   IsolateOptions isolate;
@@ -24,7 +24,7 @@ struct RunRequest {
   enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
 };
 
-// `arguments` come from run_options(). kInvalidArgument for values and combinations that make no sense.
+// `arguments` come from run_options(). kInvalidArgument for invalid values and combinations.
 Result<RunRequest> request_of(const Arguments& arguments);
 
 }  // namespace dhpvm::tools

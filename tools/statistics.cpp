@@ -22,7 +22,7 @@ std::string amount(std::string_view unit, std::uint64_t value) {
   return std::to_string(value);
 }
 
-// Calls visit(name, unit, meaning, value) for all that is reported.
+// Calls visit(name, unit, meaning, value) for every value that is reported.
 template <typename Visitor>
 void for_each(const Statistics& statistics, const Leftovers& left, Visitor&& visit) {
   for_each_statistic(statistics, visit);
@@ -75,7 +75,7 @@ std::string statistics_json(const Statistics& statistics, const Leftovers& left,
                                {"bytes_received", worker.bytes_received},
                                {"round_trip", worker.round_trip.count()}});
   }
-  // Names and states come from other machines in part: bytes that are no UTF-8 are replaced.
+  // Some names and states come from other machines: bytes that are not UTF-8 are replaced.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

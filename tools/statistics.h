@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a run, for people and for programs; `left` is the memory still held when the run is over.
+// Prints the counters of a run, for people and for programs; `left` is the memory still held at its end.
 #pragma once
 
 #include <span>

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kTool = "dhpvm-run";
 
-// More threads than that would only wait for each other.
+// More threads would only wait for each other.
 constexpr unsigned kMostJobs = 256;
 
 Error invalid(std::string message) { return Error(ErrorCode::kInvalidArgument, std::move(message)); }
@@ -33,7 +33,7 @@ Error invalid(std::string message) { return Error(ErrorCode::kInvalidArgument, s
 bool fits_pattern(std::string_view name, std::string_view pattern) {
   std::size_t at = 0;
   std::size_t in_pattern = 0;
-  std::size_t star = pattern.npos;  // the last one, and where the text for it begins
+  std::size_t star = pattern.npos;  // the last star, and where the text that it stands for begins
   std::size_t from = 0;
   while (at < name.size()) {
     if (in_pattern < pattern.size() && pattern[in_pattern] == '*') {
@@ -60,8 +60,8 @@ bool is_chosen(std::string_view name, const std::vector<std::string>& filters) {
   });
 }
 
-// Stops the tests that run when a signal comes. The signals are blocked in all threads, and one thread waits for them:
-// a handler could not tell which isolates still exist.
+// Stops the running tests when a signal comes. The signals are blocked in all threads, and one thread waits for them,
+// because a handler could not tell which isolates still exist.
 class Interrupts {
  public:
   Interrupts() {
@@ -101,7 +101,7 @@ class Interrupts {
       sigwait(&signals_, &signal);
       if (is_over_) return;
       const std::lock_guard lock(mutex_);
-      // A second one kills, as it does without tests: one of them may be inside a system call that does not end.
+      // A second signal kills, as it does without --test: a test may be in a system call that does not end.
       if (stopped_by_ != 0) end_process({.code = 0, .signal = signal});
       stopped_by_ = signal;
       for (const Isolate* const isolate : running_) isolate->interrupt();
@@ -122,7 +122,7 @@ class TestRun {
  public:
   TestRun(const Engine& engine, IsolateOptions options) : engine_(engine), options_(std::move(options)) {}
 
-  // Compiles or loads `file`, and takes the tests that are asked for.
+  // Compiles or loads `file`, and adds the requested tests.
   Status add(const TestRequest& request, const std::string& file, const CompileOptions& compile) {
     DHPVM_ASSIGN(Module module, open_program(engine_, file, compile, WarningPolicy::kTerminal));
     const std::vector<std::string> names = module.tests();
@@ -131,7 +131,7 @@ class TestRun {
       return invalid(file + " has no tests: write them as functions, `fn " + std::string(kTestPrefix) +
                      "sums() { assert(1 + 1 == 2); }`");
     }
-    // A program that cannot run fails once, as it does without --test, and not with each of its tests.
+    // A program that cannot be linked fails once, as it does without --test, and not with each of its tests.
     const Result<Isolate> linked = Isolate::create(module, options_);
     if (!linked.ok()) return linked.error();
     for (const std::string& name : names) {
@@ -147,7 +147,7 @@ class TestRun {
 
   bool has_tests() const { return !tests_.empty(); }
 
-  // Prints each test when it and those before it are over.
+  // Prints each test when it and all tests before it have ended.
   Status run(unsigned jobs, Interrupts& interrupts) {
     done_.assign(tests_.size(), false);
     std::vector<std::thread> threads;
@@ -190,7 +190,7 @@ class TestRun {
   }
 
  private:
-  // A test that has arguments or a result would silently never run.
+  // A test with parameters or a result would silently never run.
   static void remark_others(const Module& module, const std::vector<std::string>& tests,
                             const std::string& file) {
     for (const std::string& function : module.exports()) {
@@ -224,7 +224,7 @@ class TestRun {
     };
     options.standard_output = collect_output;
     options.standard_error = collect_output;
-    // Tests that run at once would take it away from each other.
+    // Tests that run at the same time would compete for it.
     options.standard_input = [](std::span<char>) -> Result<std::size_t> { return 0; };
     Result<Isolate> isolate = Isolate::create(module, options);
     Status status = isolate.ok() ? interrupts.run(*isolate, test.name) : Status(isolate.error());
@@ -243,7 +243,7 @@ class TestRun {
   std::size_t left_out_ = 0;
   std::atomic<std::size_t> next_{0};
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<bool> done_;  // by test
   Coverage coverage_;
@@ -309,7 +309,7 @@ Ending run_tests(const TestRequest& request, const EngineOptions& engine_options
   const Status written = run.write_reports(request);
   if (!written.ok()) return ending_of(kTool, written.error());
   const Ending ending{.code = run.failures() == 0 ? 0 : 1, .signal = interrupts.stopped_by()};
-  // A compilation that still runs cannot be cancelled, and the engine's end would wait for it.
+  // A running compilation cannot be cancelled, and the engine's end would wait for it.
   if (!engine.settle(std::chrono::nanoseconds(0))) {
     std::fflush(nullptr);
     std::_Exit(end_process(ending));

@@ -15,21 +15,22 @@ namespace dhpvm::tools {
 
 struct TestRequest {
   std::vector<std::string> files;
-  // A test runs if one of them fits its name, or if there is none: with * and ? the whole name, otherwise a part.
+  // A test runs if one of them matches its name, or if there is none. With * and ? a filter stands for the whole name,
+  // otherwise for a part of it.
   std::vector<std::string> filters;
   unsigned jobs = 0;  // tests that run at once; 0: one for each core
   std::string junit;  // files to be written; empty: none
   std::string coverage;
 };
 
-// The options that belong to tests, and those that have no sense with them. kInvalidArgument.
+// The options for tests; kInvalidArgument for options that make no sense with them.
 Result<TestRequest> test_request_of(const Arguments& arguments);
 
-// kInvalidArgument for an option that belongs to tests, of a command without --test.
+// kInvalidArgument for an option for tests on a command line without --test.
 Status check_without_tests(const Arguments& arguments);
 
-// Every test in an isolate of its own, so that a trap ends that test alone. Prints how each went, in the order of files
-// and sources, and returns 0 if all have passed, or 1. A signal ends what runs, and then the process.
+// Runs every test in an isolate of its own, so that a trap ends only that test. Prints the results in the order of
+// files and sources, and returns 0 if all have passed, or 1. A signal ends the running tests, and then the process.
 Ending run_tests(const TestRequest& request, const EngineOptions& engine, const IsolateOptions& isolate,
                  const CompileOptions& compile);
 

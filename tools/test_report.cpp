@@ -10,7 +10,7 @@
 namespace dhpvm::tools {
 namespace {
 
-// Every line of `text` behind `margin`.
+// Puts `margin` in front of every line of `text`.
 std::string indented(std::string_view text, std::string_view margin) {
   std::string lines;
   while (!text.empty()) {
@@ -21,8 +21,8 @@ std::string indented(std::string_view text, std::string_view margin) {
   return lines;
 }
 
-// XML 1.0 has no form for most control characters, nor for bytes that are no UTF-8; build servers refuse the whole
-// report because of one. They become question marks: all bytes above ASCII, for a test may write anything.
+// XML 1.0 cannot represent most control characters, nor bytes that are not UTF-8, and build servers refuse the whole
+// report because of one. They become question marks, as do all bytes above ASCII, because a test may write anything.
 std::string xml(std::string_view text) {
   std::string safe(text);
   std::ranges::replace_if(
@@ -67,7 +67,7 @@ std::string suite_text(std::span<const TestCase> tests) {
 
 std::string test_text(const TestCase& test) {
   std::string text = (test.failure ? "FAILED  " : "ok      ") + test.name;
-  // Shorter times are nobody's concern, and would make every run's report another.
+  // Shorter times do not matter, and would make the reports of two runs differ.
   constexpr std::chrono::seconds kWorthTelling{1};
   if (test.time >= kWorthTelling) {
     char time[32];

@@ -16,19 +16,19 @@
 
 namespace dhpvm::tools {
 
-// One test, and how it went.
+// One test and its result.
 struct TestCase {
   std::string file;
   std::string name;
   std::optional<Error> failure;  // empty: it passed
-  std::string output;            // what it wrote to both of its streams
+  std::string output;            // the text that it wrote to both of its streams
   std::chrono::nanoseconds time{0};
 };
 
-// "ok      test_sums", or FAILED and, below it, why and what the test wrote.
+// "ok      test_sums", or FAILED and, below it, the reason and the text that the test wrote.
 std::string test_text(const TestCase& test);
 
-// The XML of JUnit, which build servers read: a suite for each file.
+// JUnit's XML, which build servers read: a suite for each file.
 std::string junit_text(std::span<const TestCase> tests);
 
 // How often each line was run, over all tests.
@@ -36,7 +36,7 @@ class Coverage {
  public:
   void add(std::span<const LineCount> counts);
   bool is_empty() const { return lines_.empty(); }
-  // The tracefile of lcov. It leaves out modules that are no files, those of the library.
+  // lcov's tracefile. It leaves out modules that are not files: those of the library.
   std::string lcov_text() const;
 
  private:

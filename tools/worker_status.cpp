@@ -121,7 +121,7 @@ std::string status_json(const WorkerStatus& status) {
                  {"devices", std::move(devices)},
                  {"sessions", std::move(sessions)},
                  {"left_out", status.left_out}};
-  // Names of others need not be UTF-8.
+  // Names from other machines need not be UTF-8.
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

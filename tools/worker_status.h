@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The output of `dhpvm-run --worker-status`.
+// Prints the answer to `dhpvm-run --worker-status`.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dhpvm::tools {
 
-// For people: the worker, its devices, the sessions that are served, and those that wait in the order of their places.
+// For people: the worker, its devices, the sessions that are served, and those that wait, in the order of the queue.
 std::string status_table(const WorkerStatus& status);
 // For programs: one object, with times in seconds.
 std::string status_json(const WorkerStatus& status);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both kinds of measurements use this for the command line and the terminal.
+// Shared by both kinds of measurements, for the command line and the terminal.
 #pragma once
 
 #include <algorithm>

@@ -14,19 +14,19 @@ struct Kernel {
   std::string_view name;
   std::string_view program;  // its module
   std::int64_t parameter;    // for prepare()
-  // Work of one iteration: arithmetic operations, and bytes of memory read and written. A simulated device whose name
-  // gives no speed derives its times from them.
+  // The work of one iteration: arithmetic operations, and bytes of memory read and written. Without `rate=` in its
+  // name, a simulated device derives its times from these.
   double operations;
   double traffic;
-  // The allowed difference of results on different devices, relative to their mean magnitude: 0 where only exact
-  // operations are used, which give the same bits everywhere.
+  // The allowed difference of results on different devices, relative to their mean magnitude; 0 if the program uses
+  // only exact operations, which give the same bits everywhere.
   double tolerance;
   std::string_view title;
 };
 
 std::span<const Kernel> kernels();
 
-// The kernel with that name. kNotFound, with the names there are.
+// The kernel of that name. kNotFound, with the names that exist.
 Result<const Kernel*> find_kernel(std::string_view name);
 
 // The text of an embedded module; kNotFound.

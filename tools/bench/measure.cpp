@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The speed of a simulated device whose name gives none: that of a card some years old.
+// The speed of a simulated device without `rate=` in its name: that of a card some years old.
 constexpr double kSimulatedOperations = 1e12;  // a second
 constexpr double kSimulatedBandwidth = 200e9;  // bytes a second
 
@@ -41,7 +41,7 @@ class Recorder {
   std::vector<DeviceOperation> operations_;
 };
 
-// The time of a run on the clock of the device, for finding its operations.
+// The time of a run on the device's clock, by which its operations are found.
 struct Window {
   std::chrono::nanoseconds begin{0};
   std::chrono::nanoseconds end{0};
@@ -69,7 +69,7 @@ void add_operations(Run& run, const Window& window, const std::vector<DeviceOper
   }
 }
 
-// The functions of a program that are called for a run.
+// The functions of a program that a run calls.
 struct Steps {
   static Result<Steps> find(const Isolate& isolate) {
     auto touch = isolate.function<void(Object)>("touch");
@@ -82,7 +82,7 @@ struct Steps {
   }
   Status execute(const Object& work) const {
     DHPVM_TRY(run(work));
-    // The results are on the host when one of them can be looked at.
+    // The results are on the host once one of them can be read.
     DHPVM_TRY(finish(work));
     return {};
   }
@@ -108,7 +108,7 @@ Result<Module> compile_program(const Engine& engine, std::string_view name) {
   DHPVM_ASSIGN(const std::string_view text, program_text(name));
   CompileOptions options;
   options.file_name = std::string(name) + ".dhp";
-  options.import_paths = {"dhpvm-bench"};  // whose modules are all found by their names
+  options.import_paths = {"dhpvm-bench"};  // all of its modules are found by their names
   options.read = [](const std::string& path) -> Result<std::string> {
     std::string_view imported = std::string_view(path).substr(path.rfind('/') + 1);
     if (imported.ends_with(".dhp")) imported.remove_suffix(4);
@@ -167,7 +167,7 @@ Status Workload::run_on_host() {
   return {};
 }
 
-// A program on the device in one mode, for as many runs as are wanted.
+// A program on the device in one mode, for as many runs as requested.
 class Workload::Session {
  public:
   static Result<std::unique_ptr<Session>> create(const Workload& workload, Mode mode, std::uint64_t chunks) {
@@ -193,7 +193,7 @@ class Workload::Session {
     return session;
   }
 
-  // A run that counts.
+  // A run that counts, after the warm-up.
   Status run() {
     const Isolate& isolate = parts_->isolate;
     const Statistics before = isolate.statistics();
@@ -210,7 +210,7 @@ class Workload::Session {
     return {};
   }
 
-  // After the last one.
+  // Called after the last run.
   Result<Measurement> finish() {
     DHPVM_ASSIGN(result_.difference, difference(parts_->isolate, parts_->work, workload_.expected_,
                                                 workload_.kernel_->tolerance));
@@ -221,7 +221,7 @@ class Workload::Session {
                                                 parts_->isolate.explain_loops());
     }
     result_.device = std::move(devices[0]);
-    // When the isolate is gone, all of its operations have been recorded.
+    // All operations have been recorded when the isolate is gone.
     parts_.reset();
     const std::vector<DeviceOperation> operations = recorder_->take();
     for (std::size_t n = 0; n < runs_.size(); ++n) add_operations(runs_[n], windows_[n], operations);

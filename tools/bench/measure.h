@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the program of a kernel on a device, in one mode, and reports where the time went.
+// Runs the program of a kernel on a device, in one mode, and reports where its time goes.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct Run {
   Stages stages;
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
-  std::uint64_t operations = 0;  // all of them
+  std::uint64_t operations = 0;  // of all kinds
   std::uint64_t loops = 0;       // that ran on the device
-  std::uint64_t chunks = 0;      // of all of them together
+  std::uint64_t chunks = 0;      // over all loops
   std::uint64_t registrations = 0;
   std::vector<Interval> timeline;
 
@@ -46,14 +46,14 @@ struct Measurement {
   Run run;                          // the run with the median time
   std::vector<double> seconds;      // of all runs
   DeviceUse device;
-  std::string difference;  // from the results on the host; empty if there is none
+  std::string difference;  // between these results and the host's; empty if there is none
 
   double efficiency() const {
     return ideal_seconds(run.stages, run.chunks_per_loop(), device.copy_engines) / run.seconds;
   }
 };
 
-// The results of a program, as it left them in its arrays.
+// The results of a program, taken from its arrays.
 struct Output {
   std::string type;
   std::vector<std::byte> bytes;
@@ -77,13 +77,13 @@ class Workload {
   static Result<Workload> create(const Engine& engine, const Kernel& kernel, std::uint64_t bytes,
                                  const Settings& settings);
 
-  // Runs it on the cores of the host, for the results that all others are compared with. Before measure().
+  // Runs it on the host's cores, for the results that all others are compared with. Call it before measure().
   Status run_on_host();
   double host_seconds() const { return host_seconds_; }
 
   Result<Measurement> measure(Mode mode, std::uint64_t chunks) const;
-  // A fixed number of chunks and the automatic choice, a run of one after a run of the other: other work of
-  // the machine affects both alike.
+  // Measures a fixed number of chunks and the automatic choice, run by run in turns, so that other work of the machine
+  // affects both alike.
   Result<std::pair<Measurement, Measurement>> measure_in_turns(std::uint64_t chunks) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least time a batched loop could take: the model that measurements are compared with.
+// The least time that a batched loop could take: a model to compare measurements with.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,9 @@ struct Stages {
 // One after the other: H + K + D.
 inline double serial_seconds(const Stages& stages) { return stages.upload + stages.kernel + stages.download; }
 
-// Overlapped: the stage with the most to do never rests, and
-// one chunk goes through the other stages before it begins and
-// after it ends, max(H, K, D) + (H + K + D - max(H, K, D)) / n
-// for n chunks. A device with one copy engine does uploads and
-// downloads one after the other; with none, everything.
+// Overlapped: the stage with the most work is never idle, and one chunk passes the other stages before it begins and
+// after it ends, max(H, K, D) + (H + K + D - max(H, K, D)) / n for n chunks. A device with one copy engine does uploads
+// and downloads one after the other; with none, everything.
 inline double ideal_seconds(const Stages& stages, std::uint64_t chunks, unsigned copy_engines) {
   const double all = serial_seconds(stages);
   double longest = std::max({stages.upload, stages.kernel, stages.download});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The results of a measured program: kept, and compared with those of another executor.
+// The results of a measured program: copies of them, and a comparison with those of another executor.
 #pragma once
 
 #include <span>
@@ -10,11 +10,11 @@
 
 namespace dhpvm::tools {
 
-// Copies of all that output0(work), output1(work) .. give.
+// Copies of the results of output0(work), output1(work) and so on.
 Result<std::vector<Output>> outputs_of(const Isolate& isolate, const Object& work);
 
 // Describes how the results differ from `expected`; empty if they do not. With a tolerance of 0, all bits count;
-// otherwise no number may be further away than `tolerance` mean magnitudes.
+// otherwise numbers may differ by at most `tolerance` mean magnitudes.
 Result<std::string> difference(const Isolate& isolate, const Object& work, std::span<const Output> expected,
                                double tolerance);
 

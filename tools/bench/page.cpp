@@ -12,7 +12,7 @@
 namespace dhpvm::tools {
 namespace {
 
-// Colours that stay apart for people who see few of them (Okabe and Ito 2008).
+// Colours that people with colour blindness can tell apart (Okabe and Ito 2008).
 constexpr std::string_view kStyle = R"css(
 body { font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; max-width: 1000px;
        margin: 2em auto; padding: 0 1em; }

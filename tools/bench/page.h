@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All measurements as one page for a browser, which needs nothing besides itself.
+// Writes all measurements as one page for a browser, in a single file.
 #pragma once
 
 #include <string>

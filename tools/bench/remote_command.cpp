@@ -93,7 +93,7 @@ Result<int> measure(const Engine& engine, Request& request, const Arguments& arg
     plan.devices.push_back(device.name);
     DHPVM_TRY(print(device.name + ": " + device.description + "\n"));
   }
-  // Clears the line of progress, and prints.
+  // Clears the line with the progress, and prints.
   const auto show = [](const std::string& text) {
     show_progress("");
     return print("\n" + text);

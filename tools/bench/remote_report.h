@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements on workers, as tables for people and as JSON for programs.
+// Prints measurements on workers: as tables for people, and as JSON for programs.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measurements as a table for people and as JSON for programs.
+// Prints measurements: as a table for people, and as JSON for programs.
 #pragma once
 
 #include <string>

@@ -75,7 +75,7 @@ Result<Case> measure_case(const Engine& engine, const Plan& plan, const Kernel& 
   const auto add = [&](Mode mode, std::uint64_t chunks) -> Status {
     tell(chunks == 0 ? std::string(name_of(mode)) : fmt::format("{} in {} chunks", name_of(mode), chunks));
     DHPVM_ASSIGN(Measurement measurement, workload.measure(mode, chunks));
-    // The device's memory may have wanted more chunks, as many as were asked for before.
+    // The device's memory may have required more chunks than requested: as many as were measured already.
     const bool known = std::ranges::any_of(one.measurements, [&](const Measurement& other) {
       return mode == Mode::kPipelined && other.mode == mode && other.run.chunks == measurement.run.chunks;
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All modes for each kernel and each size of its arrays.
+// Measures each kernel in all modes, with each size of its arrays.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,14 @@ struct Case {
   std::uint64_t bytes = 0;
   double host_seconds = 0;
   std::vector<Measurement> measurements;  // in the order of Mode; kPipelined with ascending numbers of chunks
-  // The best of the sweep once more, in turns with the automatic choice; 0 on a simulated device, whose clock nothing
-  // disturbs.
+  // The best of the sweep, measured again in turns with the automatic choice; 0 on a simulated device, whose clock
+  // nothing disturbs.
   double best_in_turns = 0;
 
   const Measurement* find(Mode mode) const;
   // The quickest measurement with a fixed number of chunks; null if there is none.
   const Measurement* best() const;
-  // The time of the automatic choice against the best.
+  // The time of the automatic choice, relative to the best.
   double choice() const;
   bool verified() const;
 };
@@ -40,8 +40,8 @@ struct Case {
 // Summary of all cases, worst and mean.
 struct Summary {
   std::size_t cases = 0;
-  std::size_t wrong = 0;            // whose results differed
-  double worst_choice = 0;          // the time of the automatic size against the best of the sweep
+  std::size_t wrong = 0;            // cases whose results differed
+  double worst_choice = 0;          // the time of the automatic size, relative to the best of the sweep
   double mean_choice = 0;           // geometric
   double best_over_pageable = 0;    // how many times quicker than serial pageable
   double mean_over_pageable = 0;    // geometric

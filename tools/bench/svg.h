@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Just enough SVG for plots.
+// The part of SVG that the plots need.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace dhpvm::tools {
 
-// Text as it may stand in HTML and SVG.
+// Text that is escaped for HTML and SVG.
 std::string escaped(std::string_view text);
 
 // A picture of fixed size, drawn from back to front. Colours are classes of the page's style sheet.
@@ -15,7 +15,7 @@ class Svg {
  public:
   enum class Anchor : unsigned char { kStart, kMiddle, kEnd };
 
-  // `title` is read out instead of the picture.
+  // `title`: for screen readers.
   Svg(double width, double height, std::string_view title);
 
   void rectangle(double x, double y, double width, double height, std::string_view style,

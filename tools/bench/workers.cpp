@@ -19,12 +19,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::int64_t kBatch = 100;
 constexpr std::uint64_t kWarmUp = 3;
-// Times that a loop of one iteration is measured, for each run.
+// The executions of a loop of one iteration that each run measures.
 constexpr std::uint64_t kLoopsPerRun = 30;
-// Operations for each element, in the first guess and at most.
+// The operations for each element: the first guess, and the most.
 constexpr std::int64_t kFirstOperations = 256;
 constexpr std::int64_t kMostOperations = 1 << 20;
-// A product whose interpretation takes longer than that is interpreted once.
+// A product that takes the interpreter longer than this is interpreted once.
 constexpr double kPatience = 1;
 
 double seconds_since(Clock::time_point begin) {
@@ -41,7 +41,7 @@ void tell(const RemotePlan& plan, const std::string& what) {
   if (plan.progress) plan.progress(what);
 }
 
-// For one turn of several.
+// Settings for one of several modes that take turns.
 Settings settings_for(std::string device) {
   Settings settings;
   settings.device = std::move(device);
@@ -102,7 +102,7 @@ Result<Overlap> measure_overlap(const Engine& engine, const RemotePlan& plan, co
   overlap.device = device;
   overlap.bytes = plan.bytes;
   const Settings quick = settings_for(device);
-  // So much computation that it takes as long as the data, which is found by trying.
+  // Searches for the amount of computation that takes as long as the data.
   std::int64_t operations = kFirstOperations;
   for (int n = 0; n < 2; ++n) {
     tell(plan, fmt::format("{}: {} operations for each element", device, operations));
@@ -120,7 +120,7 @@ Result<Overlap> measure_overlap(const Engine& engine, const RemotePlan& plan, co
   DHPVM_TRY(workload.run_on_host());
   std::vector<double> uploads, kernels, downloads, serial_times, times;
   unsigned copy_engines = 0;
-  // The two modes take turns: what else the machines and the network do meets both alike.
+  // The two modes take turns, so that other work of machines and network affects both alike.
   for (std::uint64_t turn = 0; turn < plan.runs; ++turn) {
     tell(plan, fmt::format("{}: overlap of data and computation, {} of {}", device, turn + 1, plan.runs));
     DHPVM_ASSIGN(const Measurement serial, workload.measure(Mode::kSerialPinned, 0));
@@ -264,7 +264,7 @@ Result<Product> measure_product(const Engine& engine, const RemotePlan& plan, co
                    "no loop ran on " + executor.device + ":\n" + isolate.explain_loops());
     }
   }
-  // The isolate is gone: all of its operations have been reported.
+  // All operations have been reported when the isolate is gone.
   product.total = median(std::move(times));
   product.compute = product.total;
   if (executor.device == "host") return product;

@@ -22,16 +22,16 @@ struct RemotePlan {
   std::function<void(const std::string&)> progress;
 };
 
-// Loops that do nothing, in seconds: submitted and waited for each, and a hundred before they are.
+// Loops that do nothing, in seconds: with a wait after each, and with one wait after a hundred.
 struct LoopCosts {
   std::string device;
   double single = 0;
-  double batched = 0;  // each
+  double batched = 0;  // for each loop
 };
 Result<LoopCosts> measure_loops(const Engine& engine, const RemotePlan& plan, const std::string& device);
 
-// A loop whose data and computation take equally long. `ideal` follows from stages that have been measured
-// one after the other, and the number of chunks.
+// A loop whose data and computation take equally long. `ideal` follows from the times of the stages, measured one after
+// the other, and the number of chunks.
 struct Overlap {
   std::string device;
   std::uint64_t bytes = 0;
@@ -46,18 +46,18 @@ struct Overlap {
 };
 Result<Overlap> measure_overlap(const Engine& engine, const RemotePlan& plan, const std::string& device);
 
-// A loop that does little but move data, on each device alone and on all at once.
+// A loop that mostly moves data, on each device alone and on all at once.
 struct Several {
   std::uint64_t bytes = 0;
   std::vector<double> alone;  // seconds, by device
   double together = 0;
   std::string difference;
-  // Against the quickest one.
+  // Relative to the quickest device alone.
   double gain() const;
 };
 Result<Several> measure_several(const Engine& engine, const RemotePlan& plan);
 
-// A product of matrices, by one executor. In seconds; where chunks overlap, the parts are more than the whole.
+// A product of matrices, by one executor. In seconds; with overlapping chunks, the parts add up to more than the whole.
 struct Product {
   std::string executor;
   std::array<std::int64_t, 3> shape{};
@@ -66,7 +66,8 @@ struct Product {
   double total = 0;
   bool verified = true;
 };
-// By the interpreter, by native code on one core and on all, and by every device. All results must have the same bits.
+// With the interpreter, with native code on one core and on all, and on every device. All results must have the same
+// bits.
 Result<std::vector<Product>> measure_products(const Engine& engine, const RemotePlan& plan,
                                               const std::array<std::int64_t, 3>& shape);
 

@@ -37,7 +37,7 @@ class Job:
             self.inside()
 
     def inside(self):
-        """Never returns."""
+        """Performs the scenario, and ends the process."""
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -71,7 +71,7 @@ class Job:
         }
 
     def poll(self):
-        """The record, once there is one."""
+        """The record; None before there is one."""
         done, _ = os.waitpid(self.pid, os.WNOHANG)
         late = time.monotonic() - self.begun > self.scenario.within + GRACE
         if not done and not late:
@@ -87,7 +87,7 @@ class Job:
         return record
 
     def put_away(self, record):
-        """Keeps what tells why an experiment failed, if somebody wants it."""
+        """Keeps the files of a failed experiment if --keep was given."""
         if report.is_bad(record) and self.options.keep:
             kept = self.options.keep / self.scenario.name
             shutil.rmtree(kept, ignore_errors=True)
@@ -101,7 +101,7 @@ class Job:
 
 
 def scenarios_of(options):
-    """All that were asked for. Raises BadScenario, OSError."""
+    """All requested scenarios. Raises BadScenario, OSError."""
     found = []
     for path in options.scenarios:
         for file in sorted(path.glob("*.lab")) if path.is_dir() else [path]:
@@ -116,7 +116,7 @@ def scenarios_of(options):
 
 
 def perform_all(scenarios, options, alone):
-    """Yields a record for each, as they come to their ends."""
+    """Yields a record for each, in the order in which they end."""
     waiting = list(reversed(scenarios))
     jobs = []
     try:
@@ -202,7 +202,7 @@ def arguments():
 
 
 def choose_network(options):
-    """Whether experiments have namespaces of their own."""
+    """Whether each experiment has namespaces of its own."""
     if options.network == "loopback":
         return False
     allowed = system.namespaces_are_allowed()

@@ -10,7 +10,7 @@ from links import Cable, Proxy
 from processes import Process
 from scenario import Actor
 
-# A worker has to serve this program when everything is over.
+# A worker must be able to serve this program at the end.
 PROBE = """
 fn main() {
     let x = [i64](20_000);
@@ -53,7 +53,7 @@ def client_of(experiment, name, client, reference):
 
 
 def problems_of(experiment):
-    """Undoes what events have done, and lists what is wrong with workers, and what is left of anything."""
+    """Undoes the events, and lists failures of workers and leftovers."""
     ended = max(experiment.ended_at.values(), default=time.monotonic())
     links = experiment.links.values()
     workers = experiment.workers.values()
@@ -85,7 +85,7 @@ def problems_of(experiment):
 
 
 def probe(experiment, worker):
-    """Problems of a worker that does not serve another client. On a machine that is busy one client may be late."""
+    """The problems of a worker that does not serve another client. On a busy machine one client may be late."""
     found = []
     for number in range(ATTEMPTS):
         found = serve(experiment, worker, f"probe-{worker.name}-{number}")

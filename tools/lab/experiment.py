@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one scenario: starts its processes, and lets its events happen. aftermath.py judges what came of it."""
+"""Runs one scenario: starts its processes, and lets its events happen. aftermath.py judges the result."""
 
 import os
 import re
@@ -19,7 +19,7 @@ START = 30.0  # seconds that a worker may take until it listens, on a machine th
 
 
 class Broken(Exception):
-    """The experiment could not be made, whatever that says about the product."""
+    """The experiment could not be performed, which says nothing about the product."""
 
 
 class Experiment:
@@ -60,13 +60,13 @@ class Experiment:
         self.share_cache()
 
     def share_cache(self):
-        """Compiling is most of the work: programs that other scenarios run as well are compiled for all of them."""
+        """Compiling is most of the work, so a program that several scenarios run is compiled once for all of them."""
         if self.scenario.program is None and reference.FOLDER in os.environ:
             for client in self.clients.values():
                 client.cache = Path(os.environ[reference.FOLDER]) / f"code-{self.scenario.seed}"
 
     def connect(self, number, worker):
-        """Lays the way to a worker."""
+        """Makes the link to a worker."""
         link = self.scenario.links.get(worker.actor.name)
         port = free_port()
         worker.listen = worker.address = f"127.0.0.1:{port}"
@@ -128,7 +128,7 @@ class Experiment:
         self.begun = time.monotonic()
 
     def await_worker(self, worker):
-        """Until it listens and has a process for its first session, or dials."""
+        """Waits until it listens and has a process for its first session, or dials."""
         if any(option.startswith("--connect") for option in worker.actor.options):
             return
         deadline = time.monotonic() + START
@@ -141,7 +141,7 @@ class Experiment:
     # While it runs.
 
     def moment(self, event):
-        """When an event is due; None while that is not known."""
+        """The time when an event is due; None while that is not known."""
         begin = self.begun if event.after == "start" else self.seen.get(event.after)
         return None if begin is None else begin + event.at
 
@@ -153,7 +153,7 @@ class Experiment:
                     self.seen[what] = time.monotonic()
 
     def run(self):
-        """Until all clients have ended and had their rest, or time is over."""
+        """Performs events until all clients have ended and `rest` has passed, or the time limit is over."""
         events = sorted(self.scenario.events, key=lambda event: event.at)
         deadline = self.begun + self.scenario.within
         rested = None
@@ -224,8 +224,8 @@ class Experiment:
 
 
 def perform(scenario, folder, tool, faults, alone):
-    """Runs a scenario in a folder, and returns its record. Processes of it are gone then. `alone`: this process is in
-    namespaces of its own."""
+    """Runs a scenario in a folder, and returns its record. All its processes have ended then. `alone`: this process
+    has namespaces of its own."""
     experiment = Experiment(scenario, folder, tool, faults, alone)
     try:
         experiment.make()

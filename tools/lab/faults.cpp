@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded (LD_PRELOAD) into a program that is tested: what the system lacks or says wrongly, for this program alone.
+// Preloaded (LD_PRELOAD) into a program under test: injects faults of the system into this program only.
 //
-// DENY_THREADS_AFTER=N permits N threads, and refuses all later ones. RLIMIT_NPROC would do the
-// same, but not for root, the user of tests in containers. DHPVM_LAB_CLOCK=FILE names a file with a 64-bit number of
-// nanoseconds, by which the time of day is wrong; a change of the file sets the clock. Time that only passes, by
-// which programs wait, stays as it is: setting a clock does not change it either.
+// DENY_THREADS_AFTER=N permits N threads, and refuses all later ones. RLIMIT_NPROC would do the same, but not for root,
+// the user of tests in containers. DHPVM_LAB_CLOCK=FILE names a file with a 64-bit number of nanoseconds, by which the
+// time of day is wrong; changing the file sets the clock. The monotonic clock, by which programs wait, is not changed,
+// as when a real clock is set.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 const std::int64_t* wrong_by = nullptr;
 
-// Before main(), and so before the program gives up the right to open files.
+// Runs before main(), and so before the program gives up the right to open files.
 __attribute__((constructor)) void find_clock() {
   const char* const name = std::getenv("DHPVM_LAB_CLOCK");
   if (name == nullptr) return;

@@ -48,7 +48,7 @@ def starved(pids):
 
 
 def threads_of(pids):
-    """Their folders below /proc, of the processes that are still there."""
+    """The folders below /proc of those processes that still exist."""
     found = []
     for folder in (Path(f"/proc/{pid}/task") for pid in pids):
         try:
@@ -92,11 +92,11 @@ def states_of(pids):
 
 
 def of_ending(worker):
-    """A worker that is asked to end ends, with all of its family."""
+    """Asks a worker to end, and waits until it and all processes that it has started have ended."""
     if not worker.runs():
         return []
     family = worker.family()
-    # A second one would not wait for those that are asked to leave.
+    # A second signal would not wait for the clients that are asked to leave.
     if not worker.is_ending:
         worker.process.send_signal(signal.SIGTERM)
     if not wait(lambda: not worker.runs(), worker.family):
@@ -108,7 +108,7 @@ def of_ending(worker):
 
 
 def of_processes(known, alone):
-    """Processes that have lost their parents, and are still there. All others of the experiment must be gone."""
+    """Processes that have lost their parents, and still exist. All others of the experiment must have ended."""
 
     def left():
         reap()
@@ -123,7 +123,7 @@ def of_processes(known, alone):
 
 
 def reap():
-    """Takes leave of orphans that have ended."""
+    """Reaps orphans that have ended."""
     for pid, parent in all_children():
         if parent == os.getpid():
             try:
@@ -157,7 +157,7 @@ def command_of(pid):
 
 
 def of_machine(known):
-    """Sockets and shared memory of a machine that an experiment has had to itself."""
+    """The sockets and the shared memory of an experiment with namespaces of its own."""
     found = []
     for place in ("self", *known):
         for table in ("tcp", "tcp6", "udp"):
@@ -173,7 +173,7 @@ def of_machine(known):
 
 
 def of_files(process):
-    """Files where there should be none. Those in the cache are its own affair: it removes parts that killed processes
+    """Files where there should be none. Those in the cache do not count: the cache removes parts that killed processes
     have left."""
     return [
         f"{process.name} has left the file {path.relative_to(process.folder)}"

@@ -46,7 +46,7 @@ class Machine:
 
 
 class Cable:
-    """A cable to a machine of the worker's own. Packets that meet a cut are lost, as with any cable."""
+    """A cable to a virtual machine of the worker. Packets that meet a cut are lost, as with any cable."""
 
     def __init__(self, number, link):
         self.machine = Machine()
@@ -124,7 +124,7 @@ class Flow:
         self.size += len(data)
 
     def deliver(self, now):
-        """Sends what is due, as far as the receiver takes it. Whether it waits for the receiver."""
+        """Sends what is due, as far as the receiver takes it. Returns whether it waits for the receiver."""
         while self.waiting and self.waiting[0][0] <= now:
             due, data = self.waiting[0]
             if not data:
@@ -145,8 +145,7 @@ class Flow:
 
 
 class Proxy:
-    """Takes connections on loopback and passes on what is said, late and slowly. A cut proxy keeps everything to
-    itself."""
+    """Accepts connections on loopback and forwards data with delay and at a rate. A cut proxy forwards nothing."""
 
     def __init__(self, link):
         self.rate, self.delay = link.rate, link.delay
@@ -229,7 +228,7 @@ class Proxy:
                 flow.take(data, self.due(flows.index(flow), len(data)))
 
     def changed(self, data):
-        """With one bit of it flipped, if that is to be done."""
+        """The data, with one bit flipped if that was requested."""
         with self.lock:
             if not data or self.corruptions == 0:
                 return data
@@ -267,17 +266,17 @@ class Proxy:
         self.is_cut = False
 
     def corrupt(self):
-        """The next piece, whichever way it goes, is not what was sent."""
+        """Changes the next piece of data, in either direction."""
         with self.lock:
             self.corruptions += 1
 
     def stall(self):
-        """The next connection that carries data carries nothing from the middle of it on."""
+        """Stops the next connection that carries data, in the middle of it."""
         with self.lock:
             self.stalls += 1
 
     def break_all(self):
-        """Ends all connections; new ones are taken."""
+        """Closes all connections; new ones are accepted."""
         with self.lock:
             for end in self.ends:
                 self.end_connection(end)

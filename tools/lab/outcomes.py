@@ -14,7 +14,7 @@ import signal
 EXIT_USER, EXIT_TRAP = 2, 3
 EXIT_NOT_LOADED = 127  # of the dynamic loader
 WORDS = ("right", "error", "ended", "wrong", "hang")
-# The fates of programs that lose their workers or their time, in the words of their messages.
+# Parts of the messages of programs that lose their workers or run out of time.
 EXPLAINED = re.compile(
     r"device (lost|failed)|deadline exceeded|interrupted|asked to stop|cannot reach|is not there|no worker|"
     r"Connection refused|"
@@ -32,8 +32,8 @@ def explains(client, code):
 
 
 def outcome_of(scenario, client, code, reference):
-    """One of the words above, and why. `reference` runs the interpreter, and is not called where its output does not
-    matter: a program may go on for ever until an event ends it."""
+    """An outcome, and its reason. `reference` runs the interpreter, and is not called if its output does not matter: a
+    program may run for ever until an event ends it."""
     if code is None and client.is_stopped:
         return "ended", None
     if code is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processes of an experiment: workers and clients, what they write, and what can be done to them."""
+"""The processes of an experiment: workers and clients, their output, and the events that concern them."""
 
 import os
 import re
@@ -119,7 +119,7 @@ class Process:
         return (self.folder / "out").read_text(encoding="utf-8", errors="replace")
 
     def errors(self):
-        """Is asked for all the time, and so read only when there is more of it."""
+        """The error output so far. Called often, so the file is read only when it has grown."""
         size = os.stat(self.errors_path).st_size
         if size != self.errors_read[0]:
             with open(self.errors_path, "rb") as file:
@@ -135,7 +135,7 @@ class Process:
         return self.process is not None and self.process.poll() is None
 
     def family(self):
-        """The numbers of the process and of what it has started."""
+        """The numbers of the process and of all processes that it has started."""
         known = parents()
         found = [self.process.pid]
         for pid in found:
@@ -176,7 +176,7 @@ class Process:
         self.signal_all(signal.SIGCONT)
 
     def slow(self, share):
-        """Lets it have a share of one processor."""
+        """Limits it to a share of one processor."""
         self.share = share
         if share < 1 and self.slowing is None:
             self.slowing = threading.Thread(target=self.pulse, daemon=True)
@@ -201,7 +201,7 @@ class Process:
         self.slowing = None
 
     def exhaust(self):
-        """It opens nothing more."""
+        """Takes away its descriptors: it can open nothing more."""
         self.was_exhausted = True
         for pid in self.family():
             try:
@@ -224,7 +224,7 @@ class Process:
             clock.write(struct.pack("q", before + int(by * 1e9)))
 
     def release(self):
-        """Ends what events have begun: it runs, at its full speed, with descriptors and space on its disk."""
+        """Undoes events: it runs at full speed, with descriptors and space on its disk."""
         self.share = 1.0
         slowing = self.slowing
         if slowing is not None:
@@ -280,7 +280,7 @@ class Worker(Process):
             self.free()
 
     def crash(self):
-        """One of its sessions ends by a signal."""
+        """Ends the processes of its sessions by a signal."""
         self.was_harmed = True
         for pid in self.sessions():
             try:

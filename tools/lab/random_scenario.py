@@ -107,7 +107,7 @@ class Generator:
         if name == "start":
             self.start()
         elif name == "corrupt":
-            # Without a seal nobody sees it.
+            # Without a seal the change would not be detected.
             if self.has_key and self.links.get(worker):
                 self.events.append(f"at {self.moment()} corrupt {worker}")
         elif name == "stall":

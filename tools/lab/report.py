@@ -13,7 +13,7 @@ def is_bad(record):
 
 
 class Summary:
-    """Counts outcomes. Prints as they come, and everything that is wrong."""
+    """Counts outcomes, and prints everything that is wrong."""
 
     def __init__(self, options):
         self.options = options

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scenario: the processes of an experiment, the network between them, and what happens to them; and its text form.
+"""A scenario: the processes of an experiment, the network between them, and the events; and its text form.
 
 docs/laboratory.md describes the text. A line is a statement; its words are split as a shell splits them, and `#` begins
 a comment.
@@ -99,7 +99,7 @@ class Actor:
 
 @dataclass
 class Link:
-    """The link to a worker. Without a rate, as fast as it goes."""
+    """The link to a worker. Without `rate`, it is as fast as the machine."""
 
     rate: float | None = None
     delay: float = 0.0

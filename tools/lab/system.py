@@ -54,12 +54,12 @@ def end_with_parent(signal_number):
 
 
 def adopt_orphans():
-    """Descendants whose parent is gone become children of this process."""
+    """Makes descendants whose parent has ended children of this process."""
     LIBC.prctl(SET_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0)
 
 
 def raise_loopback():
-    """Interfaces of a new network are down."""
+    """Brings up the loopback interface, which is down in a new network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         request = struct.pack("16sh22x", b"lo", 0)
         flags = struct.unpack("16sh22x", fcntl.ioctl(control, SIOCGIFFLAGS, request))[1]

@@ -23,7 +23,7 @@ Error no_argument(std::string_view text) {
       text);
 }
 
-// An array with room for the elements; a parameter is its address.
+// An array with memory for the elements; the parameter is its address.
 Result<KernelArgument> array_of(Element type, std::vector<std::size_t> shape) {
   KernelArgument array;
   array.type = type;

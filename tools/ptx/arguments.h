@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of a kernel as the command line writes them.
+// The arguments of a kernel, as written on the command line.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dhpvm-ptx: runs a kernel of a PTX file without a GPU, and finds what it does wrong.
+// dhpvm-ptx: runs a kernel of a PTX file without a GPU, and finds its mistakes.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -121,7 +121,7 @@ Status check_shape(const ptx::KernelLaunch& launch) {
   return {};
 }
 
-// The arguments go where the kernel's parameters are.
+// Puts the arguments into the kernel's parameters.
 Status pass(const std::vector<KernelArgument>& arguments, ptx::KernelLaunch& launch) {
   const std::vector<ptx::Variable>& parameters = launch.entry->parameters;
   if (arguments.size() != parameters.size())
@@ -158,7 +158,7 @@ std::string text_of(const KernelArgument& array) {
   return text + "\n";
 }
 
-// Before the kernel runs, so that a slip does not cost its results.
+// Checked before the kernel runs, so that a mistake here does not cost its results.
 Status check_result(const Arguments::Given& given, const std::vector<KernelArgument>& arguments) {
   const std::size_t colon = given.value.find(':');
   DHPVM_TRY(array_at(arguments, std::string_view(given.value).substr(0, colon)));
@@ -219,7 +219,7 @@ Result<Request> request_of(const Arguments& options, const ptx::Program& program
   return request;
 }
 
-// The kernel's error is told here, like a compiler's.
+// The kernel's error is printed here, in the form of a compiler's message.
 Result<Ending> launch_and_show(const Request& request, const Arguments& options) {
   const auto begin = std::chrono::steady_clock::now();
   const ptx::LaunchOutcome outcome = ptx::run(request.launch);

@@ -39,7 +39,7 @@ std::string_view numpy_of(Element type);
 Result<Element> element_of(std::string_view text);
 // Writes the value to size_of(type) bytes. kInvalidArgument when it is no number of the type.
 Status write_element(Element type, std::string_view text, std::byte* to);
-// As text that gives the same value when it is read.
+// A text that gives the same value when it is read again.
 std::string element_text(Element type, const std::byte* from);
 
 }  // namespace dhpvm::tools

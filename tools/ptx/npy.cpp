@@ -41,7 +41,7 @@ Result<std::vector<std::size_t>> shape_of(std::string_view text) {
 }
 
 Result<Element> type_of(std::string_view text) {
-  // '<f4', or '|u1' where the order of bytes is of no matter.
+  // '<f4', or '|u1' where the byte order does not matter.
   const std::string_view descr = text.substr(0, text.find('\'', 1));
   if (descr.size() == 4 && (descr[1] == '<' || descr[1] == '|')) {
 #define X(name, known, bytes, numpy) \

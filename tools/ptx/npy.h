@@ -18,7 +18,7 @@ struct NpyArray {
 };
 
 bool is_npy(std::span<const std::byte> file);
-// kInvalidArgument for a file that is cut off, has another order of bytes, or elements of another kind.
+// kInvalidArgument for a file that is cut off, has another byte order, or has elements of another kind.
 Result<NpyArray> read_npy(std::span<const std::byte> file);
 std::vector<std::byte> npy_file(Element type, const std::vector<std::size_t>& shape,
                                 std::span<const std::byte> elements);
