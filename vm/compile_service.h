@@ -52,13 +52,13 @@ class CompileService {
   // next processes: see attempts().
   bool settle(std::chrono::steady_clock::time_point deadline);
 
-  // The number of processes in a row that ended before they had compiled code that this one has begun to compile, too:
-  // the maximum over all pieces of code.
+  // How many processes in a row have ended before they had compiled what this one has begun to compile, too: the most
+  // of any code.
   unsigned attempts();
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
-  // run() runs the job at once, on the calling thread; add() on the background thread, after the jobs added before, or
-  // at once if the system refuses a thread. Neither runs the job if there is no generator.
+  // run(): at once, on the calling thread. add(): on the background thread after the jobs added before; at once if the
+  // system starts no thread. Neither runs the job if there is no generator.
   void run(const Job& job);
   void add(Job job);
 

@@ -48,8 +48,8 @@ class DeviceLoops {
   // Runs deferred loops, and waits until devices need no buffer any more that the program has released.
   Status release_buffers();
 
-  // Whether kernel `number` stays on the host without further questions, because the user said so, or because it is
-  // expected to take only `host_seconds` there (0: not known). Records that time for explain().
+  // Whether kernel `number` stays on the host without further questions, because the user said so, or because it would
+  // take so little time there (0: not known). Notes that time for explain().
   bool stays_on_host(const bytecode::KernelRecord& record, std::uint32_t number, double host_seconds);
   // Explains how kernel `number` has run, in one or more lines; empty if no device was considered.
   std::string explain(std::uint32_t number) const;

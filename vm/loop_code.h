@@ -56,7 +56,7 @@ class LoopCode {
   // The compiled kernel with at most `most_lanes` lanes, or, until that has been compiled, with any number; null if
   // there is none.
   const codegen::CompiledKernel* find(LoopVariant variant, unsigned most_lanes) const;
-  // Requests the kernel's compilation, now or in the background; once for each variant and number of lanes.
+  // Has the kernel compiled, here and now or in the background; once for each variant and number of lanes.
   enum class When : std::uint8_t { kNow, kInBackground };
   void request(LoopVariant variant, unsigned most_lanes, CompileService& service, When when);
   // Whether a requested kernel is still being compiled.

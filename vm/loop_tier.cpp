@@ -29,7 +29,7 @@ using offload::IterationSpace;
 // take longer than kBoxTime.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
-// An iteration that takes this long in the interpreter is not begun if the kernel may be ready within that time.
+// An iteration at least this long in the interpreter is not begun if the kernel may be ready in as much time.
 constexpr std::chrono::milliseconds kLongInterpretation{5};
 
 // Where a loop begins in the source, "blur.dhp:12".
@@ -292,7 +292,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   return std::move(outcome.remaining);
 }
 
-// Interprets the loop until the kernel has been compiled, then runs the kernel on the thread pool.
+// Interpreted until the kernel has been compiled, then on the thread pool.
 bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace& space) {
   if (!fetch_arrays(execution)) return false;
   Context& context = execution.context;
@@ -303,7 +303,7 @@ bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace
   unsigned lanes = lanes_for(execution, space);
   request_kernel(execution, lanes);
   if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCompiler);
-  offload::OpenBlock open;  // the block of reductions that is not complete yet
+  offload::OpenBlock open;  // of reductions
   std::uint64_t iterations = 1;
   for (offload::RemainingSpace remaining(space); !remaining.empty();) {
     const auto* const compiled = execution.known.code.find(execution.variant, lanes);
@@ -315,7 +315,7 @@ bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    // The rest of a block of reductions, or whole blocks.
+    // Either whole blocks of reductions, or a part of one.
     const std::uint64_t left =
         reduces ? open.left(remaining.front()) : std::numeric_limits<std::uint64_t>::max();
     const bool is_part = reduces && (open.done != 0 || iterations < left);

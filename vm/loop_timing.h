@@ -24,9 +24,9 @@ class LoopTiming {
     interpreted_iterations_ += count;
   }
 
-  // Whether compiling a kernel would be worth it by now.
+  // Whether a kernel would be worth its compilation by now.
   bool is_worth_compiling() const { return iterations_ >= kWorthCompiling || interpreted_ >= kLongEnough; }
-  // Seconds that a compiled iteration takes: measured, or an estimate before the first measurement; 0: not known.
+  // Seconds that an iteration takes compiled: measured, or guessed while it has not run so; 0: not known.
   double expected() const {
     return profile_.seconds_per_iteration > 0 ? profile_.seconds_per_iteration : guess();
   }
@@ -51,8 +51,8 @@ class LoopTiming {
   static constexpr std::uint64_t kWorthCompiling = 512;
   static constexpr std::chrono::microseconds kLongEnough{50};
 
-  // Iterations that take long in the interpreter take long in any case, so that no further measurement is needed. 0 if
-  // they are short.
+  // Iterations that take long in the interpreter take long in any case, so that no time need be spent on
+  // trying how long. 0 where they are short.
   double guess() const {
     constexpr double kMostGained = 64;
     if (interpreted_iterations_ == 0) return 0;

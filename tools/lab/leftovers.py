@@ -48,7 +48,7 @@ def starved(pids):
 
 
 def threads_of(pids):
-    """The folders below /proc of those processes that still exist."""
+    """Their folders below /proc, of the processes that are still there."""
     found = []
     for folder in (Path(f"/proc/{pid}/task") for pid in pids):
         try:

@@ -14,7 +14,7 @@ import signal
 EXIT_USER, EXIT_TRAP = 2, 3
 EXIT_NOT_LOADED = 127  # of the dynamic loader
 WORDS = ("right", "error", "ended", "wrong", "hang")
-# Parts of the messages of programs that lose their workers or run out of time.
+# The fates of programs that lose their workers or their time, in the words of their messages.
 EXPLAINED = re.compile(
     r"device (lost|failed)|deadline exceeded|interrupted|asked to stop|cannot reach|is not there|no worker|"
     r"Connection refused|"

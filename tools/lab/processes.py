@@ -135,7 +135,7 @@ class Process:
         return self.process is not None and self.process.poll() is None
 
     def family(self):
-        """The numbers of the process and of all processes that it has started."""
+        """The numbers of the process and of what it has started."""
         known = parents()
         found = [self.process.pid]
         for pid in found:

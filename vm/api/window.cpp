@@ -157,7 +157,7 @@ Status get_resource(const Window& window, unsigned slot, const void* tag, std::s
 }
 
 Error host_failure(const HostCall& call, Error cause) {
-  // A host function that returns a trap has chosen how its program ends, or passes on how a nested call ended.
+  // A host that returns a trap chose how its program ends, or passes on how a nested call ended.
   if (cause.is_trap()) return std::move(cause).with_context(fmt::format("in host function '{}'", call.name));
   return error(ErrorCode::kHostException, "host function '{}' failed: {}{}{}", call.name,
                to_string(cause.code()), cause.message().empty() ? "" : ": ", cause.message());

@@ -123,7 +123,7 @@ ChunkBoard::Offer ChunkBoard::next(std::size_t part, double now, std::uint64_t m
     return offer;
   }
   look_at_all(now);
-  // One chunk measures the part; it gets chunks ahead only after that.
+  // One chunk measures the part; only then it is given others ahead.
   const bool is_measured = state.rows_done != 0 || state.facts.rows_per_second > 0;
   if (state.given.size() >= (is_measured ? kAhead : 1)) return offer;
   const std::uint64_t wanted = rows_for_part(state);

@@ -64,8 +64,8 @@ class ChunkBoard {
   // done.
   void leave(std::size_t part);
 
-  // Tells the part what to do next. A chunk has at most `most_rows` rows, or one unit of them, and a multiple of `step`
-  // rows if it has as many.
+  // Tells the part what to do next: a chunk has at most so many rows, or one unit of them. It has a multiple of `step`
+  // if it has as many.
   Offer next(std::size_t part, double now, std::uint64_t most_rows, std::uint64_t step = 1);
   // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that no part does it
   // again: contents of arrays are noted in the order of submission, and inputs are not replaced while they are read.

@@ -274,7 +274,7 @@ Status DeviceRun::send_rest() {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (!plan.send_back || plan.by_chunk || plan.placement == Placement::kShared) continue;
-    // Between elements that two chunks have written, there may be elements that were never uploaded.
+    // Between what two chunks have written there may be elements that were never uploaded.
     for (const Interval& part : arrays_[n].staged.intervals()) DHPVM_TRY(send_back(n, part));
   }
   current_->until = last_;

@@ -43,10 +43,10 @@ class DeviceRun {
   // Whether the host's memory has all elements that the loops read.
   bool host_has_inputs() const;
 
-  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When it fails
-  // and the device has not, the waiting was interrupted: the chunk may be submitted again, unless the run
-  // has_stopped(). With a claim, the results go to memory of the run, and the thread that waits for the chunk puts them
-  // in place if the claim is open then; kOffHeapExhausted means that nothing of the chunk has begun.
+  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When
+  // it fails and the device has not, the waiting was interrupted: the chunk may be submitted again, unless the
+  // run has_stopped(). With a claim, the results come to memory of the run's own, and are put in place by the thread
+  // that waits for the chunk, if the claim is open then; kOffHeapExhausted means that nothing of the chunk has begun.
   Status submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> claim = nullptr);
   // The number of chunks that have been submitted, and are not known to be done.
   std::size_t in_flight() const { return chunks_.size(); }
@@ -109,9 +109,9 @@ class DeviceRun {
     MemorySpan memory;
     std::int64_t first = 0;
   };
-  // Results in memory of the run, until the thread that waits for their chunk puts them in place. Used for chunks with
-  // a claim, and for arrays that the loops also read, on a device that may be lost: so the chunk either has been done
-  // or can be done again.
+  // Results in memory of the run's own, until the thread that waits for their chunk puts them in place: of chunks that
+  // have a claim; and for arrays that the loops also read, from a device that may be lost. So the chunk either has been
+  // done or can be done again.
   static constexpr std::uint32_t kNoArray = ~std::uint32_t{0};
   struct KeptResult {
     std::uint32_t array = kNoArray;

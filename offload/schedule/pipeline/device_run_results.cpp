@@ -27,7 +27,7 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   MemorySpan to = part_of(array.host, bytes);
   const bool is_claimed = current_->claim != nullptr;
   bool is_kept = is_claimed;
-  // Staged results are put in place when the run has ended successfully.
+  // Staged results are put in place when the run has ended well.
   if (is_claimed) {
     const auto result = std::ranges::find(current_->results, n, &KeptResult::array);
     DHPVM_ASSIGN(to, memory_for(*result));
@@ -80,7 +80,7 @@ Status DeviceRun::add_result(std::uint32_t array, const Interval& bytes, std::by
   return {};
 }
 
-// The memory that the device sends the result to.
+// Where the device sends it.
 Result<MemorySpan> DeviceRun::memory_for(const KeptResult& result) {
   DHPVM_ASSIGN(MemorySpan to, device_.registrations().span_of(device_.device(), *result.from));
   to.bytes = result.bytes.size();
