@@ -349,6 +349,8 @@ def run_all(programs, executors, runner, jobs):
         problems = compare(program, outcome)
         return (report(program, executor, outcome, problems), False) if problems else ("", True)
 
+    # Long ones take longest, mostly: first, so that no processor waits for the last one.
+    programs = sorted(programs, key=lambda program: -program.path.stat().st_size)
     pairs = [(program, executor) for executor in executors for program in programs if applies(program, executor)]
     counts = {True: 0, False: 0, None: 0}
     with ThreadPoolExecutor(max_workers=jobs) as pool:
