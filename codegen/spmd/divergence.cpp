@@ -79,7 +79,8 @@ Shape Divergence::phi_shape(const llvm::PHINode& phi) const {
   Shape result;
   for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
     const llvm::Value* value = phi.getIncomingValue(i);
-    if (!is_header && outlives(value, phi.getIncomingBlock(i), block)) return Shape::varying();
+    const llvm::BasicBlock* from = phi.getIncomingBlock(i);
+    if (!is_header && outlives(value, from, block) && !ends_loop(from, block)) return Shape::varying();
     result = result.join(shape(value));
   }
   return result;
@@ -96,6 +97,16 @@ bool Divergence::outlives(const llvm::Value* value, const llvm::BasicBlock* from
     if (diverges(*level) && level->loop->contains(instruction)) return true;
   }
   return false;
+}
+
+bool Divergence::ends_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const {
+  const Level& level = regions_.level_of(from);
+  // Loops around this one may go on with lanes that are not here.
+  if (level.loop == nullptr || level.parent != &regions_.level_of(to)) return false;
+  // No lane begins another iteration without coming here, and those that come here take the same way.
+  const unsigned node = regions_.node_of(from);
+  return !splits(level, node) &&
+         level.dominates(node, regions_.node_within(level, level.loop->getLoopLatch()));
 }
 
 bool Divergence::leaves_diverging_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const {

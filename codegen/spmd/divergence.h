@@ -35,6 +35,9 @@ class Divergence {
   // Whether `value`, used behind the edge, must be kept for lanes that take the edge earlier than others:
   // whether it is computed in a loop that the edge leaves and that lanes leave at different times.
   bool outlives(const llvm::Value* value, const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
+  // Whether lanes that take the edge out of the loop of `from` do so in one iteration, with which the loop ends: all
+  // that have not left by another way. What the edge takes along keeps its shape.
+  bool ends_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
   // Whether the edge leaves such a loop at all.
   bool leaves_diverging_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
 

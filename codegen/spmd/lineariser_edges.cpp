@@ -251,6 +251,11 @@ void Lineariser::write_exit(const llvm::BasicBlock* from, const llvm::BasicBlock
   }
   for (const llvm::PHINode& phi : to->phis()) {
     if (!needs_variable(phi)) continue;
+    if (divergence_.shape(&phi).is_affine()) {
+      // The loop ends here.
+      builder_.CreateStore(values_.scalar(phi.getIncomingValueForBlock(from)), variable(phi));
+      continue;
+    }
     llvm::Value* value = values_.vector(phi.getIncomingValueForBlock(from));
     llvm::Value* before = builder_.CreateLoad(value->getType(), variable(phi));
     builder_.CreateStore(widener_.blend(mask, value, before), variable(phi));

@@ -103,21 +103,14 @@ class Narrower {
     return values;
   }
 
-  // Whether the operation gives in `bits_` what it gives now, if its operands and its result fit there.
+  // Whether the operation gives in `bits_` the low bits of what it gives now, if its operands are given by theirs.
   bool can_be_narrow(Instruction& operation) {
-    if (!is_wider(operation, bits_) || !ranges_.fits(&operation, bits_)) return false;
+    if (!is_wider(operation, bits_)) return false;
+    if (carries_upwards(operation) || brings_low_bits(operation)) return true;
+    if (!ranges_.fits(&operation, bits_)) return false;
     if (llvm::any_of(values_of(operation), [&](const Value* value) { return !ranges_.fits(value, bits_); }))
       return false;
     switch (operation.getOpcode()) {
-      case Instruction::Add:
-      case Instruction::Sub:
-      case Instruction::Mul:
-      case Instruction::And:
-      case Instruction::Or:
-      case Instruction::Xor:
-      case Instruction::Select:
-      case Instruction::PHI: return true;
-      case Instruction::Shl:
       case Instruction::AShr: return shifts_less(operation);
       case Instruction::LShr: return shifts_less(operation) && is_positive(operation.getOperand(0));
       case Instruction::UDiv:
@@ -131,6 +124,31 @@ class Narrower {
            (llvm::isa<llvm::MinMaxIntrinsic>(call) || call->getIntrinsicID() == llvm::Intrinsic::abs);
   }
 
+  // Whether each bit of the result depends on that bit of the operands and lower ones alone.
+  bool carries_upwards(const Instruction& operation) const {
+    switch (operation.getOpcode()) {
+      case Instruction::Add:
+      case Instruction::Sub:
+      case Instruction::Mul:
+      case Instruction::And:
+      case Instruction::Or:
+      case Instruction::Xor:
+      case Instruction::Select:
+      case Instruction::PHI: return true;
+      case Instruction::Shl: return shifts_less(operation);
+      default: return false;
+    }
+  }
+  // Whether of a shift to the right nothing is of use but bits that it brings from the low ones.
+  bool brings_low_bits(const Instruction& shift) const {
+    if (shift.getOpcode() != Instruction::LShr && shift.getOpcode() != Instruction::AShr) return false;
+    if (!shifts_less(shift)) return false;
+    const std::uint64_t amount = second_constant(shift)->getZExtValue();
+    return llvm::all_of(shift.users(), [&](const llvm::User* user) {
+      return llvm::isa<llvm::TruncInst>(user) && amount + user->getType()->getIntegerBitWidth() <= bits_;
+    });
+  }
+
   bool shifts_less(const Instruction& shift) const {
     const ConstantInt* const amount = second_constant(shift);
     return amount != nullptr && amount->getValue().ult(bits_);
@@ -142,20 +160,23 @@ class Narrower {
   bool is_positive(const Value* value) { return !ranges_.of(value).getSignedMin().isNegative(); }
 
   bool is_narrow(const Value* value) {
-    if (llvm::isa<ConstantInt>(value)) return ranges_.fits(value, bits_);
+    if (llvm::isa<ConstantInt>(value)) return true;
     if (const auto* operation = llvm::dyn_cast<Instruction>(value);
         operation != nullptr && chosen_.contains(const_cast<Instruction*>(operation)))
       return true;
-    return llvm::isa<llvm::ZExtInst, llvm::SExtInst>(value) && ranges_.fits(value, bits_) &&
+    return llvm::isa<llvm::ZExtInst, llvm::SExtInst>(value) &&
            !is_wider(*llvm::cast<Instruction>(value)->getOperand(0), bits_);
   }
+  bool is_all_there(const Value* value) { return is_narrow(value) && ranges_.fits(value, bits_); }
 
-  bool takes_narrow(const Instruction& user) {
+  // Whether the user gives what it gives now by the low bits of `value`. Of those that become narrow themselves, some
+  // need a value that fits, and have been looked at for that.
+  bool takes_narrow(const Instruction& user, const Value& value) {
     if (chosen_.contains(const_cast<Instruction*>(&user))) return true;
     if (llvm::isa<llvm::TruncInst>(user)) return !is_wider(user, bits_);
-    if (llvm::isa<llvm::SIToFPInst, llvm::UIToFPInst>(user)) return converts(user);
+    if (llvm::isa<llvm::SIToFPInst, llvm::UIToFPInst>(user)) return is_all_there(&value) && converts(user);
     if (llvm::isa<llvm::ICmpInst>(user))
-      return is_narrow(user.getOperand(0)) && is_narrow(user.getOperand(1));
+      return is_all_there(user.getOperand(0)) && is_all_there(user.getOperand(1));
     return false;
   }
   // Processors convert integers of 32 bits, and most of them no others at once.
@@ -177,8 +198,9 @@ class Narrower {
       if (!chosen_.contains(operation)) continue;
       const bool stays =
           llvm::all_of(values_of(*operation), [&](Value* value) { return is_narrow(value); }) &&
-          llvm::all_of(operation->users(),
-                       [&](llvm::User* user) { return takes_narrow(*llvm::cast<Instruction>(user)); });
+          llvm::all_of(operation->users(), [&](llvm::User* user) {
+            return takes_narrow(*llvm::cast<Instruction>(user), *operation);
+          });
       if (stays) continue;
       chosen_.erase(operation);
       for (Value* operand : operation->operands()) look_again(operand);

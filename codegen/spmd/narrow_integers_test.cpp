@@ -65,6 +65,48 @@ TEST(NarrowIntegers, WhatDoesNotFitStays) {
   EXPECT_NE(widened(text).find("to <8 x i32>"), std::string::npos);
 }
 
+// Sums beyond 16 bits, of which no higher ones are asked for: luminance and difference of colours.
+TEST(NarrowIntegers, BitsThatNobodyAsksForAreLeftOut) {
+  const std::string text = on_bytes(R"(
+      %red = mul i32 %x, 129
+      %green = mul i32 %y, 366
+      %sum = add i32 %red, %green
+      %round = add i32 %sum, 128
+      %high = lshr i32 %round, 8
+      %r = trunc i32 %high to i8
+      %less = mul i32 %s, -74000
+      %up = shl i32 %less, 3
+      %sign = sub i32 %up, %round
+      %low = ashr i32 %sign, 7
+      %q = trunc i32 %low to i8
+      store i8 %r, ptr %to
+      %behind = getelementptr i8, ptr %to, i64 1
+      store i8 %q, ptr %behind
+      ret i32 0)");
+  expect_same(text);
+  const std::string vector = widened(text);
+  EXPECT_NE(vector.find("mul <8 x i16>"), std::string::npos) << vector;
+  EXPECT_EQ(vector.find("mul <8 x i32>"), std::string::npos) << vector;
+  EXPECT_EQ(vector.find("mul nuw nsw <8 x i32>"), std::string::npos) << vector;
+}
+
+// One bit more comes from above 16, and so does what is compared.
+TEST(NarrowIntegers, BitsFromAboveStay) {
+  const std::string text = on_bytes(R"(
+      %square = mul i32 %x, %x
+      %cube = mul i32 %square, %y
+      %high = lshr i32 %cube, 9
+      %r = trunc i32 %high to i8
+      %product = mul i32 %square, %s
+      %is_less = icmp slt i32 %product, 70000
+      %one = zext i1 %is_less to i8
+      %both = add i8 %r, %one
+      store i8 %both, ptr %to
+      ret i32 0)");
+  expect_same(text);
+  EXPECT_EQ(widened(text).find("mul <8 x i16>"), std::string::npos) << widened(text);
+}
+
 // A value that is needed in all its width is not made narrow and wide again.
 TEST(NarrowIntegers, ResultsThatAreWideStay) {
   const std::string text = on_bytes(R"(

@@ -503,6 +503,53 @@ TEST(Vectorize, DivergentLoopWithTwoExits) {
               {Fill::kFloats});
 }
 
+// Lanes leave early by an element that is not there. All that stay leave with the last turn: what they take along from
+// it is the same for all of them, and so is the element that it is the index of.
+TEST(Vectorize, WhatTheLastTurnLeavesStaysTheSame) {
+  const std::string text = R"(
+    define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %start = load i32, ptr %pb
+      br label %loop
+    loop:
+      %k = phi i64 [ 0, %entry ], [ %k1, %next ]
+      %before = phi i64 [ 3, %entry ], [ %k, %next ]
+      %at = phi i32 [ %start, %entry ], [ %more, %next ]
+      %is_there = icmp ult i32 %at, 90
+      br i1 %is_there, label %check, label %missing, !prof !0
+    check:
+      %pk = getelementptr i32, ptr %c, i64 %before
+      %x = load i32, ptr %pk
+      %other = icmp eq i32 %x, %at
+      br i1 %other, label %rare, label %next
+    rare:
+      %pa = getelementptr i32, ptr %a, i64 %i
+      store i32 %x, ptr %pa
+      br label %next
+    next:
+      %step = phi i32 [ 1, %check ], [ 2, %rare ]
+      %more = add i32 %at, %step
+      %k1 = add i64 %k, 1
+      %again = icmp ult i64 %k1, %n
+      br i1 %again, label %loop, label %out
+    out:
+      %pl = getelementptr i32, ptr %c, i64 %k
+      %last = load i32, ptr %pl
+      %result = sext i32 %last to i64
+      ret i64 %result
+    missing:
+      %from = shl i64 %before, 8
+      ret i64 %from
+    }
+    !0 = !{!"branch_weights", i32 1000, i32 1})";
+  expect_same(text);
+  expect_same(text, {Fill::kIntegers, 100, 5});
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("masked.gather"), std::string::npos) << kernel->vector_text();
+}
+
 // Lanes go along neighbouring elements, the first from its own on: all go on until the last one leaves.
 TEST(Vectorize, TurnsOfATriangleBeforeALaneLeaves) {
   const std::string text = R"(
