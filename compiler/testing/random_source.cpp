@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/testing/source_prelude.h"
 #include "compiler/testing/source_statements.h"
 #include "compiler/testing/source_world.h"
 
@@ -14,74 +15,6 @@
 namespace dhpvm::compiler::testing {
 
 namespace {
-
-// The prelude of all programs; some have the imports as well. `at` makes an index of any number; `some` gives nullables
-// without known facts.
-constexpr const char* kImports = "import list;\nimport map;\n";
-constexpr const char* kPrelude = R"(import atomic;
-import math;
-import str;
-
-fn at(i: i64, n: i64) -> i64 {
-    let r = i % n;
-    return if r < 0 { r + n } else { r };
-}
-fn some<T>(given: bool, x: T) -> T? {
-    if given { return x; }
-    return null;
-}
-type Numbered<T> = Map<i64, T>;
-fn map_of<T>(x: T) -> Numbered<T> {
-    let m = Numbered<T>();
-    m[0] = x;
-    return m;
-}
-fn typed<T>(x: T) -> T => x;
-fn cut(s: str, i: i64, j: i64) -> str {
-    let low = at(i, s.len + 1);
-    return s[low..low + at(j, s.len - low + 1)];
-}
-fn part<T>(a: [T], i: i64, j: i64) -> [T] {
-    let low = at(i, a.len);
-    return a[low..=low + at(j, a.len - low)];
-}
-fn fails<T>(failing: bool, x: T) -> T! {
-    if failing { return Error("failed", Malformed()); }
-    return x;
-}
-fn passes<T>(failing: bool, x: T) -> T! => pick(true, try fails(failing, x), x);
-const table = [3, 1, 4, 1, 5, 9];
-fn countdown(n: i64) -> i64 {
-    let down = fn(k: i64) -> i64 => if k <= 0 { n } else { down(k - 1) + k };
-    return down(at(n, 8));
-}
-fn pick<T>(first: bool, a: T, b: T) -> T => if first { a } else { b };
-fn weigh<T>(x: T) -> i64 => hash(x);
-fn sum_1<T>(a: [T]) -> i64 {
-    var h = a.len;
-    for i in 0..a.len { h = h * 31 + weigh(a[i]); }
-    return h;
-}
-fn sum_2<T>(a: [T, 2]) -> i64 {
-    var h = a.len;
-    for i in 0..a.rows { for j in 0..a.cols { h = h * 31 + weigh(a[i, j]); } }
-    return h;
-}
-fn sum_3<T>(a: [T, 3]) -> i64 {
-    var h = a.len;
-    for i in 0..a.dim(0) { for j in 0..a.dim(1) { for k in 0..a.dim(2) { h = h * 31 + weigh(a[i, j, k]); } } }
-    return h;
-}
-fn fail() -> void! { return Error("fails"); }
-interface Sized {
-    fn size() -> i64;
-    fn twice() -> i64 => 2 * size();
-}
-class Guard {
-    number: i64;
-    fn close() { print("closed", number); }
-}
-)";
 
 class SourceProgram {
  public:

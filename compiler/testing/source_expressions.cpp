@@ -375,7 +375,7 @@ std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
     return Phrase{"part({}, {}, {})", value(type, depth - 1), value(world_.types.i64(), 1),
                   value(world_.types.i64(), 1)}
         .text;
-  if (type.rank == 1 && (depth != 0 || type.element->shape == Shape::kText) && decisions_.one_in(2)) {
+  if (type.rank == 1 && (depth != 0 || !type.element->is_plain()) && decisions_.one_in(2)) {
     std::string elements = value(*type.element, depth == 0 ? 0 : depth - 1);
     for (unsigned more = decisions_.below(4); more > 0; --more)
       elements += ", " + value(*type.element, depth == 0 ? 0 : depth - 1);
@@ -384,7 +384,7 @@ std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
   std::string sizes;
   for (unsigned d = 0; d < type.rank; ++d)
     sizes += Phrase{"{}{}", d == 0 ? "" : ", ", 1 + decisions_.below(9)}.text;
-  const bool is_filled = type.element->shape == Shape::kText || decisions_.one_in(2);
+  const bool is_filled = !type.element->is_plain() || decisions_.one_in(2);
   const std::string fill =
       is_filled ? ", fill: " + value(*type.element, depth == 0 ? 0 : depth - 1) : std::string();
   return Phrase{"{}({}{})", type.name, sizes, fill}.text;

@@ -34,6 +34,8 @@ class SourceExpressions {
   std::string question(unsigned depth);
   // A match of an enum with an arm for each case, which `arm` writes; on one line if that has no line ends.
   std::string match_cases(unsigned depth, const std::function<std::string()>& arm);
+  // A case of the enum, whose variables are in scope from then on.
+  std::string pattern_of(const SourceType& type);
   // The body of a closure with one i64 parameter.
   std::function<std::string(const SourceType& result, const std::string& parameter)> closure_body;
 

@@ -47,8 +47,18 @@ std::string SourceExpressions::other_pattern(const SourceType::Case& option,
   return " | " + option.name + (parts.empty() ? "" : "(" + parts + ")");
 }
 
+std::string SourceExpressions::pattern_of(const SourceType& type) {
+  std::vector<SourceVariable> variables;
+  std::string pattern = case_pattern(decisions_.pick(type.cases), variables);
+  place_.variables.insert(place_.variables.end(), variables.begin(), variables.end());
+  return pattern;
+}
+
 std::string SourceExpressions::match_cases(unsigned depth, const std::function<std::string()>& arm) {
-  const SourceType& subject = *decisions_.pick(world_.types.enums());
+  std::vector<const SourceType*> subjects;
+  for (const SourceType* type : world_.types.enums())
+    if ((!place_.in_kernel && !place_.is_pure) || type->is_plain_enum()) subjects.push_back(type);
+  const SourceType& subject = *decisions_.pick(subjects);
   std::string arms;
   for (std::size_t taken = decisions_.below(3); taken > 0; --taken) {
     std::vector<SourceVariable> variables;
@@ -69,8 +79,7 @@ std::string SourceExpressions::match_cases(unsigned depth, const std::function<s
 }
 
 std::string SourceExpressions::match(const SourceType& type, unsigned depth) {
-  if (!place_.in_kernel && !place_.is_pure && decisions_.one_in(2))
-    return "(" + match_cases(depth, [&] { return value(type, depth) + ", "; }) + ")";
+  if (decisions_.one_in(2)) return "(" + match_cases(depth, [&] { return value(type, depth) + ", "; }) + ")";
   const SourceType& subject = *decisions_.pick(world_.types.integers());
   return Phrase{"(match {} {{ 0 | 7 => {}, 1..5 => {} else => {}, }})", value(subject, depth),
                 value(type, depth), block(type, depth), value(type, depth)}

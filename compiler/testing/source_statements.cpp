@@ -10,7 +10,6 @@ namespace dhpvm::compiler::testing {
 namespace {
 
 constexpr unsigned kMostNesting = 5;
-constexpr unsigned kMostLoops = 3;
 
 }  // namespace
 
@@ -89,7 +88,7 @@ void SourceStatements::simple() {
 }
 
 void SourceStatements::compound() {
-  switch (decisions_.below(is_free() ? 14 : 8)) {
+  switch (decisions_.below(is_free() ? 17 : 8)) {
     case 0:
     case 1: return choose();
     case 2: return repeat_while();
@@ -101,6 +100,10 @@ void SourceStatements::compound() {
     case 8: return match_object();
     case 9: return narrow();
     case 10: return attempt();
+    case 11:
+    case 12:
+    case 13:
+    case 14: return feature();
     default: return parallel();
   }
 }
@@ -163,6 +166,7 @@ void SourceStatements::declare() {
 }
 
 void SourceStatements::declare_fixed_array() {
+  if (decisions_.one_in(3)) return use_fixed_arrays();
   const SourceType& element = *decisions_.pick(world_.types.primitives());
   const unsigned count = 1u << decisions_.below(4);
   const std::string name = world_.fresh("w");

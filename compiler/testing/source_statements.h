@@ -53,6 +53,27 @@ class SourceStatements {
   void change_list(const SourceVariable& list);
   void change_map(const SourceVariable& map);
   void parallel();
+  // source_features.cpp
+  void feature();
+  void visit_pairs();
+  void visit_tuples();
+  void visit_own();
+  void visit_text();
+  void exchange();
+  void match_text();
+  void match_interface();
+  void let_case();
+  void drain();
+  void attempt_value();
+  void declare_recursive();
+  void use_containers();
+  void use_generics();
+  void use_own_elements();
+  void use_fixed_arrays();
+  void use_objects();
+  void count_words();
+  void show_rest();
+  std::string fixed_variable(const SourceType& type, const char* prefix);  // its name; it is in scope now
 
   bool is_free() const { return !place_.in_kernel && !place_.is_pure; }
   const SourceType& type_here();
@@ -61,6 +82,8 @@ class SourceStatements {
   static std::string label_of(const std::string& variable);
   std::string loop_block(SourceVariable variable);
   void write(const Phrase& phrase) { text_ += phrase.text + "\n"; }
+
+  static constexpr unsigned kMostLoops = 3;
 
   SourceWorld& world_;
   SourcePlace& place_;

@@ -11,6 +11,12 @@ bool SourceType::is_plain() const {
   return std::ranges::all_of(fields, [](const Field& field) { return field.type->is_plain(); });
 }
 
+bool SourceType::is_plain_enum() const {
+  return shape == Shape::kEnum && std::ranges::all_of(cases, [](const Case& option) {
+           return std::ranges::all_of(option.values, [](const SourceType* part) { return part->is_plain(); });
+         });
+}
+
 SourceTypes::SourceTypes() {
   const auto add = [this](Shape shape, const char* name, unsigned bits, bool is_signed) -> const SourceType* {
     SourceType& type = all_.emplace_back();

@@ -53,8 +53,12 @@ struct SourceType {
   bool has_elements() const {
     return shape == Shape::kArray || shape == Shape::kList || shape == Shape::kMap;
   }
+  // An enum all of whose values are plain.
+  bool is_plain_enum() const;
   // A parallel loop may read variables of the type.
-  bool is_for_kernels() const { return is_plain() || (shape == Shape::kArray && element->is_plain()); }
+  bool is_for_kernels() const {
+    return is_plain() || is_plain_enum() || (shape == Shape::kArray && element->is_plain());
+  }
 };
 
 enum class VariableRole : std::uint8_t {
@@ -126,7 +130,8 @@ struct SourcePlace {
   bool is_pure = false;             // what is written may run in a parallel loop
   unsigned loops = 0;               // around the place, inside the function
   std::vector<std::string> labels;  // of these loops, except a parallel one
-  unsigned closures = 0;            // around the place
+  std::vector<SourceFunction> pure_closures;  // variables that hold them; a parallel loop may call them
+  unsigned closures = 0;                      // around the place
   unsigned calls_left = 3;          // so that the program ends
 };
 

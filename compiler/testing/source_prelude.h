@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all random programs begin with: imports, functions and types that their statements use.
+#pragma once
+
+namespace dhpvm::compiler::testing {
+
+// The modules whose types programs know without an import; some programs import them as well.
+extern const char* const kImports;
+extern const char* const kPrelude;
+
+}  // namespace dhpvm::compiler::testing
