@@ -163,6 +163,10 @@ class SourceProgram {
     text_ += initialiser(type);
     text_ += "fn size() -> i64 " + body(place, 4) + "\n";
     if (decisions_.one_in(3)) text_ += "fn twice() -> i64 => size();\n";
+    SourcePlace pure = place;
+    pure.is_pure = true;
+    pure.variables.push_back({"by", &world_.types.i64(), VariableRole::kFixed, "", 0, 0});
+    text_ += "fn weight(by: i64) -> i64 " + body(pure, 3) + "\n";
     place.result = nullptr;
     place.variables.push_back({"by", &world_.types.i64(), VariableRole::kFixed, "", 0, 0});
     text_ += "fn bump(by: i64) " + body(place, 5) + "\n";

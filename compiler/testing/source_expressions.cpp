@@ -121,7 +121,7 @@ std::string SourceExpressions::edge(const SourceType& type) {
 }
 
 std::string SourceExpressions::index(const std::string& length, unsigned depth) {
-  if (decisions_.one_in(60)) return value(world_.types.i64(), 1);  // may well trap
+  if (place_.may_trap && decisions_.one_in(60)) return value(world_.types.i64(), 1);  // may well trap
   return Phrase{"at({}, {})", value(world_.types.i64(), depth), length}.text;
 }
 
@@ -239,13 +239,18 @@ std::string SourceExpressions::integer(const SourceType& type, unsigned depth) {
     }
     case 2: {
       // The divisor is odd, and so never zero; now and then anything.
-      const char* odd = decisions_.one_in(40) ? "" : " | 1";
+      const char* odd = place_.may_trap && decisions_.one_in(40) ? "" : " | 1";
       return Phrase{"({} {} ({}{}))", operand(), decisions_.pick({"/", "%"}), operand(), odd}.text;
     }
     case 3:
       if (&type != &world_.types.i64()) return number(type, depth);
       // A function that parallel loops call makes no arrays.
+      if (!place_.is_pure && decisions_.one_in(6))
+        return Phrase{"rows[at({}, 2)][at({}, 3)]", operand(), operand()}.text;
       if (!place_.is_pure && decisions_.one_in(4)) return Phrase{"table[at({}, table.len)]", operand()}.text;
+      for (const SourceVariable& object : place_.variables)
+        if (object.type->shape == Shape::kClass && !place_.is_pure && decisions_.one_in(3) && place_.may_trap)
+          return Phrase{"{}.weight({})", object.name, operand()}.text;
       if (!place_.in_kernel && !place_.is_pure && decisions_.one_in(4))
         return Phrase{"countdown({})", operand()}.text;
       for (const SourceVariable* array : readable([](const SourceVariable& variable) {
@@ -446,6 +451,8 @@ std::string SourceExpressions::call(const SourceType& type, unsigned depth) {
   std::vector<const SourceFunction*> fitting;
   for (const SourceFunction& function : world_.functions)
     if (function.result == &type && (is_free || function.is_pure)) fitting.push_back(&function);
+  for (const SourceFunction& closure : place_.pure_closures)
+    if (closure.result == &type) fitting.push_back(&closure);
   if (fitting.empty()) return "";
   --place_.calls_left;
   const SourceFunction& function = *decisions_.pick(fitting);

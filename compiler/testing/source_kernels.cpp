@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/testing/source_kernels.h"
 
+#include <algorithm>
+
 #include "compiler/testing/source_statements.h"
 
 #include "compiler/testing/phrase.h"
@@ -43,13 +45,57 @@ void SourceKernels::declare_reductions() {
     reduction.op = reduction.type->shape == Shape::kFloat
                        ? decisions_.pick({"+", "*", "min", "max"})
                        : decisions_.pick({"+", "*", "min", "max", "&", "|", "^"});
-    reduction.of_elements = decisions_.one_in(4);
-    const std::string first = expressions_.value(*reduction.type, 1);
-    before_ += reduction.of_elements
-                   ? Phrase{"let {} = [{}](8, fill: {});\n", reduction.name, reduction.type->name, first}.text
-                   : Phrase{"var {}: {} = {};\n", reduction.name, reduction.type->name, first}.text;
+    if (decisions_.one_in(4)) {
+      reduce_elements(reduction);
+    } else {
+      const std::string first = expressions_.value(*reduction.type, 1);
+      before_ += Phrase{"var {}: {} = {};\n", reduction.name, reduction.type->name, first}.text;
+    }
     reductions_.push_back(reduction);
   }
+  if (!decisions_.one_in(5)) return;
+  best_ = world_.fresh("best");
+  before_ += Phrase{"var {} = Best(i64.max, -1);\n", best_}.text;
+}
+
+// Elements of an array of rank 1 or 2, or a field of those of rank 1.
+void SourceKernels::reduce_elements(Reduction& reduction) {
+  reduction.rank = 1 + decisions_.below(2);
+  reduction.element = reduction.type;
+  if (reduction.rank == 1 && decisions_.one_in(2)) {
+    for (const SourceType* type : world_.types.structs()) {
+      const bool fits = std::ranges::all_of(type->fields, [&](const SourceType::Field& field) {
+        return field.type->is_number() && field.type->shape == reduction.type->shape;
+      });
+      for (const SourceType::Field& field : type->fields) {
+        if (!fits || type->is_tuple() || field.type != reduction.type) continue;
+        reduction.element = type;
+        reduction.field = "." + field.name;
+      }
+    }
+  }
+  const SourceType& array = world_.types.array(*reduction.element, reduction.rank);
+  before_ += Phrase{"let {} = {}({}, fill: {});\n", reduction.name, array.name,
+                    reduction.rank == 1 ? "8" : "2, 4", expressions_.value(*reduction.element, 1)}
+                 .text;
+}
+
+// Whose code is known when compiling.
+void SourceKernels::declare_closure() {
+  if (!decisions_.one_in(4)) return;
+  const SourceType& result = *decisions_.pick(world_.types.primitives());
+  const std::string name = world_.fresh("v");
+  const std::string parameter = world_.fresh("x");
+  const SourcePlace outside = place_;
+  place_.is_pure = true;
+  place_.calls_left = 1;
+  ++place_.closures;
+  place_.variables.push_back({parameter, &world_.types.i64(), VariableRole::kFixed, "", 0, place_.closures});
+  before_ += Phrase{"let {} = fn({}: i64) -> {} => {};\n", name, parameter, result.name,
+                    expressions_.value(result, 2)}
+                 .text;
+  place_ = outside;
+  closures_.push_back({name, {&world_.types.i64()}, &result, true});
 }
 
 // Elements, or fields of elements, that iterations update in any order.
@@ -92,41 +138,46 @@ std::string SourceKernels::head() {
   std::string text =
       decisions_.one_in(6) ? Phrase{"@batch({})\n", 1 + decisions_.below(50)}.text : std::string();
   text += "parallel for ";
-  for (std::size_t d = 0; d < indices_.size(); ++d) {
-    const bool is_inclusive = sizes_[d] > 0 && decisions_.one_in(5);
-    text += Phrase{"{}{} in {}{}..{}{}{}{}",
-                   d == 0 ? "" : ", ",
-                   indices_[d],
-                   low_[d],
-                   index_type_->name,
-                   is_inclusive ? "=" : "",
-                   sizes_[d] - (is_inclusive ? 1 : 0),
-                   index_type_->name,
-                   decisions_.one_in(6) ? " step 1" : ""}
-                .text;
-  }
-  if (reductions_.empty()) return text;
-  text += " reduce(";
+  for (std::size_t d = 0; d < indices_.size(); ++d)
+    text += Phrase{"{}{} in {}", d == 0 ? "" : ", ", indices_[d], range(d)}.text;
+  std::string reduced = best_.empty() ? "" : "smaller: " + best_;
   for (const Reduction& reduction : reductions_) {
-    text += Phrase{"{}{}: {}{}", &reduction == &reductions_.front() ? "" : ", ", reduction.op, reduction.name,
-                   reduction.of_elements ? "[]" : ""}
-                .text;
+    reduced += Phrase{"{}{}: {}{}", reduced.empty() ? "" : ", ", reduction.op, reduction.name,
+                      reduction.rank != 0 ? "[]" : ""}
+                   .text;
   }
-  return text + ")";
+  return reduced.empty() ? text : text + " reduce(" + reduced + ")";
+}
+
+// The sizes of a dimension, upwards or downwards, now and then with a step.
+std::string SourceKernels::range(std::size_t dimension) {
+  const char* type = index_type_->name.c_str();
+  const unsigned low = low_[dimension];
+  const unsigned size = sizes_[dimension];
+  if (size > low && decisions_.one_in(8))
+    return Phrase{"{}{}..={}{} step -{}", size - 1, type, low, type, 1 + decisions_.below(3)}.text;
+  const bool is_inclusive = size > 0 && decisions_.one_in(5);
+  const std::string step =
+      decisions_.one_in(5) ? Phrase{" step {}", 1 + decisions_.below(3)}.text : std::string();
+  return Phrase{"{}{}..{}{}{}{}", low, type, is_inclusive ? "=" : "", size - (is_inclusive ? 1 : 0), type, step}
+      .text;
 }
 
 std::string SourceKernels::update(const Reduction& reduction) {
   const std::string value = expressions_.value(*reduction.type);
   std::string place = reduction.name;
-  if (reduction.of_elements)
-    place = Phrase{"{}[at({}, 8)]", place, expressions_.value(world_.types.i64(), 2)}.text;
+  if (reduction.rank == 1)
+    place = Phrase{"{}[at({}, 8)]{}", place, expressions_.value(world_.types.i64(), 2), reduction.field}.text;
+  if (reduction.rank == 2)
+    place = Phrase{"{}[at({}, 2), at({}, 4)]", place, expressions_.value(world_.types.i64(), 2),
+                   expressions_.value(world_.types.i64(), 1)}
+                .text;
   if (reduction.op == "min" || reduction.op == "max")
     return Phrase{"{} = math.{}({}, {});\n", place, reduction.op, place, value}.text;
   return Phrase{"{} {}= {};\n", place, reduction.op, value}.text;
 }
 
-std::string SourceKernels::body() {
-  const SourcePlace outside = place_;
+void SourceKernels::enter() {
   place_.in_kernel = true;
   place_.loops = 1;
   place_.labels.clear();
@@ -148,7 +199,12 @@ std::string SourceKernels::body() {
   for (const std::string& index : indices_)
     place_.variables.push_back({index, index_type_, VariableRole::kFixed, "", 0, place_.closures});
   place_.variables.insert(place_.variables.end(), outputs_.begin(), outputs_.end());
+  place_.pure_closures.insert(place_.pure_closures.end(), closures_.begin(), closures_.end());
+}
 
+std::string SourceKernels::body() {
+  const SourcePlace outside = place_;
+  enter();
   SourceStatements statements(world_, place_);
   statements.set_budget(7);
   std::string text = statements.block() + "\n";
@@ -161,6 +217,11 @@ std::string SourceKernels::body() {
     text += decisions_.one_in(2)
                 ? line
                 : Phrase{"if {} {{ {} }}\n", expressions_.value(world_.types.boolean(), 2), line}.text;
+  }
+  if (!best_.empty()) {
+    text += Phrase{"{} = smaller({}, Best({}, {} as i64));\n", best_, best_,
+                   expressions_.value(world_.types.i64(), 2), indices_.front()}
+                .text;
   }
   for (const Counters& counters : counters_) {
     // -0.0 and 0.0 are equal, so that the first of them would stay: there are none of the former.
@@ -179,8 +240,45 @@ std::string SourceKernels::body() {
   return "{\n" + text + "}";
 }
 
+// A loop that ends at its first hit. Nothing in it traps: iterations behind the hit may run or not.
+std::string SourceKernels::search() {
+  const bool is_first = decisions_.one_in(2);
+  const std::string name = world_.fresh("found");
+  before_ += Phrase{"var {} = {};\n", name, is_first ? "-1" : "false"}.text;
+  const SourcePlace outside = place_;
+  enter();
+  place_.may_trap = false;
+  place_.calls_left = 0;
+  place_.pure_closures.clear();
+  const std::string first = Phrase{"let {}_x = {};\n", name, expressions_.value(world_.types.i64(), 3)}.text;
+  place_.variables.push_back(
+      {name + "_x", &world_.types.i64(), VariableRole::kFixed, "", 0, place_.closures});
+  const std::string condition = expressions_.value(world_.types.boolean(), 3);
+  const std::string hit = is_first ? indices_.front() + " as i64" : "true";
+  place_ = outside;
+  const std::string text =
+      Phrase{"{}parallel for {} in {} reduce({}: {}) {{\n{}if {} && {}_x & 7 < 6 {{ {} = {}; }}\n}}\nprint({});\n",
+             before_,
+             indices_.front(),
+             range(0),
+             is_first ? "first" : "any",
+             name,
+             first,
+             condition,
+             name,
+             name,
+             hit,
+             name}
+          .text;
+  const SourceType& type = is_first ? world_.types.i64() : world_.types.boolean();
+  place_.variables.push_back({name, &type, VariableRole::kVar, "", 0, place_.closures});
+  return text;
+}
+
 std::string SourceKernels::loop() {
   choose_space();
+  if (indices_.size() == 1 && decisions_.one_in(5)) return search();
+  declare_closure();
   declare_outputs();
   declare_reductions();
   declare_counters();
@@ -188,10 +286,16 @@ std::string SourceKernels::loop() {
   std::string text = before_ + loop + " " + body() + "\n";
   for (const Reduction& reduction : reductions_) {
     text += Phrase{"print({});\n", reduction.name}.text;
-    const bool is_array = reduction.of_elements;
+    const bool is_array = reduction.rank != 0;
     place_.variables.push_back(
-        {reduction.name, is_array ? &world_.types.array(*reduction.type, 1) : reduction.type,
+        {reduction.name,
+         is_array ? &world_.types.array(*reduction.element, reduction.rank) : reduction.type,
          is_array ? VariableRole::kFixed : VariableRole::kVar, "", 0, place_.closures});
+  }
+  if (!best_.empty()) text += Phrase{"print({}.value, {}.index);\n", best_, best_}.text;
+  for (const SourceFunction& closure : closures_) {
+    place_.variables.push_back({closure.name, &world_.types.function(*closure.result), VariableRole::kFixed, "",
+                                0, place_.closures});
   }
   for (const Counters& counters : counters_) {
     text += Phrase{"print({});\n", counters.name}.text;

@@ -24,7 +24,9 @@ class SourceKernels {
     std::string name;
     const SourceType* type = nullptr;
     std::string op;
-    bool of_elements = false;  // an array of 8, the elements of which are reduced
+    unsigned rank = 0;                    // 1 and 2: an array of 8, the elements of which are reduced
+    const SourceType* element = nullptr;  // of the array: the type, or a struct that has it
+    std::string field;                    // empty, or `.name`
   };
   struct Counters {
     std::string name;
@@ -36,11 +38,16 @@ class SourceKernels {
   static bool is_updated(const SourceType& type);
   const SourceType* pick_updated();
   void choose_space();
+  std::string range(std::size_t dimension);
+  void declare_closure();
+  void reduce_elements(Reduction& reduction);
+  std::string search();
   void declare_outputs();
   void declare_reductions();
   void declare_counters();
   std::string head();
   std::string body();
+  void enter();
   std::string update(const Reduction& reduction);
 
   SourceWorld& world_;
@@ -53,6 +60,8 @@ class SourceKernels {
   const SourceType* index_type_ = nullptr;
   std::vector<SourceVariable> outputs_;
   std::vector<Reduction> reductions_;
+  std::vector<SourceFunction> closures_;
+  std::string best_;  // a variable that a function reduces; empty if there is none
   std::vector<Counters> counters_;
 };
 

@@ -74,8 +74,8 @@ void SourceStatements::statement() {
 void SourceStatements::simple() {
   switch (decisions_.below(is_free() ? 13 : 9)) {
     case 0:
-    case 1:
-    case 2: return declare();
+    case 1: return declare();
+    case 2: return decisions_.one_in(4) ? check() : declare();
     case 3: return declare_fixed_array();
     case 4: return leave_loop();
     case 5: return leave_function();
@@ -163,6 +163,12 @@ void SourceStatements::declare() {
   write(Phrase{"{} {}{}{};", is_var ? "var" : "let", name, written, value});
   place_.variables.push_back(
       {name, &type, is_var ? VariableRole::kVar : VariableRole::kFixed, "", 0, place_.closures});
+}
+
+// A check that holds.
+void SourceStatements::check() {
+  const char* text = decisions_.one_in(2) ? ", \"never\"" : "";
+  write(Phrase{"assert(({}) | 1 != 0{});", expressions_.value(*decisions_.pick(world_.types.integers()), 2), text});
 }
 
 void SourceStatements::declare_fixed_array() {
@@ -297,7 +303,7 @@ void SourceStatements::visit() {
 
 void SourceStatements::match_number() {
   if (decisions_.one_in(6)) return match_tuple();
-  if (is_free() && decisions_.one_in(2))
+  if (decisions_.one_in(2))
     return write(Phrase{"{}", expressions_.match_cases(2, [&] { return block() + "\n"; })});
   const SourceType& type = *decisions_.pick(world_.types.integers());
   std::string arms = Phrase{"0{}3 => {}\n", decisions_.pick({" | ", ", "}), block()}.text;

@@ -30,6 +30,7 @@ class SourceStatements {
   void declare();
   void declare_mixed();
   void declare_fixed_array();
+  void check();
   void assign();
   void choose();
   void repeat_while();
