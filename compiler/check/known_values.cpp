@@ -23,6 +23,15 @@ KnownValue* KnownValues::find(hir::Expr& expr, KnownContext& context) {
       made.value = &expr;
       return &made;
     }
+    case ExprKind::kUnwrap:
+    case ExprKind::kCast: {
+      // An object in a variable that is known here to be not null, or to be of the class.
+      const bool is_object = expr.type->is(TypeKind::kClass) && expr.operands[0]->kind == ExprKind::kLocal;
+      if (!is_object || context.is_pure) return nullptr;
+      KnownValue& made = add(context, expr.type);
+      made.value = &expr;
+      return &made;
+    }
     case ExprKind::kField: {
       if (!is_needed(expr.type) || !expr.operands[0]->type->is(TypeKind::kClass)) return nullptr;
       KnownValue* whole = find(*expr.operands[0], context);
@@ -115,7 +124,7 @@ hir::Expr* KnownValues::reader(KnownValue& value, SourceRange range) {
   hir::Expr* result = nullptr;
   hir::Expr** end = &result;
   const hir::Expr* from = value.value;
-  for (; from->kind == ExprKind::kField; from = from->operands[0]) {
+  for (; from->kind != ExprKind::kLocal; from = from->operands[0]) {
     *end = analysis_.make(ExprKind::kField, from->type, range);
     **end = *from;
     end = &(*end)->operands[0];
