@@ -25,8 +25,8 @@ DeviceInfo describe(RemoteLink& link, std::uint64_t number) {
   info.is_simulated = device.is_simulated;
   info.may_be_lost = link.writes_back();
   info.is_remote = true;
-  info.write_bytes = link.write_bytes();
-  info.batch_bytes = link.batch_bytes();
+  info.write_bytes = link.capabilities().write_bytes;
+  info.batch_bytes = link.capabilities().batch_bytes;
   return info;
 }
 
@@ -102,15 +102,15 @@ Result<std::shared_ptr<Kernel>> RemoteDevice::load(const KernelImage& image, Ind
 
 DeviceStats RemoteDevice::stats() const {
   DeviceStats stats = DeviceBase::stats();
-  stats.batches = link_->batches();
-  stats.replays = link_->replays();
+  stats.batches = link_->counters().batches();
+  stats.replays = link_->counters().replays();
   return stats;
 }
 
 // Wraps on overflow: a worker may send any number.
 std::chrono::nanoseconds RemoteDevice::local_time(std::int64_t worker_ns) const {
   const std::chrono::nanoseconds shift =
-      link_->clock_shift() + (now() - std::chrono::steady_clock::now().time_since_epoch());
+      link_->clock().shift() + (now() - std::chrono::steady_clock::now().time_since_epoch());
   return std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(worker_ns) +
                                                             static_cast<std::uint64_t>(shift.count())));
 }

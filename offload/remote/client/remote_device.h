@@ -33,7 +33,8 @@ class RemoteDevice final : public DeviceBase, public SmallIndexLoader {
   }
   // Workers of earlier releases, and devices other than GPUs, load it like any other kernel.
   Result<std::shared_ptr<Kernel>> load_small(const KernelImage& image) override {
-    return load(image, info().is_gpu && link_->takes_small_indices() ? Indices::kSmall : Indices::kAny);
+    return load(image,
+                info().is_gpu && link_->capabilities().small_indices ? Indices::kSmall : Indices::kAny);
   }
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;

@@ -11,12 +11,6 @@
 namespace dhpvm::offload {
 namespace {
 
-// Measurements of the worker's clock in a row; the one with the shortest round trip counts.
-constexpr std::uint64_t kPings = 8;
-// The time for which a measurement of the clock is used while the link is in use, and an upper bound of the clocks'
-// drift meanwhile, which is more than quartz has.
-constexpr std::chrono::seconds kClockHolds{1};
-constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
 // The bytes of most records.
 constexpr std::size_t kUsualRecord = 128;
 // The time for a worker to send, in a frame, the reason why it has closed the other lane.
@@ -75,11 +69,6 @@ void RemoteLink::await_ready(std::chrono::milliseconds deadline) {
   });
 }
 
-std::uint64_t RemoteLink::take_place() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(place_, 0);
-}
-
 // The worker gives signs of life while the session waits.
 Status RemoteLink::handle(wire::Queued& record) {
   if (welcomed_ || record.place == 0) return broken("it queues a session that it has welcomed");
@@ -93,7 +82,12 @@ Status RemoteLink::handle(wire::Welcome& record) {
   if (welcomed_) return broken("it welcomes twice");
   welcomed_ = true;
   welcome_ = std::move(record);
-  if (take_place() != 0) await_ready(2 * options_.channel.handshake_deadline);
+  std::uint64_t place = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    place = std::exchange(place_, 0);
+  }
+  if (place != 0) await_ready(2 * options_.channel.handshake_deadline);
   if (!dialled_) return {};  // the worker dials the other lane as well
   ChannelOptions channel_options = options_.channel;
   channel_options.version = frames_->channel().version();
@@ -137,7 +131,7 @@ Status RemoteLink::handle(wire::Ready&) {
 
 void RemoteLink::become_ready() {
   if (!ready_sent_ || !bulk_open_) return;
-  ping();
+  clock_.measure();
   const std::lock_guard lock(mutex_);
   ready_ = true;
   changed_.notify_all();
@@ -231,7 +225,7 @@ void RemoteLink::drop(Error reason) {
   on_progress_thread([this, reason = std::move(reason)] { end(reason); });
 }
 
-Error RemoteLink::program_ends() { return Error(ErrorCode::kDeviceLost, "the program has no more work"); }
+Error program_ends() { return Error(ErrorCode::kDeviceLost, "the program has no more work"); }
 
 // On the progress thread. Says farewell to the worker, which then closes both connections; the channel closes them if
 // the worker does not. The bulk lane stays open until then: its end alone would look like a loss to the worker.
@@ -323,15 +317,10 @@ void RemoteLink::flush() {
   send_batch();
 }
 
-void RemoteLink::operations_done(std::uint64_t count) {
+void RemoteLink::done(std::uint64_t operations, std::uint64_t answer_bytes) {
   const std::lock_guard lock(mutex_);
-  held_.operations_done(count);
-  send_waiting();
-}
-
-void RemoteLink::answered(std::uint64_t bytes) {
-  const std::lock_guard lock(mutex_);
-  held_.answered(bytes);
+  held_.operations_done(operations);
+  held_.answered(answer_bytes);
   send_waiting();
 }
 
@@ -350,12 +339,12 @@ void RemoteLink::send_now(const wire::FromClient& record) {
 }
 
 void RemoteLink::send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done) {
-  bytes_sent_ += data.size();
+  counters_.count_sent(data.size());
   bulk_->send(wire::write_run_header(header), data, std::move(done));
 }
 
 void RemoteLink::receive_run(MutableBytes memory, BulkLane::Done done) {
-  bytes_received_ += memory.size();
+  counters_.count_received(memory.size());
   bulk_->receive(memory, std::move(done));
 }
 
@@ -396,7 +385,7 @@ void RemoteLink::on_frame(ConstBytes frame) {
   Status status = records.ok() ? Status() : Status(records.error());
   const auto is_observed = [](const auto& record) { return std::holds_alternative<wire::Observed>(record); };
   // Observed times need a recent clock shift.
-  if (status.ok() && std::ranges::any_of(*records, is_observed)) renew_clock_shift();
+  if (status.ok() && std::ranges::any_of(*records, is_observed)) clock_.renew();
   for (std::size_t n = 0; status.ok() && n < records->size(); ++n)
     status = std::visit([this](auto& value) { return handle(value); }, (*records)[n]);
   if (!status.ok()) frames_->close(std::move(status).error());
@@ -433,68 +422,25 @@ Status RemoteLink::handle(wire::NeedModule& record) {
   return {};
 }
 
-void RemoteLink::ping() {
-  pinged_ = Clock::now();
-  send_now(wire::Ping{pings_++});
-}
-
-Status RemoteLink::handle(wire::Pong& record) {
-  if (record.number + 1 != pings_) return broken("an answer to no question");
-  const Clock::time_point now = Clock::now();
-  const Clock::duration trip = now - pinged_;
-  {
-    const std::lock_guard lock(mutex_);
-    // An earlier measurement with a shorter trip is better, unless the clocks may have drifted further apart since.
-    if (best_trip_ == Clock::duration::max() ||
-        trip / 2 < best_trip_ / 2 + (now - shift_measured_) / kDrift) {
-      best_trip_ = trip;
-      shift_measured_ = now;
-      // Assume that the worker read its clock at half of the round trip.
-      const auto here = static_cast<std::uint64_t>((pinged_ + trip / 2).time_since_epoch().count());
-      shift_ = std::chrono::nanoseconds(static_cast<std::int64_t>(here - record.clock_ns));
-    }
-  }
-  if (pings_ % kPings != 0) ping();
-  return {};
-}
-
-void RemoteLink::renew_clock_shift() {
-  if (pings_ % kPings == 0 && Clock::now() - pinged_ > kClockHolds) ping();
-}
-
 RemoteLink::Traffic RemoteLink::traffic() {
-  Traffic traffic{jobs_, bytes_sent_, bytes_received_};
+  Traffic traffic{counters_.jobs(), counters_.bytes_sent(), counters_.bytes_received()};
+  if (const auto trip = clock_.round_trip()) traffic.round_trip = *trip;
   const std::lock_guard lock(mutex_);
-  if (best_trip_ != Clock::duration::max()) traffic.round_trip = best_trip_;
   if (frames_ == nullptr) return traffic;
   traffic.seal = frames_->channel().seal_mode();
   traffic.is_authenticated = frames_->channel().outgoing() != nullptr;
   return traffic;
 }
 
-std::uint64_t RemoteLink::write_bytes() {
-  const std::lock_guard lock(mutex_);
-  const bool takes_them = frames_ != nullptr && frames_->channel().version() > kVersionWithoutElements;
-  return takes_them ? wire::kMaxElements : 0;
-}
-
-std::uint64_t RemoteLink::batch_bytes() {
+RemoteLink::Capabilities RemoteLink::capabilities() {
   // The rest of a frame is for the order.
   constexpr std::uint64_t kOrder = 2048;
   const std::lock_guard lock(mutex_);
-  const bool takes_them = frames_ != nullptr && frames_->channel().version() > kVersionWithoutBatches &&
-                          welcome_.max_operations >= wire::kMaxSteps;
-  return takes_them ? FrameLane::kLargestFrame - kOrder : 0;
-}
-
-bool RemoteLink::takes_small_indices() {
-  const std::lock_guard lock(mutex_);
-  return frames_ != nullptr && frames_->channel().version() > kVersionWithoutSmallIndices;
-}
-
-std::chrono::nanoseconds RemoteLink::clock_shift() {
-  const std::lock_guard lock(mutex_);
-  return shift_;
+  if (frames_ == nullptr) return {};
+  const std::uint16_t version = frames_->channel().version();
+  const bool takes_batches = version > kVersionWithoutBatches && welcome_.max_operations >= wire::kMaxSteps;
+  return {version > kVersionWithoutElements ? wire::kMaxElements : 0,
+          takes_batches ? FrameLane::kLargestFrame - kOrder : 0, version > kVersionWithoutSmallIndices};
 }
 
 }  // namespace dhpvm::offload

@@ -2,7 +2,6 @@
 // The connection to a worker: handshake, requests and notifications, and the clean-up when it ends.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -16,7 +15,9 @@
 
 #include "offload/remote/client/frame_batch.h"
 #include "offload/remote/client/held_records.h"
+#include "offload/remote/client/link_counters.h"
 #include "offload/remote/client/remote_operations.h"
+#include "offload/remote/client/worker_clock.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/fabric.h"
 #include "offload/remote/fabric/frame_lane.h"
@@ -32,6 +33,9 @@ struct RemoteLinkOptions {
   std::string name;     // of this program, for the worker's log
   std::string release;  // of DHPVM
 };
+
+// The reason for an orderly end, as it is sent to the worker.
+Error program_ends();
 
 // Thread-safe. Devices of the worker hold references; close() ends it.
 class RemoteLink final : public FrameHandler,
@@ -59,10 +63,9 @@ class RemoteLink final : public FrameHandler,
   void close();
   // The same without waiting for the end.
   void drop(Error reason);
-  // The reason for an orderly end, as it is sent to the worker.
-  static Error program_ends();
 
   Fabric& fabric() const { return fabric_; }
+  Transport& transport() const { return transport_; }
   const std::string& address() const { return address_; }
   bool writes_back() const { return options_.writes_back; }
   // Valid when the link is ready.
@@ -78,53 +81,38 @@ class RemoteLink final : public FrameHandler,
   RemoteOperations& operations() { return operations_; }
 
   wire::Id next_id();
-  // Sends a record with the next frame that leaves.
-  void post(const wire::FromClient& record) { post(record, 0, 0); }
+  // Sends a record with the next frame that leaves. For RemoteOperations: a record of `operations` operations, with
+  // `answer_bytes` of results that come in frames, waits while the worker has as many operations as it takes, or too
+  // many bytes of results are on their way.
+  void post(const wire::FromClient& record, std::uint64_t operations = 0, std::uint64_t answer_bytes = 0);
   void flush();
   // A module that a request names.
   struct Code {
     wire::Digest digest;
     ConstBytes bytes;
   };
-  // Like Transport::attend, while answers of this worker are awaited.
-  void attend(const std::function<bool()>& is_done, std::chrono::steady_clock::time_point deadline) {
-    transport_.attend(is_done, deadline);
-  }
-  void expect(std::int64_t answers) { transport_.expect(answers); }
   // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
   Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, Code code = {});
 
-  // For RemoteOperations. The record has `count` operations, with `answer_bytes` of results that come in frames. It
-  // waits while the worker has as many operations as it takes, or too many bytes of results are on their way.
-  void post_operation(const wire::FromClient& record, std::uint64_t count, std::uint64_t answer_bytes) {
-    post(record, count, answer_bytes);
-  }
-  void operations_done(std::uint64_t count);
-  void answered(std::uint64_t bytes);
+  // So many operations of records that were posted are done, and so many bytes of their results have come.
+  void done(std::uint64_t operations, std::uint64_t answer_bytes);
   // Sends the record before all that wait.
   void send_now(const wire::FromClient& record);
   void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
   void receive_run(MutableBytes memory, BulkLane::Done done);
   void on_progress_thread(std::function<void()> function);
   void on_progress_thread_after(std::chrono::milliseconds delay, std::function<void()> function);
-  // This machine's steady clock minus the worker's. The error is at
-  // most half the shortest round trip, plus the clocks' drift in
-  // the second until the next measurement while the link is in use.
-  std::chrono::nanoseconds clock_shift();
-  void count_job() { ++jobs_; }
-  void count_batch(bool is_replay) {
-    ++batches_;
-    if (is_replay) ++replays_;
-  }
-  std::uint64_t batches() const { return batches_; }
-  std::uint64_t replays() const { return replays_; }
-  void count_sent(std::uint64_t bytes) { bytes_sent_ += bytes; }
-  void count_received(std::uint64_t bytes) { bytes_received_ += bytes; }
-  // The most bytes of an array in a frame; 0: none, because the worker is of an earlier release.
-  std::uint64_t write_bytes();
-  // The largest batch that the worker takes, as batch_bytes_of() counts; 0: it takes none.
-  std::uint64_t batch_bytes();
-  bool takes_small_indices();
+  WorkerClock& clock() { return clock_; }
+  LinkCounters& counters() { return counters_; }
+  // What the worker takes: workers of earlier releases lack some of it.
+  struct Capabilities {
+    // The most bytes of an array in a frame; 0: none.
+    std::uint64_t write_bytes = 0;
+    // The largest batch, as batch_bytes_of() counts; 0: it takes none.
+    std::uint64_t batch_bytes = 0;
+    bool small_indices = false;
+  };
+  Capabilities capabilities();
   // The work done over the link so far.
   struct Traffic {
     std::uint64_t jobs = 0;        // kernels launched
@@ -153,7 +141,6 @@ class RemoteLink final : public FrameHandler,
     std::optional<wire::Reply> reply;
   };
 
-  void post(const wire::FromClient& record, std::uint64_t operations, std::uint64_t answer_bytes);
   void release();
   void send_waiting();
   void send_batch();
@@ -164,24 +151,20 @@ class RemoteLink final : public FrameHandler,
   void become_ready();
   void leave();
   bool is_queued();
-  std::uint64_t take_place();
   void await_ready(std::chrono::milliseconds deadline);
-  void ping();
-  // Sends pings if the last measurement is too old.
-  void renew_clock_shift();
 
   Status handle(wire::Welcome& record);
   Status handle(wire::Ready& record);
-  Status handle(wire::Pong& record);
   Status handle(wire::Reply& record);
   Status handle(wire::NeedModule& record);
-  Status handle(wire::Progress& record) { return operations_.on_progress(record); }
-  Status handle(wire::QueueFailed& record) { return operations_.on_failure(record); }
-  Status handle(wire::CallHost& record) { return operations_.on_call(record); }
-  Status handle(wire::Observed& record) { return operations_.on_observed(record); }
   Status handle(wire::Draining& record);
   Status handle(wire::Queued& record);
-  Status handle(wire::Downloaded& record) { return operations_.on_downloaded(record); }
+  Status handle(wire::Pong& record) { return clock_.handle(record); }
+  // All other records are about operations.
+  template <typename Record>
+  Status handle(Record& record) {
+    return operations_.handle(record);
+  }
 
   Fabric& fabric_;
   Transport& transport_;
@@ -189,6 +172,8 @@ class RemoteLink final : public FrameHandler,
   const RemoteLinkOptions options_;
   wire::Welcome welcome_;
   RemoteOperations operations_;
+  WorkerClock clock_{[this](const wire::Ping& ping) { send_now(ping); }};
+  LinkCounters counters_;
 
   // Only for the progress thread.
   std::optional<std::pair<Address, std::string>> dialled_;
@@ -196,8 +181,6 @@ class RemoteLink final : public FrameHandler,
   bool ready_sent_ = false;  // by the worker
   bool frames_open_ = false;
   bool bulk_open_ = false;
-  std::uint64_t pings_ = 0;
-  Clock::time_point pinged_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -213,14 +196,6 @@ class RemoteLink final : public FrameHandler,
   FrameBatch frame_;
   HeldRecords held_;
   std::map<wire::Id, Request*> requests_;
-  std::chrono::nanoseconds shift_{0};
-  Clock::duration best_trip_ = Clock::duration::max();  // of the measurement that gave shift_
-  Clock::time_point shift_measured_;
-  std::atomic<std::uint64_t> jobs_ = 0;
-  std::atomic<std::uint64_t> batches_ = 0;
-  std::atomic<std::uint64_t> replays_ = 0;
-  std::atomic<std::uint64_t> bytes_sent_ = 0;
-  std::atomic<std::uint64_t> bytes_received_ = 0;
 };
 
 }  // namespace dhpvm::offload

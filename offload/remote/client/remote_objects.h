@@ -71,7 +71,7 @@ class RemoteSemaphore final : public TimelineSemaphore {
       const Result<bool> reached = has_reached(value);
       return !reached.ok() || *reached;
     };
-    if (deadline > Clock::time_point{}) link_->attend(is_over, deadline);
+    if (deadline > Clock::time_point{}) link_->transport().attend(is_over, deadline);
     return TimelineSemaphore::wait(value, deadline);
   }
   Status signal(std::uint64_t value) override {

@@ -49,7 +49,7 @@ void RemoteOperations::submit(RemoteStream& stream, const std::shared_ptr<Remote
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<RemoteStream> held = streams_.at(stream.id);
   stream.pending.push_back(operation);
-  link_.expect(1);
+  link_.transport().expect(1);
   if (stream.failure) {
     link_.on_progress_thread([this, held] { settle(held); });
     return;
@@ -59,7 +59,7 @@ void RemoteOperations::submit(RemoteStream& stream, const std::shared_ptr<Remote
   stream.outstanding += operation->count();
   const wire::FromClient record = records_.record_of(stream, *operation);
   order(stream, *operation);
-  link_.post_operation(record, operation->count(), operation->answer_bytes);
+  link_.post(record, operation->count(), operation->answer_bytes);
   if (operation->operation.stop != nullptr) watch_for_stops();
   if (operation->data_moved) return;
   const auto await_data = [&](const Operation& local, std::uint64_t number) {
@@ -235,7 +235,7 @@ Status RemoteOperations::on_run(const wire::RunHeader& header, std::uint64_t byt
   return {};
 }
 
-Status RemoteOperations::on_downloaded(wire::Downloaded& record) {
+Status RemoteOperations::handle(wire::Downloaded& record) {
   std::shared_ptr<RemoteStream> stream;
   {
     const std::lock_guard lock(mutex_);
@@ -251,7 +251,7 @@ Status RemoteOperations::on_downloaded(wire::Downloaded& record) {
     const MemorySpan& to = local.to;
     if (operation.received != 0 || operation.data_moves || record.bytes.size() != to.bytes)
       return broken("data that its operation has no place for");
-    link_.count_received(to.bytes);
+    link_.counters().count_received(to.bytes);
     local.contents = std::move(record.bytes);
     if (is_step) {
       --operation.awaited;
@@ -278,7 +278,7 @@ void RemoteOperations::discard(std::uint64_t bytes) {
 
 // ---- Records of the worker ----------------------------------------------------------------------------------------
 
-Status RemoteOperations::on_progress(const wire::Progress& record) {
+Status RemoteOperations::handle(const wire::Progress& record) {
   std::shared_ptr<RemoteStream> stream;
   {
     const std::lock_guard lock(mutex_);
@@ -289,12 +289,12 @@ Status RemoteOperations::on_progress(const wire::Progress& record) {
     }
     stream->acknowledged += record.operations;
   }
-  link_.operations_done(record.operations);
+  link_.done(record.operations, 0);
   settle(stream);
   return {};
 }
 
-Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
+Status RemoteOperations::handle(const wire::QueueFailed& record) {
   std::shared_ptr<RemoteStream> stream;
   std::uint64_t given_up = 0;
   {
@@ -313,12 +313,12 @@ Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
     }
     start_transfers();
   }
-  link_.operations_done(given_up);
+  link_.done(given_up, 0);
   settle(stream);
   return {};
 }
 
-Status RemoteOperations::on_call(const wire::CallHost& record) {
+Status RemoteOperations::handle(const wire::CallHost& record) {
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<RemoteStream> stream = find(record.queue);
   if (stream == nullptr) return broken("a call from a queue that does not exist");
@@ -332,7 +332,7 @@ Status RemoteOperations::on_call(const wire::CallHost& record) {
   return broken("a call that nobody has asked for");
 }
 
-Status RemoteOperations::on_observed(const wire::Observed& record) {
+Status RemoteOperations::handle(const wire::Observed& record) {
   std::unique_lock lock(mutex_);
   for (const auto& [id, stream] : streams_) {
     for (const auto& operation : stream->pending) {
@@ -408,7 +408,7 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
       break;
     }
     stream->pending.pop_front();
-    link_.expect(-1);
+    link_.transport().expect(-1);
     stream->outstanding -= operation->count();
     answered += operation->answer_bytes;
     if (status.ok()) results_.put_in_place(*operation);
@@ -421,7 +421,7 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
   stream->finishing = false;
   changed_.notify_all();
   lock.unlock();
-  if (answered != 0) link_.answered(answered);
+  if (answered != 0) link_.done(0, answered);
 }
 
 }  // namespace dhpvm::offload

@@ -39,11 +39,11 @@ class RemoteOperations {
   void stop() { host_.reset(); }
 
   // Handle records of the worker; on the progress thread. Errors are breaches of the protocol.
-  Status on_progress(const wire::Progress& record);
-  Status on_failure(const wire::QueueFailed& record);
-  Status on_call(const wire::CallHost& record);
-  Status on_observed(const wire::Observed& record);
-  Status on_downloaded(wire::Downloaded& record);
+  Status handle(const wire::Progress& record);
+  Status handle(const wire::QueueFailed& record);
+  Status handle(const wire::CallHost& record);
+  Status handle(const wire::Observed& record);
+  Status handle(wire::Downloaded& record);
   Status on_run(const wire::RunHeader& header, std::uint64_t bytes);
   // The connection has ended, and nothing accesses the operations' memory any more.
   void on_lost(const Error& reason);

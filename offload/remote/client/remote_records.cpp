@@ -32,11 +32,11 @@ wire::FromClient RemoteRecords::record_of(const RemoteStream& stream, RemoteOper
   if (local.is_batch()) return record_of_batch(std::move(order), operation);
   const Kind kind = local.record.kind;
   if (kind == Kind::kLaunch) {
-    link_.count_job();
+    link_.counters().count_job();
     return wire::Launch{work_of(local), std::move(order)};
   }
   if (kind == Kind::kUpload && !local.contents.empty()) {
-    link_.count_sent(local.contents.size());
+    link_.counters().count_sent(local.contents.size());
     operation.is_in_frame = true;
     const wire::Span to = span_of(local.to);
     return wire::Write{std::move(order), to.memory, to.offset, std::exchange(local.contents, {})};
@@ -47,7 +47,7 @@ wire::FromClient RemoteRecords::record_of(const RemoteStream& stream, RemoteOper
   }
   if (kind == Kind::kDownload) {
     operation.data_moved = local.from.bytes == 0;
-    if (local.from.bytes <= link_.write_bytes()) operation.answer_bytes = local.from.bytes;
+    if (local.from.bytes <= link_.capabilities().write_bytes) operation.answer_bytes = local.from.bytes;
     return wire::Download{std::move(order), span_of(local.from)};
   }
   if (kind == Kind::kDeviceCopy && !is_imported(local.to)) {
@@ -79,15 +79,15 @@ wire::FromClient RemoteRecords::record_of_batch(wire::Order order, RemoteOperati
   std::vector<Operation>& steps = operation.operation.steps;
   for (std::size_t n = 0; n < steps.size(); ++n) {
     const OperationRecord& step = steps[n].record;
-    if (step.kind == Kind::kLaunch) link_.count_job();
-    if (step.kind == Kind::kUpload) link_.count_sent(step.bytes);
+    if (step.kind == Kind::kLaunch) link_.counters().count_job();
+    if (step.kind == Kind::kUpload) link_.counters().count_sent(step.bytes);
     if (step.kind != Kind::kDownload) continue;
     ++operation.awaited;
     operation.answer_bytes += step.bytes;
     operation.data_moved = false;
   }
   wire::FromClient record = batches_.record_of(std::move(order), steps);
-  link_.count_batch(std::holds_alternative<wire::Replay>(record));
+  link_.counters().count_batch(std::holds_alternative<wire::Replay>(record));
   return record;
 }
 

@@ -110,9 +110,9 @@ RemoteWorkers::~RemoteWorkers() {
     ending_ = true;
     for (const auto& [name, worker] : dialled_) {
       if (worker.attempt == nullptr) continue;
-      worker.attempt->drop(RemoteLink::program_ends());
+      worker.attempt->drop(program_ends());
     }
-    for (const auto& link : arrived_) link->drop(RemoteLink::program_ends());
+    for (const auto& link : arrived_) link->drop(program_ends());
     changed_.notify_all();
   }
   for (auto& [name, worker] : dialled_) worker.thread.join();
