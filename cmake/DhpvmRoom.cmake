@@ -122,7 +122,7 @@ function(dhpvm_common_headers target of)
     dhpvm_link(${shared} PRIVATE dhpvm_flags ${DHPVM_FOLDER_LIBRARY} ${tested})
     if(of MATCHES "^(TESTS|THOROUGH)$")
       dhpvm_test_flags(${shared} ${of})
-    elseif(of STREQUAL "COLD")
+    elseif(of STREQUAL "COLD" OR (of STREQUAL "TOOL" AND DHPVM_SANITIZE))
       target_compile_options(${shared} PRIVATE -O0)
     endif()
   endif()
@@ -334,6 +334,9 @@ function(dhpvm_tool name)
   dhpvm_link(${name} PRIVATE ${TOOL_DEPS} dhpvm_flags)
   # The loader looks for a name in the libraries in this order, and most names are the standard library's.
   target_link_options(${name} PRIVATE LINKER:--push-state,--no-as-needed,-lstdc++,-lc,--pop-state)
+  if(DHPVM_SANITIZE) # as COLD rooms
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
   dhpvm_one_go(${name} TOOL)
   # One way to the library, in the build and where it is installed. That of a build alone would end in a separator, for
   # CMake to replace it when installing, and the loader takes what is behind it for the current folder.
