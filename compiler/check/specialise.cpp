@@ -118,10 +118,24 @@ class Specialiser {
         }
       }
     }
+    if (context.is_pure && names_array(stmt, context)) return;
     refuse_assignment(stmt, context);
     hir::for_each_child(
         stmt, [&](hir::Expr& expr) { expression(expr, context); },
         [&](hir::Stmt& inner) { statement(inner, context); });
+  }
+
+  // A variable for an array that is a field, such as the one that a `for` goes over, is another name for it.
+  bool names_array(hir::Stmt& stmt, KnownContext& context) {
+    if (stmt.kind != StmtKind::kLet || stmt.value == nullptr || assigned_.contains(stmt.local)) return false;
+    if (!stmt.value->type->is(TypeKind::kArray)) return false;
+    KnownValue* piece = piece_of(*stmt.value, context);
+    if (piece == nullptr) return false;
+    context.values[stmt.local] = piece;
+    stmt.kind = StmtKind::kBlock;
+    stmt.local = nullptr;
+    stmt.value = nullptr;
+    return true;
   }
 
   void refuse_assignment(const hir::Stmt& stmt, KnownContext& context) {
@@ -219,16 +233,16 @@ class Specialiser {
     return uses_values_[&function] = found;
   }
 
-  // A number or array that a closure has captured, or the field of an object.
+  // A number or array that a closure has captured, or the field of an object; null if it is neither.
+  KnownValue* piece_of(hir::Expr& expr, KnownContext& context) {
+    if (expr.kind == ExprKind::kLocal) return context.find(expr.local);
+    if (expr.kind != ExprKind::kField || !expr.operands[0]->type->is(TypeKind::kClass)) return nullptr;
+    KnownValue* whole = values_.find(*expr.operands[0], context);
+    return whole == nullptr ? nullptr : values_.part(*whole, expr.index);
+  }
+
   bool read_piece(hir::Expr& expr, KnownContext& context) {
-    KnownValue* piece = nullptr;
-    if (expr.kind == ExprKind::kLocal) {
-      piece = context.find(expr.local);
-    } else if (expr.kind == ExprKind::kField && expr.operands[0]->type->is(TypeKind::kClass)) {
-      KnownValue* whole = values_.find(*expr.operands[0], context);
-      if (whole == nullptr) return false;
-      piece = values_.part(*whole, expr.index);
-    }
+    KnownValue* piece = piece_of(expr, context);
     if (piece == nullptr) return false;
     const SourceRange range = analysis_.range_of(&expr);
     const bool is_array = expr.type->is(TypeKind::kArray) && analysis_.is_plain(expr.type->element);
