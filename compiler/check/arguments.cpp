@@ -3,10 +3,23 @@
 
 #include "base/spelling.h"
 #include "compiler/check/body_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
 using hir::ExprKind;
+
+namespace {
+
+// "Map.get" of "Map<str, i64>.get"
+std::string without_type_arguments(std::string_view name) {
+  const std::size_t begin = name.find('<');
+  const std::size_t end = name.rfind('>');
+  if (begin == std::string_view::npos || end == std::string_view::npos) return std::string(name);
+  return std::string(name.substr(0, begin)).append(name.substr(end + 1));
+}
+
+}  // namespace
 
 bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& call,
                                        std::vector<const ast::Expr*>& matched) {
@@ -17,8 +30,13 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
   const std::size_t receivers = callee.has_receiver ? 1 : 0;
   const auto report_count = [&](Range range) {
     const std::size_t wanted = count - receivers;
-    declared(error(range, "'{}' takes {} argument{}, not {}", callee.name, wanted, wanted == 1 ? "" : "s",
-                   call.arguments.size() - receivers));
+    const std::size_t given = call.arguments.size() - receivers;
+    Diagnostic& diagnostic =
+        error(range, "'{}' takes {} argument{}, not {}", callee.name, wanted, wanted == 1 ? "" : "s", given);
+    const std::string_view advice =
+        advice_for_foreign(fmt::format("{}/{}", without_type_arguments(callee.name), given));
+    if (!advice.empty()) diagnostic.help("{}", advice);
+    declared(diagnostic);
   };
   matched.assign(count, nullptr);
   std::size_t position = 0;
@@ -154,7 +172,13 @@ bool ArgumentMatching::expect_arguments(const ast::Expr& call, std::size_t least
   for (const ast::Argument& argument : call.arguments) good = good && argument.name.empty();
   if (good) return true;
   check_all(call);
-  error(call.range, "wrong arguments").help("write `{}`", usage);
+  Diagnostic& diagnostic = error(call.range, "wrong arguments");
+  for (const ast::Argument& argument : call.arguments) {
+    if (!usage.starts_with("print(")) break;
+    if (argument.name.text == "end") diagnostic.help("`io.write(text)` writes without a line end");
+    if (argument.name.text == "sep") diagnostic.help("write `[a, b].join(\", \")`, or a formatted string");
+  }
+  diagnostic.help("write `{}`", usage);
   return false;
 }
 

@@ -32,6 +32,27 @@ bool is_function(const Type* expected) {
   return expected != nullptr && expected->is(TypeKind::kFunction);
 }
 
+bool is_of_library(const Nominal* nominal) {
+  return nominal != nullptr && nominal->symbol->module->module->is_stdlib;
+}
+
+// Says what is written here for a name that texts or collections have in other languages.
+bool help_with_library(Analysis& analysis, Diagnostic& diagnostic, const Type* type, std::string_view name) {
+  if (const Nominal* nominal = analysis.nominal(type); is_of_library(nominal)) {
+    const std::string_view advice = advice_for_foreign(fmt::format("{}.{}", nominal->symbol->name(), name));
+    if (!advice.empty()) diagnostic.help("{}", advice);
+    return !advice.empty();
+  }
+  const std::string_view function = type->is(TypeKind::kStr) ? text_function_for(name) : std::string_view();
+  if (function.empty()) return false;
+  if (function == "join") {
+    diagnostic.help("write `parts.join(separator)`");
+  } else {
+    diagnostic.help("write `.{}(...)`", function);
+  }
+  return true;
+}
+
 }  // namespace
 
 hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
@@ -297,7 +318,9 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
                                  : "");
     return;
   }
-  if (called && contains(fields)) {
+  // The fields of collections are their own affair.
+  const bool is_collection = is_of_library(nominal);
+  if (called && contains(fields) && !is_collection) {
     error(name.range, "'{}' of '{}' is a field and no function", name.text, type->name)
         .help("remove the parentheses: `.{}`", name.text);
     return;
@@ -306,7 +329,7 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
       error(name.range, "'{}' has no {} '{}'", type->name, called ? "method" : "field", name.text);
   std::vector<std::string_view> all = called ? methods : fields;
   const auto& rest = called ? fields : methods;
-  all.insert(all.end(), rest.begin(), rest.end());
+  if (!called || !is_collection) all.insert(all.end(), rest.begin(), rest.end());
   help_with_member(diagnostic, type, name, all);
 }
 
@@ -314,6 +337,7 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
 void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, const ast::Name& name,
                                      const std::vector<std::string_view>& all) {
   const Nominal* nominal = analysis_.nominal(type);
+  if (help_with_library(analysis_, diagnostic, type, name.text)) return;
   std::string_view near = member_for_foreign(name.text, all);
   const bool is_of_lists = type->is(TypeKind::kArray) && is_method_of_lists(name.text);
   if (near.empty() && !is_of_lists) near = nearest_name(name.text, all);
@@ -335,11 +359,7 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
                       type->element->name);
     }
   } else if (type->is(TypeKind::kStr)) {
-    if (const std::string_view function = text_function_for(name.text); function == "join") {
-      diagnostic.help("write `parts.join(separator)`");
-    } else if (!function.empty()) {
-      diagnostic.help("write `.{}(...)`", function);
-    } else if (const std::string_view advice = advice_for_foreign("str." + std::string(name.text));
+    if (const std::string_view advice = advice_for_foreign("str." + std::string(name.text));
                !advice.empty()) {
       diagnostic.help("{}", advice);
     }

@@ -304,6 +304,10 @@ hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range rang
     diagnostic.help("write `str(...)` around the other side, or a formatted string: `f\"{{x}}\"`");
   } else if (op == Binary::kMul && a->is(TypeKind::kStr) && b->is_integer()) {
     diagnostic.help("write `text.repeat(n)`");
+  } else if (op == Binary::kAdd && a == b && a->is(TypeKind::kArray)) {
+    diagnostic.help("write `a.concat(b)`, which makes a new array; a `List` grows");
+  } else if (op == Binary::kMul && a->is(TypeKind::kArray) && b->is_integer()) {
+    diagnostic.help("write `[{}](n, fill: x)`; numbers are multiplied in a loop", a->element->name);
   } else if (op == Binary::kRem && a->is(TypeKind::kStr)) {
     diagnostic.help("{}", advice_for_foreign("str.format"));
   } else if (op == Binary::kBitXor && a->is_number()) {

@@ -276,10 +276,7 @@ CheckedPattern PatternChecker::check_case(const ast::Pattern& pattern, const Typ
 
 CheckedPattern PatternChecker::check_tuple(const ast::Pattern& pattern, const Type* type) {
   CheckedPattern made = pattern_of(Kind::kWrong, pattern, type);
-  if (!analysis_.tuples().is_tuple(type) || type->fields.size() != pattern.parts.size()) {
-    error(pattern.range, "a '{}' is no tuple of {} values", type->name, pattern.parts.size());
-    return made;
-  }
+  if (!analysis_.tuples().expect(type, pattern.parts.size(), pattern.range)) return made;
   made.kind = Kind::kTuple;
   for (std::size_t i = 0; i < pattern.parts.size(); ++i) {
     made.parts.push_back(check(pattern.parts[i], type->fields[i].type));

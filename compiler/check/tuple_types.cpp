@@ -46,6 +46,23 @@ const Type* TupleTypes::of(std::vector<const Type*> values, SourceRange range) {
 
 bool TupleTypes::declares(const NominalSymbol& symbol) const { return symbol.module == &module_; }
 
+bool TupleTypes::expect(const Type* type, std::size_t count, SourceRange parts) {
+  const std::size_t values = type->fields.size();
+  if (!is_tuple(type)) {
+    Diagnostic& made = analysis_.error(parts, "a '{}' is no tuple of {} values", type->name, count);
+    if (type->is(TypeKind::kArray)) made.help("take the elements of an array by their positions: `a[0]`");
+    return false;
+  }
+  if (values == count) return true;
+  Diagnostic& made = analysis_.error(parts, "a '{}' has {} values, not {}", type->name, values, count);
+  std::string_view text = analysis_.diagnostics().sources().text(parts);
+  if (count > values || !text.ends_with(')')) return false;
+  std::string longer(text.substr(0, text.size() - 1));
+  for (std::size_t missing = count; missing < values; ++missing) longer += ", _";
+  made.help("`_` leaves a value out: `{})`", longer);
+  return false;
+}
+
 bool TupleTypes::is_tuple(const Type* type) const {
   if (!type->is(TypeKind::kStruct)) return false;
   const Nominal* nominal = analysis_.nominal(type);

@@ -23,6 +23,8 @@ class TupleTypes {
   const Type* of(std::vector<const Type*> values, SourceRange range);
   bool declares(const NominalSymbol& symbol) const;
   bool is_tuple(const Type* type) const;
+  // Whether the type is a tuple of as many values; if not, a diagnostic about `parts`, such as `(a, b)`.
+  bool expect(const Type* type, std::size_t count, SourceRange parts);
   // "(i64, str)"
   static std::string name_of(const std::vector<const Type*>& values);
 

@@ -55,10 +55,7 @@ void TupleChecker::assign(const ast::Stmt& stmt, Body& out) {
   hir::Stmt* whole = analysis_.make(hir::StmtKind::kBlock, stmt.range);
   E value = parts_.conversions.value(*stmt.value);
   if (value->type->is(TypeKind::kError)) return;
-  if (!analysis_.tuples().is_tuple(value->type) || value->type->fields.size() != places.size()) {
-    error(stmt.value->range, "a '{}' is no tuple of {} values", value->type->name, places.size());
-    return;
-  }
+  if (!analysis_.tuples().expect(value->type, places.size(), stmt.place->range)) return;
   hir::Local* copy = temporary(value->type);
   whole->body.push_back(let(copy, value));
   for (std::uint32_t i = 0; i < places.size(); ++i) {

@@ -392,7 +392,7 @@ void Lexer::quoted_word(std::uint32_t begin, std::uint32_t end) {
               static_cast<unsigned>(point.value));
   } else {
     diagnostics_.error(range(begin - 1, end + 1), "single quotes hold one character")
-        .help("write `\"{}\"` for a string", text);
+        .help("write `{}\"{}\"` for a string", begin >= 2 && text_[begin - 2] == 'f' ? "f" : "", text);
   }
 }
 

@@ -110,6 +110,15 @@ constexpr std::string_view kMatrices =
     "arrays have methods, `a.sum()`; `[f64](n)` makes one; products of matrices are in module `linalg`";
 constexpr std::string_view kFilter = "write `xs.filter(fn(x) => x > 0)` and `xs.map(fn(x) => x + 1)`";
 
+constexpr std::string_view kSwap = "write `(xs[i], xs[j]) = (xs[j], xs[i]);`";
+constexpr std::string_view kUnique = "a set has each once, in the order of the first: `map.set_of(array).keys()`";
+constexpr std::string_view kRetain = "write `xs.filter(fn(x) => ...)`, which gives a list of those that stay";
+constexpr std::string_view kPairs = "write `for key, value in m`";
+constexpr std::string_view kCodePoints =
+    "`for c in text` goes over bytes, and `unicode.code_points(text)` gives code points, with `import unicode;`";
+constexpr std::string_view kSplitOnce =
+    "write `let at = text.find(\"=\");`, and for the parts `text[..at]` and `text[at + 1..]`";
+
 constexpr Translation kAdvice[] = {
     {"range", "write `for i in 0..n`, with `step 2` behind it where needed"},
     {"len", "write `x.len`, or `x.len()` of a list or map"},
@@ -118,7 +127,7 @@ constexpr Translation kAdvice[] = {
     {"sorted", "`a.sorted()` is a sorted copy, and `a.sort()` sorts in place"},
     {"unreachable", "write `trap(\"...\")`, which fits every type"},
     {"todo", "write `trap(\"...\")`, which fits every type"},
-    {"reversed", "`a.reverse()` reverses an array or a list in place"},
+    {"reversed", "`a.reversed()` is a reversed copy, and `a.reverse()` reverses in place"},
     {"input", "write `io.read_line()`, with `import io;` at the top"},
     {"int", "write `x as i64` for a number, `text.parse_int()` for text"},
     {"float", "write `x as f64` for a number, `text.parse_float()` for text"},
@@ -177,6 +186,47 @@ constexpr Translation kAdvice[] = {
     {"type", "types are known when compiling; `x is C` asks for the class of an object"},
     {"typeof", "types are known when compiling; `x is C` asks for the class of an object"},
     {"array.enumerate", "write `for i, x in xs`"},
+    {"array.take", "write `xs[..n]`"},
+    {"array.skip", "write `xs[n..]`"},
+    {"array.reduce", "write `xs.fold(first, fn(sum, x) => sum + x)`"},
+    {"array.swap", kSwap},
+    {"array.unique", kUnique},
+    {"array.mean", "write `stats.mean(xs)`, with `import stats;` at the top"},
+    {"List.enumerate", "write `for i, x in xs`"},
+    {"List.extend", "write `xs.append(list)`, or `xs.append_array(a)` of an array"},
+    {"List.addAll", "write `xs.append(list)`, or `xs.append_array(a)` of an array"},
+    {"List.take", "write `xs[..n]`"},
+    {"List.skip", "write `xs[n..]`"},
+    {"List.drop", "write `xs[n..]`"},
+    {"List.reduce", "write `xs.fold(first, fn(sum, x) => sum + x)`"},
+    {"List.group_by",
+     "write `for x in xs { groups.get_or_add(key, fn() => List<T>()).push(x); }` with a map `groups`"},
+    {"List.swap", kSwap},
+    {"List.unique", kUnique},
+    {"List.distinct", kUnique},
+    {"List.remove_if", kRetain},
+    {"List.removeIf", kRetain},
+    {"List.retain", kRetain},
+    {"Map.items", kPairs},
+    {"Map.entries", kPairs},
+    {"Map.iter", kPairs},
+    {"Map.update", "write `for key, value in other { m[key] = value; }`"},
+    {"Map.putAll", "write `for key, value in other { m[key] = value; }`"},
+    {"Map.filter", "write a loop: `for key, value in m { if ... { kept[key] = value; } }`"},
+    {"Map.map_values", "write a loop: `for key, value in m { out[key] = f(value); }`"},
+    {"Map.pop", "write `m.get(key)` for its value, and `m.remove(key);`"},
+    {"Map.get/2", "write `m.get_or(key, otherwise)`"},
+    {"Set.map", "write `s.keys().map(f)`"},
+    {"Set.filter", "write `s.keys().filter(f)`"},
+    {"Set.to_array", "write `s.keys()`"},
+    {"Set.to_list", "write `list.of(s.keys())`"},
+    {"str.reverse", "write `unicode.reverse(text)`, with `import unicode;` at the top"},
+    {"str.chars", kCodePoints},
+    {"str.code_points", kCodePoints},
+    {"str.runes", kCodePoints},
+    {"str.partition", kSplitOnce},
+    {"str.split_once", kSplitOnce},
+    {"str.capitalize", "write `text[..1].upper() + text[1..]`"},
     {"swap", "write `(a, b) = (b, a);`"},
     {"divmod", "write `(a / b, a % b)`"},
     {"setattr", "fields are declared in their type: `o.name = value;`"},
@@ -269,7 +319,10 @@ constexpr Translation kTextFunctions[] = {
     {"endswith", "ends_with"},
     {"endsWith", "ends_with"},
     {"indexOf", "find"},
+    {"index_of", "find"},
     {"index", "find"},
+    {"lastIndexOf", "find_last"},
+    {"rfind", "find_last"},
     {"includes", "contains"},
     {"bytes", "to_bytes"},
     {"as_bytes", "to_bytes"},
@@ -349,7 +402,7 @@ constexpr std::string_view kLibraryModules[] = {
     "scan", "sort",  "sorted", "stats", "str",     "test",     "time",   "unicode",
 };
 
-constexpr std::string_view kListMethods[] = {"first", "for_each", "last", "zip"};
+constexpr std::string_view kListMethods[] = {"for_each", "zip"};
 constexpr std::string_view kPrimitives[] = {"bool", "i8",  "i16", "i32", "i64", "u8",
                                             "u16",  "u32", "u64", "f32", "f64", "str"};
 
