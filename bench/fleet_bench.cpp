@@ -75,6 +75,7 @@ class NullGenerator final : public codegen::CodeGenerator {
   Result<std::unique_ptr<codegen::CompiledKernel>> compile(const codegen::KernelRequest&) override {
     return std::unique_ptr<codegen::CompiledKernel>(std::make_unique<NullKernel>());
   }
+  std::unique_ptr<codegen::CompiledKernel> find(const codegen::KernelRequest&) override { return nullptr; }
   Result<codegen::DeviceCode> compile(const codegen::KernelRequest&, const codegen::DeviceTarget&) override {
     return error(ErrorCode::kUnsupported, "there are no such devices here");
   }
@@ -93,6 +94,7 @@ class NullGenerator final : public codegen::CodeGenerator {
     unsigned packed_operands() const override { return 0; }
     std::size_t panel_bytes() const override { return 0; }
     const std::string& scalar_reason() const override { return reason_; }
+    codegen::KernelTier tier() const override { return codegen::KernelTier::kOptimised; }
 
    private:
     const std::vector<codegen::KernelSite> sites_;

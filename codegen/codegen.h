@@ -117,6 +117,14 @@ struct KnownDimension {
 
 inline constexpr std::int64_t kSmallIndices = std::int64_t{1} << 30;
 
+// How much a kernel's code is worth. Results have the same bits but for mathematical functions, and the code the same
+// sites.
+enum class KernelTier : std::uint8_t {
+  kOptimised,
+  // Made in a few milliseconds: one iteration at a time, simplified once, with the registers of one block at a time.
+  kBaseline,
+};
+
 struct KernelRequest {
   const bytecode::Module* module = nullptr;  // verified; must outlive the call
   std::uint32_t kernel = 0;                  // index in the module
@@ -127,6 +135,7 @@ struct KernelRequest {
   // Whenever this code is run, lengths and dimensions of arrays and indices of iterations are at least 0 and below
   // kSmallIndices: devices that have no registers of 64 bits then compute with half as many.
   bool has_small_indices = false;
+  KernelTier tier = KernelTier::kOptimised;  // of the host's code
   // The host's code does at most so many iterations at once, a power of two: for loops of so few and long
   // iterations that each, or each lane of a reduction, is work for a thread. 0: as many as suit it.
   unsigned most_lanes = 0;
@@ -149,6 +158,7 @@ class CompiledKernel {
   virtual unsigned packed_operands() const = 0;
   virtual std::size_t panel_bytes() const = 0;
   virtual const std::string& scalar_reason() const = 0;
+  virtual KernelTier tier() const = 0;
 };
 
 // Thread-safe.
@@ -160,13 +170,15 @@ class CodeGenerator {
   // kUnsupported, with the reason, for features that the device or its language lacks.
   virtual Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) = 0;
   virtual GeneratorStats stats() const = 0;
+  // The kernel that was compiled for such a request before, loaded from the cache; null if compile() has work to do.
+  virtual std::unique_ptr<CompiledKernel> find(const KernelRequest& request) = 0;
 };
 
 // The shared library, the one function that it exports, and the number that tells whether library and caller
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 12;
+inline constexpr std::uint32_t kInterfaceVersion = 13;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -50,14 +50,16 @@ class HostGenerator final : public CodeGenerator {
     const std::vector<std::byte> metadata = encode_description(description);
     CompileRequest compilation;
     compilation.ir = std::move(ir);
-    // Without lanes, it is LLVM that may find vectors, in its inner loops.
-    compilation.pipeline = description.width > 1 ? Pipeline::kKernels : Pipeline::kOneLane;
+    compilation.pipeline = pipeline_of(description);
     compilation.key = &key;
     compilation.metadata = metadata;
     DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), listing));
     note(kernel_times_, begin);
     return compiled_kernel(std::move(code), std::move(description));
   }
+
+  // The cache is the caller's (cached/cached_generator.h).
+  std::unique_ptr<CompiledKernel> find(const KernelRequest& /*request*/) override { return nullptr; }
 
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override {
     Result<DeviceCode> code = devices_.compile(request, target);
@@ -106,6 +108,12 @@ class HostGenerator final : public CodeGenerator {
   }
 
  private:
+  // Without lanes, it is LLVM that may find vectors, in its inner loops.
+  static Pipeline pipeline_of(const KernelDescription& kernel) {
+    if (kernel.tier == KernelTier::kBaseline) return Pipeline::kBaseline;
+    return kernel.width > 1 ? Pipeline::kKernels : Pipeline::kOneLane;
+  }
+
   // Lists the code for a device, as it is mostly run there, if that is requested; the host's code stays the same.
   bool list_for_device(KernelRequest request) {
     if (listed_target_.language.empty()) return false;

@@ -89,8 +89,8 @@ Result<CodeGenerator*> CachedGenerator::library() {
 }
 
 template <typename Request>
-std::optional<CachedCompilation> CachedGenerator::find(const Request& request,
-                                                       std::span<const NamedAddress> symbols) {
+std::optional<CachedCompilation> CachedGenerator::find_code(const Request& request,
+                                                            std::span<const NamedAddress> symbols) {
   if (cache_ == nullptr) return std::nullopt;
   CodeSetting setting;
   {
@@ -107,7 +107,7 @@ std::optional<CachedCompilation> CachedGenerator::find(const Request& request,
 
 Result<std::unique_ptr<CompiledFunctions>> CachedGenerator::compile(const FunctionRequest& request) {
   DHPVM_TRY(prepare());
-  if (auto found = find(request, named_calls(request.calls))) {
+  if (auto found = find_code(request, named_calls(request.calls))) {
     hits_.fetch_add(1, std::memory_order_relaxed);
     return compiled_functions(std::move(found->code));
   }
@@ -118,15 +118,20 @@ Result<std::unique_ptr<CompiledFunctions>> CachedGenerator::compile(const Functi
 
 Result<std::unique_ptr<CompiledKernel>> CachedGenerator::compile(const KernelRequest& request) {
   DHPVM_TRY(prepare());
-  if (auto found = find(request, {})) {
-    if (auto description = decode_description(found->metadata)) {
-      hits_.fetch_add(1, std::memory_order_relaxed);
-      return compiled_kernel(std::move(found->code), std::move(*description));
-    }
-  }
+  if (std::unique_ptr<CompiledKernel> found = find(request)) return found;
   DHPVM_ASSIGN(CodeGenerator* const generator, library());
   const Attempt attempt(*this, request);
   return generator->compile(request);
+}
+
+std::unique_ptr<CompiledKernel> CachedGenerator::find(const KernelRequest& request) {
+  if (!prepare().ok()) return nullptr;
+  auto found = find_code(request, {});
+  if (!found) return nullptr;
+  auto description = decode_description(found->metadata);
+  if (!description) return nullptr;
+  hits_.fetch_add(1, std::memory_order_relaxed);
+  return compiled_kernel(std::move(found->code), std::move(*description));
 }
 
 Result<DeviceCode> CachedGenerator::compile(const KernelRequest& request, const DeviceTarget& target) {

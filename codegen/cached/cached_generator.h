@@ -42,6 +42,7 @@ class CachedGenerator final : public CodeGenerator {
 
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override;
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override;
+  std::unique_ptr<CompiledKernel> find(const KernelRequest& request) override;
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override;
   GeneratorStats stats() const override;
 
@@ -55,7 +56,7 @@ class CachedGenerator final : public CodeGenerator {
 
   Result<CodeGenerator*> library();
   template <typename Request>
-  std::optional<CachedCompilation> find(const Request& request, std::span<const NamedAddress> symbols);
+  std::optional<CachedCompilation> find_code(const Request& request, std::span<const NamedAddress> symbols);
 
   const GeneratorOptions options_;
   const Load load_;

@@ -29,7 +29,8 @@ std::string kernel_content(const KernelRequest& request) {
   CacheWriter writer;
   writer.number(record.dimensions);
   writer.number(record.fast_math ? 1 : 0);
-  writer.number(request.most_lanes);
+  writer.number(static_cast<std::uint64_t>(request.tier));
+  writer.number(request.tier == KernelTier::kBaseline ? 1 : request.most_lanes);
   writer.number(record.source.iterated.size());
   writer.number(record.reductions.size());
   for (const bytecode::Reduction& reduction : record.reductions) {
@@ -80,6 +81,7 @@ std::string kernel_content(const KernelRequest& request) {
 
 std::vector<std::byte> encode_description(const KernelDescription& description) {
   CacheWriter writer;
+  writer.number(static_cast<std::uint64_t>(description.tier));
   writer.number(description.width);
   writer.number(description.rows);
   writer.number(description.staged_operands);
@@ -93,6 +95,7 @@ std::vector<std::byte> encode_description(const KernelDescription& description) 
 std::optional<KernelDescription> decode_description(std::span<const std::byte> bytes) {
   CacheReader reader(bytes);
   KernelDescription description;
+  description.tier = static_cast<KernelTier>(reader.number());
   description.width = static_cast<unsigned>(reader.number());
   description.rows = static_cast<unsigned>(reader.number());
   description.staged_operands = static_cast<unsigned>(reader.number());

@@ -15,6 +15,7 @@ namespace dhpvm::codegen {
 // A kernel's code as the virtual machine sees it.
 struct KernelDescription {
   std::vector<KernelSite> sites;
+  KernelTier tier = KernelTier::kOptimised;
   unsigned width = 1;
   // See CompiledKernel.
   unsigned rows = 1;

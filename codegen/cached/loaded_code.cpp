@@ -38,6 +38,7 @@ class LoadedKernel final : public CompiledKernel {
   unsigned packed_operands() const override { return description_.packed_operands; }
   std::size_t panel_bytes() const override { return description_.panel_bytes; }
   const std::string& scalar_reason() const override { return description_.scalar_reason; }
+  KernelTier tier() const override { return description_.tier; }
 
  private:
   LoadedCode code_;

@@ -43,6 +43,53 @@ TEST(HostCompiler, CompilesAndCalls) {
   }
 }
 
+// The sum of the first %n elements that are positive.
+constexpr const char* kSum = R"(
+    define double @sum(ptr %a, i64 %n) {
+    entry:
+      br label %head
+    head:
+      %i = phi i64 [ 0, %entry ], [ %next, %rest ]
+      %s = phi double [ 0.0, %entry ], [ %sum, %rest ]
+      %more = icmp slt i64 %i, %n
+      br i1 %more, label %body, label %done
+    body:
+      %p = getelementptr double, ptr %a, i64 %i
+      %v = load double, ptr %p
+      %positive = fcmp ogt double %v, 0.0
+      br i1 %positive, label %add, label %rest
+    add:
+      %t = fadd double %s, %v
+      br label %rest
+    rest:
+      %sum = phi double [ %s, %body ], [ %t, %add ]
+      %next = add i64 %i, 1
+      br label %head
+    done:
+      ret double %s
+    })";
+
+// The settings of the target machine, which all compilations share, are those of the one that uses it.
+TEST(HostCompiler, BaselineCodeIsAnotherAndLeavesTheOthersAsTheyWere) {
+  const auto compiler = new_compiler();
+  const auto assembly = [&](Pipeline pipeline) {
+    CompileRequest request;
+    request.ir = parse(*compiler, kSum);
+    request.pipeline = pipeline;
+    request.list_assembly = true;
+    auto compiled = compiler->compile(std::move(request));
+    EXPECT_TRUE(compiled.ok()) << compiled.error().to_string();
+    if (!compiled.ok()) return std::string();
+    auto* const sum = compiled->code.function<double(const double*, std::int64_t)>("sum");
+    const double values[] = {1, -2, 3, 4};
+    EXPECT_EQ(sum(values, 4), 8);
+    return compiled->assembly;
+  };
+  const std::string optimised = assembly(Pipeline::kKernels);
+  EXPECT_NE(assembly(Pipeline::kBaseline), optimised);
+  EXPECT_EQ(assembly(Pipeline::kKernels), optimised);
+}
+
 TEST(HostCompiler, CallsTheRuntimeAndTheMathLibrary) {
   const auto compiler = new_compiler();
   static std::int64_t seen;

@@ -69,11 +69,17 @@ constexpr const char* kKernels = DHPVM_INLINE "function(" DHPVM_CLEAN
                                               "loop(indvars,loop-deletion,loop-unroll-full),"
                                               "gvn,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
+// Simplified once: what gives machine code with less work in it, which takes less time to make. Instruction selection
+// without a search takes most instructions of code without vectors (see emit.cpp).
+constexpr const char* kBaselineKernels =
+    DHPVM_INLINE "function(" DHPVM_CLEAN "loop-mssa(licm),adce,simplifycfg)";
+
 #undef DHPVM_INLINE
 #undef DHPVM_CLEAN
 
 std::string passes_for(const llvm::Module& module, Pipeline pipeline) {
   if (pipeline == Pipeline::kKernels) return kKernels;
+  if (pipeline == Pipeline::kBaseline) return kBaselineKernels;
   std::size_t blocks = 0;
   for (const llvm::Function& function : module) blocks += function.size();
   if (blocks > kManyBlocks) return kLargeFunctions;

@@ -17,6 +17,7 @@ enum class Pipeline : std::uint8_t {
   kFunctions,  // whole functions: internal functions are inlined, loops vectorised where that is possible
   kOneLane,    // the same for kernels that do one iteration at a time; small inner loops are unrolled as well
   kKernels,    // bodies of parallel loops, which are vectors over iterations already
+  kBaseline,   // kernels that do one iteration at a time, in little time
 };
 
 // Optimises `module` in place for `machine`. The module must be valid (llvm::verifyModule).

@@ -230,8 +230,13 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   if (body.trap != nullptr) body.trap->addFnAttr(spmd::kOnceForFirstLane);
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;
+  description.tier = request.tier;
   WideBody wide{.full = body.function};
-  if (request.most_lanes == 1) {
+  if (request.tier == KernelTier::kBaseline) {
+    description.scalar_reason =
+        "this is its first code, made in little time: it was over before better code was worth making, or "
+        "was there";
+  } else if (request.most_lanes == 1) {
     description.scalar_reason =
         "there are few of them and each takes long, so that threads share them one by one";
   } else {
