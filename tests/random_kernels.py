@@ -38,6 +38,7 @@ EXECUTORS = {
     "interpreter": [*INTERPRETER, "{source}"],
     "host": ["{run}", "--jit-wait", "--device=host?inline", "{source}"],
     "eager": ["{run}", "--jit=eager", "--device=host?inline", "{source}"],
+    "baseline": ["{run}", "--jit=baseline", "--jit-wait", "--device=host", "{source}"],
     "opencl": ["{run}", "--jit-wait", "--device=opencl:0", "{source}"],
     "ptx": ["{run}", "--jit-wait", "--device=cuda:0", "{source}"],
     "cuda": ["{run}", "--jit-wait", "--device=cuda:0", "{source}"],

@@ -77,6 +77,13 @@ EXECUTORS = [
         takes_errors=False,
     ),
     Executor(
+        "jit-baseline",
+        "the same, with the code of loops that is made in little time",
+        ["{run}", "--jit=baseline", "--jit-threshold=1", "--jit-wait", "{source}"],
+        takes_errors=False,
+        loops_only=True,
+    ),
+    Executor(
         "hot-gc-stress",
         "the same, with a collection at every allocation: loops in place, which --jit=eager has none of",
         ["{run}", "--jit=on", "--jit-threshold=1", "--jit-wait", "--gc-stress=1", "--gc-verify", "{source}"],

@@ -51,7 +51,8 @@ constexpr Option kOptions[] = {
      "everything below it, with links followed"},
 
     {"Machine code", "--jit", 0, Value::kRequired, "MODE",
-     "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
+     "off: interpret everything; on: compile what is hot (default); eager: all functions at once;\n"
+     "baseline: as on, but loops keep their first code, which takes little time to make"},
     {"Machine code", "--jit-threshold", 0, Value::kRequired, "N",
      "compile code that N samples found running, one every 1000 calls and turns (default 8)"},
     {"Machine code", "--threads", 0, Value::kRequired, "N",
@@ -230,8 +231,9 @@ Result<Jit> parse_jit(std::string_view text) {
   if (text == "off") return Jit::kOff;
   if (text == "on") return Jit::kOn;
   if (text == "eager") return Jit::kEager;
+  if (text == "baseline") return Jit::kBaseline;
   return Error(ErrorCode::kInvalidArgument,
-               "--jit=" + std::string(text) + " is not known; write off, on or eager");
+               "--jit=" + std::string(text) + " is not known; write off, on, eager or baseline");
 }
 
 Result<Batching> parse_batching(std::string_view text) {

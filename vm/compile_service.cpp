@@ -130,12 +130,12 @@ unsigned CompileService::attempts() {
   return generator_ == nullptr ? 0 : generator_->attempts();
 }
 
-void CompileService::add(Job job) {
+void CompileService::add(Job job, Turn turn) {
   {
     const std::lock_guard lock(mutex_);
     if (stop_) return;
     if (thread_.start_once("dhpvm-compiler", [this] { work(); }).ok()) {
-      jobs_.push_back(std::move(job));
+      jobs_.insert(turn == Turn::kFirst ? jobs_.begin() : jobs_.end(), std::move(job));
       changed_.notify_all();
       return;
     }

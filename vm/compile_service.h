@@ -52,15 +52,20 @@ class CompileService {
   // next processes: see attempts().
   bool settle(std::chrono::steady_clock::time_point deadline);
 
+  // Whether the code of loops is listed for people, who want to see the best.
+  bool lists_kernels() const { return options_.list_kernels != codegen::Listing::kNone; }
+
   // How many processes in a row have ended before they had compiled what this one has begun to compile, too: the most
   // of any code.
   unsigned attempts();
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
-  // run(): at once, on the calling thread. add(): on the background thread after the jobs added before; at once if the
-  // system starts no thread. Neither runs the job if there is no generator.
+  // Among jobs that wait: one that takes little time, and that a program waits for, goes first.
+  enum class Turn : std::uint8_t { kFirst, kLast };
+  // run(): at once, on the calling thread. add(): on the background thread; at once if the system starts no thread.
+  // Neither runs the job if there is no generator.
   void run(const Job& job);
-  void add(Job job);
+  void add(Job job, Turn turn = Turn::kLast);
 
  private:
   void work();

@@ -64,6 +64,10 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
 
 DeviceLoops::~DeviceLoops() = default;
 
+bool DeviceLoops::considers(const bytecode::KernelRecord& record) const {
+  return choice_.may_offload(record) && !choice_.is_too_short(record, 0);
+}
+
 bool DeviceLoops::stays_on_host(const bytecode::KernelRecord& record, std::uint32_t number,
                                 double host_seconds) {
   if (!choice_.may_offload(record)) return true;

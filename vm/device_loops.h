@@ -48,6 +48,8 @@ class DeviceLoops {
   // Runs deferred loops, and waits until devices need no buffer any more that the program has released.
   Status release_buffers();
 
+  // Whether a device may be chosen for the loop before anything is known of its speed on the host.
+  bool considers(const bytecode::KernelRecord& record) const;
   // Whether kernel `number` stays on the host without further questions, because the user said so, or because it would
   // take so little time there (0: not known). Notes that time for explain().
   bool stays_on_host(const bytecode::KernelRecord& record, std::uint32_t number, double host_seconds);

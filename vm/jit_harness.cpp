@@ -318,6 +318,7 @@ constexpr Executor kExecutors[] = {
     {"compiled before the start, 1 thread", JitMode::kEager, kNever, false, 0},
     {"compiled while running, 2 threads", JitMode::kOn, 1, true, 1},
     {"interpreted, with loops on 7 threads", JitMode::kOn, kNever, false, 2},
+    {"interpreted, with baseline code of loops on 2 threads", JitMode::kBaseline, kNever, false, 1},
 };
 
 codegen::GeneratorOptions without_cache() {

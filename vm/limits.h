@@ -59,9 +59,10 @@ struct Limits {
 };
 
 enum class JitMode : std::uint8_t {
-  kOff,    // everything is interpreted
-  kOn,     // hot functions and loops are compiled, in the background
-  kEager,  // all functions are compiled before the program starts
+  kOff,       // everything is interpreted
+  kOn,        // hot functions and loops are compiled, in the background
+  kEager,     // all functions are compiled before the program starts
+  kBaseline,  // as kOn, but loops keep their baseline code (codegen::KernelTier)
 };
 
 struct JitOptions {

@@ -130,21 +130,44 @@ const codegen::CompiledKernel* LoopCode::find(LoopVariant variant, unsigned most
   return nullptr;
 }
 
+const LoopCode::BaselineSlot* LoopCode::finished_baseline(LoopVariant variant) const {
+  const BaselineSlot* const slot = baselines_[static_cast<std::size_t>(variant)].get();
+  return slot != nullptr && slot->done.load(std::memory_order_acquire) ? slot : nullptr;
+}
+
+const codegen::CompiledKernel* LoopCode::find_baseline(LoopVariant variant) const {
+  const BaselineSlot* const slot = finished_baseline(variant);
+  return slot == nullptr ? nullptr : slot->kernel.get();
+}
+
+// Optimised code that was found in place of the baseline's is as good as requested.
+void LoopCode::adopt_kept(LoopVariant variant) {
+  const BaselineSlot* const found = finished_baseline(variant);
+  if (found == nullptr || found->optimised == nullptr) return;
+  slots_[static_cast<std::size_t>(variant)].emplace(found->most_lanes, found->optimised);
+}
+
+codegen::KernelRequest LoopCode::new_request(LoopVariant variant, unsigned most_lanes) const {
+  const std::span<const codegen::KnownDimension> known = dimensions(variant);
+  codegen::KernelRequest request;
+  request.module = &linked_->module();
+  request.kernel = kernel_;
+  request.proven = proven_paths(variant);
+  request.dimensions.assign(known.begin(), known.end());
+  request.most_lanes = most_lanes;
+  return request;
+}
+
 void LoopCode::request(LoopVariant variant, unsigned most_lanes, CompileService& service, When when) {
+  adopt_kept(variant);
   if (slots(variant).contains(most_lanes)) return;
   const codegen::CompiledKernel* const any = find(variant, kAnyLanes);
   if (any != nullptr && any->width() <= most_lanes) return;
   const auto slot = std::make_shared<Slot>();
   slots_[static_cast<std::size_t>(variant)].emplace(most_lanes, slot);
-  const auto known = dimensions(variant);
-  auto job = [slot, linked = linked_, kernel = kernel_, most_lanes, proven = proven_paths(variant),
-              dimensions = std::vector(known.begin(), known.end())](codegen::CodeGenerator& generator) {
-    codegen::KernelRequest request;
-    request.most_lanes = most_lanes;
-    request.module = &linked->module();
-    request.kernel = kernel;
-    request.proven = proven;
-    request.dimensions = dimensions;
+  // The job keeps the module alive.
+  auto job = [slot, linked = linked_,
+              request = new_request(variant, most_lanes)](codegen::CodeGenerator& generator) {
     auto compiled = generator.compile(request);
     if (compiled.ok()) {
       slot->kernel = std::move(compiled).value();
@@ -160,21 +183,67 @@ void LoopCode::request(LoopVariant variant, unsigned most_lanes, CompileService&
   }
 }
 
+void LoopCode::request_baseline(LoopVariant variant, unsigned most_lanes, CompileService& service, When when,
+                                Kept kept) {
+  std::shared_ptr<BaselineSlot>& slot = baselines_[static_cast<std::size_t>(variant)];
+  if (slot != nullptr || slots(variant).contains(most_lanes)) return;
+  slot = std::make_shared<BaselineSlot>();
+  slot->most_lanes = most_lanes;
+  auto job = [slot, kept, linked = linked_,
+              request = new_request(variant, most_lanes)](codegen::CodeGenerator& generator) mutable {
+    auto optimised = kept == Kept::kAny ? generator.find(request) : nullptr;
+    if (optimised != nullptr) {
+      slot->optimised = std::make_shared<Slot>();
+      slot->optimised->kernel = std::move(optimised);
+      slot->optimised->done.store(true, std::memory_order_relaxed);
+    } else {
+      request.tier = codegen::KernelTier::kBaseline;
+      slot->kernel = generator.find(request);
+      slot->was_kept = slot->kernel != nullptr;
+    }
+    if (slot->optimised == nullptr && slot->kernel == nullptr) {
+      auto compiled = generator.compile(request);
+      if (compiled.ok()) slot->kernel = std::move(compiled).value();
+      if (!compiled.ok()) slot->failure = compiled.error().message();
+    }
+    slot->done.store(true, std::memory_order_release);
+  };
+  if (when == When::kInBackground) {
+    service.add(std::move(job), CompileService::Turn::kFirst);
+  } else {
+    service.run(job);
+  }
+}
+
+bool LoopCode::is_baseline_enough(LoopVariant variant, const LoopTiming& timing) const {
+  if (baselines_[static_cast<std::size_t>(variant)] == nullptr) return false;
+  const BaselineSlot* const slot = finished_baseline(variant);
+  if (slot == nullptr) return true;
+  return slot->kernel != nullptr && !slot->was_kept && !timing.is_worth_optimising();
+}
+
 bool LoopCode::is_being_compiled(LoopVariant variant, unsigned most_lanes) const {
   const auto slot = slots(variant).find(most_lanes);
-  return slot != slots(variant).end() && !slot->second->done.load(std::memory_order_acquire);
+  if (slot != slots(variant).end()) return !slot->second->done.load(std::memory_order_acquire);
+  return baselines_[static_cast<std::size_t>(variant)] != nullptr && finished_baseline(variant) == nullptr;
 }
 
 bool LoopCode::is_sized(const codegen::CompiledKernel& kernel) const {
+  if (find_baseline(LoopVariant::kSized) == &kernel) return true;
   return std::ranges::any_of(slots(LoopVariant::kSized),
                              [&](const auto& slot) { return slot.second->kernel.get() == &kernel; });
 }
 
 bool LoopCode::is_requested() const {
+  if (std::ranges::any_of(baselines_, [](const auto& slot) { return slot != nullptr; })) return true;
   return std::ranges::any_of(slots_, [](const Slots& of_variant) { return !of_variant.empty(); });
 }
 
 std::string LoopCode::failure() const {
+  for (const auto& slot : baselines_) {
+    if (slot != nullptr && slot->done.load(std::memory_order_acquire) && !slot->failure.empty())
+      return slot->failure;
+  }
   for (const Slots& of_variant : slots_) {
     for (const auto& [lanes, slot] : of_variant) {
       if (slot->done.load(std::memory_order_acquire) && slot->kernel == nullptr) return slot->failure;

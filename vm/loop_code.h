@@ -21,6 +21,7 @@
 #include "offload/loops/range.h"
 #include "vm/compile_service.h"
 #include "vm/linker.h"
+#include "vm/loop_timing.h"
 
 namespace dhpvm::vm {
 
@@ -56,10 +57,20 @@ class LoopCode {
   // The compiled kernel with at most `most_lanes` lanes, or, until that has been compiled, with any number; null if
   // there is none.
   const codegen::CompiledKernel* find(LoopVariant variant, unsigned most_lanes) const;
+  // The kernel's baseline code; null if that is not there.
+  const codegen::CompiledKernel* find_baseline(LoopVariant variant) const;
   // Has the kernel compiled, here and now or in the background; once for each variant and number of lanes.
   enum class When : std::uint8_t { kNow, kInBackground };
   void request(LoopVariant variant, unsigned most_lanes, CompileService& service, When when);
-  // Whether a requested kernel is still being compiled.
+  // Has baseline code made; once for each variant. Code that was kept in the cache with `most_lanes` lanes is taken in
+  // its place, unless only the baseline is wanted.
+  enum class Kept : std::uint8_t { kAny, kBaseline };
+  void request_baseline(LoopVariant variant, unsigned most_lanes, CompileService& service, When when,
+                        Kept kept);
+  // Whether optimised code need not be requested yet, in place of the baseline's that was: because that is being made,
+  // or has run as long as `timing` says. Baseline code that was kept is from an earlier run: this one is not the last.
+  bool is_baseline_enough(LoopVariant variant, const LoopTiming& timing) const;
+  // Whether a requested kernel, or its baseline code, is still being compiled.
   bool is_being_compiled(LoopVariant variant, unsigned most_lanes) const;
   bool is_sized(const codegen::CompiledKernel& kernel) const;
   bool is_requested() const;
@@ -76,8 +87,22 @@ class LoopCode {
   };
   // By the largest number of lanes.
   using Slots = std::map<unsigned, std::shared_ptr<Slot>>;
+  // The same for baseline code.
+  struct BaselineSlot {
+    std::unique_ptr<codegen::CompiledKernel> kernel;
+    bool was_kept = false;  // that
+    // Optimised code that was kept, in its place; null if there was none.
+    std::shared_ptr<Slot> optimised;
+    unsigned most_lanes = kAnyLanes;  // of that
+    std::string failure;
+    std::atomic<bool> done{false};
+  };
 
   const Slots& slots(LoopVariant variant) const { return slots_[static_cast<std::size_t>(variant)]; }
+  // Null unless it was requested and is done.
+  const BaselineSlot* finished_baseline(LoopVariant variant) const;
+  void adopt_kept(LoopVariant variant);
+  codegen::KernelRequest new_request(LoopVariant variant, unsigned most_lanes) const;
   const bytecode::KernelRecord& record() const { return linked_->module().kernels[kernel_]; }
   // The first proven access that `ranges` do not prove; kNothing if there is none.
   std::uint32_t first_failing(offload::Ranges& ranges) const;
@@ -96,6 +121,7 @@ class LoopCode {
   std::vector<std::int64_t> numbers_;  // of the last execution
   std::optional<bool> has_exact_bits_;
   Slots slots_[kVariants];
+  std::shared_ptr<BaselineSlot> baselines_[kVariants];
 };
 
 }  // namespace dhpvm::vm

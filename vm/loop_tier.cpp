@@ -29,8 +29,9 @@ using offload::IterationSpace;
 // take longer than kBoxTime.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
-// An iteration at least this long in the interpreter is not begun if the kernel may be ready in as much time.
-constexpr std::chrono::milliseconds kLongInterpretation{5};
+// An iteration at least this long, interpreted or in baseline code, is not begun if better code may be ready in as much
+// time.
+constexpr std::chrono::milliseconds kLongIteration{5};
 
 // Where a loop begins in the source, "blur.dhp:12".
 std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) {
@@ -131,9 +132,24 @@ unsigned LoopTier::lanes_for(const HostExecution& execution, const IterationSpac
 // Has the kernel compiled if that is worth it.
 void LoopTier::request_kernel(const HostExecution& execution, unsigned lanes) {
   const bool at_once = options_.mode == JitMode::kEager || options_.wait;
-  if (!at_once && !execution.known.timing.is_worth_compiling()) return;
-  execution.known.code.request(execution.variant, lanes, *service_,
-                               at_once ? LoopCode::When::kNow : LoopCode::When::kInBackground);
+  LoopCode& code = execution.known.code;
+  const LoopTiming& timing = execution.known.timing;
+  if (!at_once && !timing.is_worth_compiling()) return;
+  const auto when = at_once ? LoopCode::When::kNow : LoopCode::When::kInBackground;
+  if (options_.mode == JitMode::kBaseline)
+    return code.request_baseline(execution.variant, lanes, *service_, when, LoopCode::Kept::kBaseline);
+  if (!at_once && begins_with_baseline(execution)) {
+    code.request_baseline(execution.variant, lanes, *service_, when, LoopCode::Kept::kAny);
+    if (code.is_baseline_enough(execution.variant, timing)) return;
+  }
+  code.request(execution.variant, lanes, *service_, when);
+}
+
+// Whether the loop has baseline code first. Results must not depend on which code ran, and devices are chosen by the
+// speed of optimised code.
+bool LoopTier::begins_with_baseline(const HostExecution& execution) const {
+  if (service_->lists_kernels() || !execution.known.code.has_exact_bits()) return false;
+  return devices_ == nullptr || !devices_->considers(*execution.kernel.record);
 }
 
 bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r) {
@@ -292,53 +308,83 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   return std::move(outcome.remaining);
 }
 
-// Interpreted until the kernel has been compiled, then on the thread pool.
+// Interpreted until there is code, then on the thread pool: in baseline code until there is better.
 bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace& space) {
   if (!fetch_arrays(execution)) return false;
   Context& context = execution.context;
-  LoopTiming& timing = execution.known.timing;
-  const bool reduces = execution.kernel.accumulators != 0;
+  const LoopCode& code = execution.known.code;
   const std::uint64_t count = *space.count();
-  timing.add_iterations(count);
+  execution.known.timing.add_iterations(count);
   unsigned lanes = lanes_for(execution, space);
   request_kernel(execution, lanes);
   if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCompiler);
-  offload::OpenBlock open;  // of reductions
-  std::uint64_t iterations = 1;
-  for (offload::RemainingSpace remaining(space); !remaining.empty();) {
-    const auto* const compiled = execution.known.code.find(execution.variant, lanes);
-    if (compiled != nullptr) {
-      const std::uint64_t before = context.parallel_iterations;
-      if (!run_native(execution, *compiled, remaining.take(count, 1), open)) return false;
-      open.done = 0;
-      execution.known.history.ran_compiled(*compiled, context.parallel_iterations - before);
+  HostRest rest(space);
+  while (!rest.remaining.empty()) {
+    if (const auto* const compiled = code.find(execution.variant, lanes)) {
+      if (!run_native(execution, *compiled, rest.remaining.take(count, 1), rest.open)) return false;
+      rest.open.done = 0;
       continue;
     }
-    const auto begin = std::chrono::steady_clock::now();
-    // Either whole blocks of reductions, or a part of one.
-    const std::uint64_t left =
-        reduces ? open.left(remaining.front()) : std::numeric_limits<std::uint64_t>::max();
-    const bool is_part = reduces && (open.done != 0 || iterations < left);
-    const std::uint64_t unit = !reduces || is_part ? 1 : bytecode::kReductionBlock;
-    const IterationSpace box = remaining.take(is_part ? std::min(iterations, left) : iterations, unit);
-    if (!interpret_box(context, execution.kernel, box, execution.window, execution.references,
-                       is_part ? &open : nullptr, iterations >= left)) {
+    const auto* const baseline = code.find_baseline(execution.variant);
+    if (baseline != nullptr ? !run_baseline(execution, *baseline, rest) : !interpret_next(execution, rest))
       return false;
-    }
-    --context.parallel_loops;
-    if (progress_ != nullptr) progress_->add(*box.count());
-    const auto spent = std::chrono::steady_clock::now() - begin;
-    if (spent > kBoxTime) {
-      iterations = std::max<std::uint64_t>(iterations / 2, 1);
-    } else if (spent < kBoxTime / 4) {
-      iterations = std::min(iterations * 4, kBoxIterations);
-    }
-    timing.add_interpreted(spent, *box.count());
     lanes = lanes_for(execution, space);
     request_kernel(execution, lanes);
-    const bool is_slow = spent > kLongInterpretation * *box.count();
-    if (is_slow && !remaining.empty() && !wait_for_kernel(execution, lanes, spent)) return false;
+    const bool is_slow = rest.last_took > kLongIteration;
+    if (is_slow && !rest.remaining.empty() && !wait_for_kernel(execution, lanes, rest.last_took))
+      return false;
   }
+  return true;
+}
+
+bool LoopTier::interpret_next(const HostExecution& execution, HostRest& rest) {
+  const bool reduces = execution.kernel.accumulators != 0;
+  offload::OpenBlock& open = rest.open;
+  const auto begin = std::chrono::steady_clock::now();
+  // Either whole blocks of reductions, or a part of one.
+  const std::uint64_t left =
+      reduces ? open.left(rest.remaining.front()) : std::numeric_limits<std::uint64_t>::max();
+  const bool is_part = reduces && (open.done != 0 || rest.iterations < left);
+  const std::uint64_t unit = !reduces || is_part ? 1 : bytecode::kReductionBlock;
+  const IterationSpace box =
+      rest.remaining.take(is_part ? std::min(rest.iterations, left) : rest.iterations, unit);
+  if (!interpret_box(execution.context, execution.kernel, box, execution.window, execution.references,
+                     is_part ? &open : nullptr, rest.iterations >= left)) {
+    return false;
+  }
+  --execution.context.parallel_loops;
+  if (progress_ != nullptr) progress_->add(*box.count());
+  const auto spent = std::chrono::steady_clock::now() - begin;
+  if (spent > kBoxTime) {
+    rest.iterations = std::max<std::uint64_t>(rest.iterations / 2, 1);
+  } else if (spent < kBoxTime / 4) {
+    rest.iterations = std::min(rest.iterations * 4, kBoxIterations);
+  }
+  execution.known.timing.add_interpreted(spent, *box.count());
+  rest.last_took = spent / *box.count();
+  return true;
+}
+
+// For so long that waking the threads does not count, and no longer, because better code may come.
+bool LoopTier::run_baseline(const HostExecution& execution, const codegen::CompiledKernel& compiled,
+                            HostRest& rest) {
+  constexpr double kSeconds = 1e-3;
+  constexpr double kMost = 1e12;
+  LoopTiming& timing = execution.known.timing;
+  const double threads = pool_->size();
+  const double known = timing.profile(codegen::KernelTier::kBaseline).seconds_per_iteration;
+  const double fit = known > 0 ? std::clamp(threads * kSeconds / known, threads, kMost) : threads;
+  const bool is_part = rest.open.done != 0;
+  const bool has_blocks = execution.kernel.accumulators != 0 && !is_part;
+  const IterationSpace box =
+      rest.remaining.take(is_part ? rest.open.left(rest.remaining.front()) : static_cast<std::uint64_t>(fit),
+                          has_blocks ? bytecode::kReductionBlock : 1);
+  const auto begin = std::chrono::steady_clock::now();
+  if (!run_native(execution, compiled, box, rest.open)) return false;
+  const auto spent = std::chrono::steady_clock::now() - begin;
+  rest.open.done = 0;
+  timing.add_baseline(spent);
+  rest.last_took = spent / *box.count();
   return true;
 }
 
@@ -375,7 +421,7 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
                           const IterationSpace& box, const offload::OpenBlock& open) {
   Context& context = execution.context;
   const LinkedKernel& kernel = execution.kernel;
-  offload::LoopProfile& profile = execution.known.timing.profile();
+  offload::LoopProfile& profile = execution.known.timing.profile(compiled.tier());
   offload::HostLoop loop;
   loop.code = compiled.code();
   loop.scalars = execution.loop.scalars.data();
@@ -399,7 +445,10 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   }
   context.parallel_iterations += outcome->iterations;
   context.fuel_batched += outcome->iterations;
-  if (outcome->status == KernelStatus::kDone) return true;
+  if (outcome->status == KernelStatus::kDone) {
+    execution.known.history.ran_compiled(compiled, outcome->iterations);
+    return true;
+  }
   end_early(context, kernel, compiled, outcome->status, outcome->trap, execution.window.data(),
             execution.references);
   return false;

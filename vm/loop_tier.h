@@ -100,7 +100,20 @@ class LoopTier {
                             std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                             bool ends_block);
   std::optional<std::vector<offload::IterationSpace>> offload(const HostExecution& execution);
+  // What is left of an execution on the cores.
+  struct HostRest {
+    explicit HostRest(const offload::IterationSpace& space) : remaining(space) {}
+
+    offload::RemainingSpace remaining;
+    offload::OpenBlock open;                // of reductions
+    std::uint64_t iterations = 1;           // for the interpreter, the next time
+    std::chrono::nanoseconds last_took{0};  // an iteration of the last box, on average
+  };
+
   bool run_on_cores(const HostExecution& execution, const offload::IterationSpace& space);
+  bool interpret_next(const HostExecution& execution, HostRest& rest);
+  bool run_baseline(const HostExecution& execution, const codegen::CompiledKernel& compiled, HostRest& rest);
+  bool begins_with_baseline(const HostExecution& execution) const;
   bool run_native(const HostExecution& execution, const codegen::CompiledKernel& compiled,
                   const offload::IterationSpace& box, const offload::OpenBlock& open);
   static bool fetch_arrays(const HostExecution& execution);

@@ -3,9 +3,11 @@
 // measured in compiled code.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
+#include "codegen/codegen.h"
 #include "offload/devices/host/host_loop.h"
 
 namespace dhpvm::vm {
@@ -24,8 +26,13 @@ class LoopTiming {
     interpreted_iterations_ += count;
   }
 
+  // Part of it has run in baseline code.
+  void add_baseline(std::chrono::nanoseconds time) { baseline_ += time; }
+
   // Whether a kernel would be worth its compilation by now.
   bool is_worth_compiling() const { return iterations_ >= kWorthCompiling || interpreted_ >= kLongEnough; }
+  // Whether better code than the baseline's would be.
+  bool is_worth_optimising() const { return baseline_ >= kWorthOptimising; }
   // Seconds that an iteration takes compiled: measured, or guessed while it has not run so; 0: not known.
   double expected() const {
     return profile_.seconds_per_iteration > 0 ? profile_.seconds_per_iteration : guess();
@@ -40,8 +47,9 @@ class LoopTiming {
     constexpr double kTooLongToRepeat = 20e-3;
     return is_measured() || (profile_.measurements > 0 && seconds >= kTooLongToRepeat);
   }
-  // The profile that plans the chunks of a compiled execution, and that stores its measurements.
-  offload::LoopProfile& profile() {
+  // The profile that plans the chunks of an execution in such code, and that stores its measurements.
+  offload::LoopProfile& profile(codegen::KernelTier tier) {
+    if (tier == codegen::KernelTier::kBaseline) return baseline_profile_;
     if (profile_.seconds_per_iteration == 0) profile_.seconds_per_iteration = guess();
     return profile_;
   }
@@ -50,21 +58,29 @@ class LoopTiming {
   // A loop is worth compiling after so many iterations in all, or after so much time in the interpreter.
   static constexpr std::uint64_t kWorthCompiling = 512;
   static constexpr std::chrono::microseconds kLongEnough{50};
+  // Optimised code is several times as fast as the baseline's, and takes 20 to 80 ms to make. A loop that lasts loses
+  // less than this by its start; one that does not saves the compilation.
+  static constexpr std::chrono::milliseconds kWorthOptimising{2};
 
   // Iterations that take long in the interpreter take long in any case, so that no time need be spent on
-  // trying how long. 0 where they are short.
+  // trying how long; the same holds for the baseline's code. 0 where they are short.
   double guess() const {
     constexpr double kMostGained = 64;
-    if (interpreted_iterations_ == 0) return 0;
-    const double seconds = std::chrono::duration<double>(interpreted_).count();
-    const double guess = seconds / static_cast<double>(interpreted_iterations_) / kMostGained;
+    constexpr double kMostGainedByBaseline = 16;
+    double guess = baseline_profile_.seconds_per_iteration / kMostGainedByBaseline;
+    if (interpreted_iterations_ != 0) {
+      const double seconds = std::chrono::duration<double>(interpreted_).count();
+      guess = std::max(guess, seconds / static_cast<double>(interpreted_iterations_) / kMostGained);
+    }
     return guess > kLongIteration ? guess : 0;
   }
 
   std::uint64_t iterations_ = 0;
   std::chrono::nanoseconds interpreted_{0};
   std::uint64_t interpreted_iterations_ = 0;
-  offload::LoopProfile profile_;
+  std::chrono::nanoseconds baseline_{0};
+  offload::LoopProfile profile_;           // of optimised code
+  offload::LoopProfile baseline_profile_;  // of the baseline's
 };
 
 }  // namespace dhpvm::vm

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -651,6 +652,122 @@ TEST(NativeCode, WhatIsInTheCacheNeedsNoLibrary) {
   generator.cpu = "no-such-processor";
   EXPECT_FALSE(CompileService(generator, DHPVM_CODEGEN_LIBRARY).generator().ok());
   std::filesystem::remove_all(folder);
+}
+
+// As many executions of a loop as the third argument says, each of as many iterations as the second one: element i is
+// i, divided by what i is less than the first argument. The first result is the sum of two of the elements.
+constexpr std::string_view kTiers = R"(
+type array A: i64
+function run(i64, i64, i64) -> i64 registers 8 2 exported
+  new.array r0, p1, A
+  imm p3, 0
+Again:
+  imm p4, 0
+  move.p p5, p1
+  move.p p6, p0
+  move.r r1, r0
+  parallel.for p4, r1, #0
+  for.i64 p3, p2, Again
+  imm p4, 3
+  load.i64 p5, r0, p4
+  sub.i64 p4, p1, p4
+  load.i64 p6, r0, p4
+  add.i64 p0, p5, p6
+  return.p p0
+end
+function kernel(i64, i64, A) registers 4 1
+  line "tiers.dhp" 7:3
+  sub.i64 p2, p1, p0
+  div.i64 p3, p0, p2
+  add.i64 p3, p3, p0
+  store.i64 r0, p0, p3
+  return
+end
+kernel kernel dims 1
+)";
+
+class Tiers : public testing::Test {
+ protected:
+  Tiers() { std::filesystem::remove_all(folder_); }
+  ~Tiers() override { std::filesystem::remove_all(folder_); }
+
+  struct Run {
+    std::uint64_t result = 0;
+    std::uint64_t compiles = 0;
+    std::uint64_t cache_hits = 0;
+    std::string story;
+  };
+  // A process of its own, but for the code that is kept.
+  Run run(std::uint64_t iterations, std::uint64_t executions, JitMode mode = JitMode::kOn) {
+    codegen::GeneratorOptions generator;
+    generator.cache_directory = folder_;
+    IsolateOptions options = eager();
+    options.jit.mode = mode;
+    options.jit.threshold_samples = std::numeric_limits<std::uint32_t>::max();  // loops alone
+    options.compile_service = std::make_shared<CompileService>(generator, DHPVM_CODEGEN_LIBRARY);
+    Program program(kTiers, options);
+    Run run;
+    // The second time finds what the first one has requested, and the third what the second has.
+    for (int time = 0; time < 3; ++time) {
+      run.result = program.run("run", {~std::uint64_t{0}, iterations, executions});
+      EXPECT_TRUE(
+          options.compile_service->finish(std::chrono::steady_clock::now() + std::chrono::minutes(1)));
+    }
+    const codegen::GeneratorStats stats = options.compile_service->stats();
+    run.compiles = stats.compiles;
+    run.cache_hits = stats.cache_hits;
+    run.story = program->explain_loops();
+    return run;
+  }
+
+ private:
+  const std::string folder_ = testing::TempDir() + fmt::format("dhpvm-tiers-{}", ::getpid());
+};
+
+constexpr std::string_view kFirstCode = "because this is its first code";
+
+TEST_F(Tiers, ShortLoopsAreOptimisedInTheNextRunAndFoundInTheThird) {
+  const std::uint64_t expected = Program(kTiers).run("run", {~std::uint64_t{0}, 600, 1});
+  const Run first = run(600, 1);
+  EXPECT_EQ(first.result, expected);
+  const Run second = run(600, 1);
+  EXPECT_EQ(second.result, expected);
+  EXPECT_EQ(second.cache_hits, 1u);
+  // Both codes, each once. On a busy machine the first run may take it for a loop that lasts.
+  EXPECT_EQ(first.compiles + second.compiles, 2u);
+  if (first.compiles == 1) EXPECT_NE(first.story.find(kFirstCode), std::string::npos) << first.story;
+  const Run third = run(600, 1);
+  EXPECT_EQ(third.result, expected);
+  EXPECT_EQ(third.compiles, 0u);
+  EXPECT_EQ(third.cache_hits, 1u);
+  EXPECT_EQ(third.story.find(kFirstCode), std::string::npos) << third.story;
+}
+
+TEST_F(Tiers, LoopsThatLastAreOptimisedInTheSameRun) {
+  const Run first = run(20'000, 200);
+  EXPECT_EQ(first.result, Program(kTiers).run("run", {~std::uint64_t{0}, 20'000, 1}));
+  EXPECT_EQ(first.compiles, 2u);
+  EXPECT_EQ(first.story.find(kFirstCode), std::string::npos) << first.story;
+  EXPECT_EQ(run(20'000, 200).cache_hits, 1u);
+}
+
+TEST_F(Tiers, BaselineCodeAloneIsKeptWhereItIsAskedFor) {
+  const Run baseline = run(20'000, 20, JitMode::kBaseline);
+  EXPECT_EQ(baseline.result, Program(kTiers).run("run", {~std::uint64_t{0}, 20'000, 1}));
+  EXPECT_EQ(baseline.compiles, 1u);
+  EXPECT_NE(baseline.story.find(kFirstCode), std::string::npos) << baseline.story;
+}
+
+// The first of them that traps is named, and no more than that.
+TEST(NativeCode, TrapsOfBaselineCodeAreThoseOfTheInterpreter) {
+  IsolateOptions options = eager();
+  options.jit.mode = JitMode::kBaseline;
+  options.jit.wait = true;
+  for (const std::uint64_t zero :
+       {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{4096}, std::uint64_t{9'999}}) {
+    const Error expected = Program(kTiers).trap("run", {zero, 10'000, 1});
+    EXPECT_EQ(Program(kTiers, options).trap("run", {zero, 10'000, 1}).to_string(), expected.to_string());
+  }
 }
 
 #else

@@ -58,9 +58,10 @@ struct Limits {
 
 // The choice of code to compile. Results have the same bits, except for mathematical functions in parallel loops.
 enum class Jit : std::uint8_t {
-  kOff,    // nothing: everything is interpreted
-  kOn,     // hot functions and loops, in the background
-  kEager,  // all functions when the isolate is made, loops before their first iteration; for testing
+  kOff,       // nothing: everything is interpreted
+  kOn,        // hot functions and loops, in the background
+  kEager,     // all functions when the isolate is made, loops before their first iteration; for testing
+  kBaseline,  // as kOn, but loops keep the code that takes a few milliseconds to make; for testing
 };
 
 // The overlap of a loop's chunks on a device. Results are the same; the modes other than kOverlapped exist for

@@ -18,7 +18,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Path = str | PathLike[str]
 Seconds = float | timedelta
-Jit = Literal["off", "on", "eager"] | bool
+Jit = Literal["off", "on", "eager", "baseline"] | bool
 
 class Device(NamedTuple):
     name: str

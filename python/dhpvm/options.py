@@ -23,7 +23,7 @@ _TIMES = {"arrival", "silence", "deadline", "patience", "time", "idle"}
 _PATHS = {"key", "certificate", "private_key", "authority", "code_cache_directory"}
 _CHOICES = {
     "seal": {"none": 0, "integrity": 1, "full": 2},
-    "jit": {"off": 0, "on": 1, "eager": 2, False: 0, True: 1},
+    "jit": {"off": 0, "on": 1, "eager": 2, "baseline": 3, False: 0, True: 1},
     "policy": {"fastest": 0, "remote": 1},
 }
 

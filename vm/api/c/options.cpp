@@ -18,7 +18,7 @@ using std::chrono::nanoseconds;
 
 static_assert(static_cast<int>(Listing::kDevice) == DHPVM_LIST_DEVICE &&
                   static_cast<int>(Seal::kFull) == DHPVM_SEAL_FULL &&
-                  static_cast<int>(Jit::kEager) == DHPVM_JIT_EAGER &&
+                  static_cast<int>(Jit::kBaseline) == DHPVM_JIT_BASELINE &&
                   static_cast<int>(Policy::kRemote) == DHPVM_POLICY_REMOTE &&
                   static_cast<int>(Batching::kSerialPageable) == DHPVM_BATCHING_SERIAL_PAGEABLE &&
                   static_cast<int>(DeviceOperation::Kind::kOther) == DHPVM_OTHER_OPERATION &&
@@ -191,7 +191,7 @@ Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
   options.check_races = known.check_races != 0;
   options.gc_stress = known.gc_stress;
   options.gc_verify = known.gc_verify != 0;
-  DHPVM_TRY(take_choice(known.jit, Jit::kEager, "dhpvm_isolate_options.jit", options.jit));
+  DHPVM_TRY(take_choice(known.jit, Jit::kBaseline, "dhpvm_isolate_options.jit", options.jit));
   DHPVM_TRY(take_choice(known.policy, Policy::kRemote, "dhpvm_isolate_options.policy", options.policy));
   DHPVM_TRY(take_choice(known.batching, Batching::kSerialPageable, "dhpvm_isolate_options.batching",
                         options.batching));
