@@ -181,17 +181,32 @@ class Lab(unittest.TestCase):
         self.assertEqual(done.returncode, EXIT_USER)
         self.assertIn("nowhere", done.stderr)
 
+    def starve(self, share):
+        """Two threads wait for a processor for this share of the time, one after the other."""
+        usual, begin = patience.waits_of, time.monotonic()
+        self.addCleanup(setattr, patience, "waits_of", usual)
+
+        def waits(_):
+            waited = share * (time.monotonic() - begin)
+            return {"first": min(waited, 0.06), "second": max(waited - 0.06, 0)}
+
+        patience.waits_of = waits
+
     def test_patience_with_processes_that_get_no_processor(self):
-        usual, starved = leftovers.PATIENCE, leftovers.starved
-        self.addCleanup(setattr, leftovers, "PATIENCE", usual)
-        self.addCleanup(setattr, leftovers, "starved", starved)
+        self.addCleanup(setattr, leftovers, "PATIENCE", leftovers.PATIENCE)
         leftovers.PATIENCE = 0.05
         for share, is_awaited in ((0.9, True), (0, False)):
             begin = time.monotonic()
-            leftovers.starved = lambda pids, share=share, begin=begin: share * (time.monotonic() - begin)
+            self.starve(share)
             self.assertEqual(leftovers.wait(lambda begin=begin: time.monotonic() > begin + 0.15), is_awaited)
-        leftovers.starved = lambda _: time.monotonic()
+        self.starve(1)
         self.assertFalse(leftovers.wait(lambda: False), "in the end it gives up")
+
+    def test_clients_that_get_no_processor(self):
+        client = Process(Actor("c", [], is_worker=False), "c", self.folder, None)
+        for client.is_slow, expected in ((True, "slow"), (False, "hang")):
+            found = outcomes.judge(parse("name", "client c\nexpect right\n"), client, None, None)
+            self.assertEqual((found["outcome"], found["problem"] is None), (expected, client.is_slow))
 
     def test_starved_processes_are_seen(self):
         one = {min(os.sched_getaffinity(0))}
@@ -202,13 +217,13 @@ class Lab(unittest.TestCase):
             self.addCleanup(process.kill)
             os.sched_setaffinity(process.pid, one)
             pids.append(process.pid)
-        self.assertTrue(leftovers.wait(lambda: leftovers.starved(pids) > 0.02))
-        self.assertRegex(leftovers.states_of(pids), f"process {pids[0]}, thread {pids[0]} .*: R .*, waited 0\\.")
+        self.assertTrue(leftovers.wait(lambda: max(patience.waits_of(pids).values()) > 0.02))
+        self.assertRegex(patience.states_of(pids), f"process {pids[0]}, thread {pids[0]} .*: R .*, waited 0\\.")
 
     def test_processes_that_are_gone(self):
         process = subprocess.Popen(["true"])
         process.wait()
-        self.assertEqual((leftovers.starved([process.pid]), leftovers.states_of([process.pid])), (0, ""))
+        self.assertEqual((patience.waits_of([process.pid]), patience.states_of([process.pid])), ({}, ""))
 
     def test_processors_are_given_back(self):
         process = Process(Actor("slow", [], is_worker=True, share=0.5), "slow", self.folder, None)
@@ -256,6 +271,7 @@ if __name__ == "__main__":
     sys.path.insert(0, LAB)
     import leftovers
     import outcomes
+    import patience
     from processes import Process
     from random_scenario import Generator
     from reference import Run

@@ -7,6 +7,7 @@ import time
 import leftovers
 import outcomes
 from links import Cable, Proxy
+from patience import states_of
 from processes import Process
 from scenario import Actor
 
@@ -45,9 +46,14 @@ def record_of(experiment, reference):
 
 def client_of(experiment, name, client, reference):
     has_ended = name in experiment.ended_at
+    states = None
     if not has_ended:
+        states = states_of(client.family())
         client.end()
+    client.is_slow = not has_ended and experiment.patience.is_exhausted()
     verdict = outcomes.judge(experiment.scenario, client, client.process.returncode if has_ended else None, reference)
+    if verdict["outcome"] == "hang":
+        verdict["problem"] += f"\n{states}"
     seconds = experiment.ended_at.get(name, time.monotonic()) - experiment.started_at[name]
     return verdict | {"seconds": seconds}
 

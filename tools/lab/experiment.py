@@ -10,12 +10,14 @@ from pathlib import Path
 import aftermath
 import random_loops
 import reference
+import leftovers
 from links import Cable, Proxy
-from processes import OVER, Process, Worker, free_port
+from patience import Patience
+from processes import OVER, Process, Worker, free_port, parents
 from system import adopt_orphans
 
 TICK = 0.003
-START = 30.0  # seconds that a worker may take until it listens, on a machine that is busy
+START = 30.0  # seconds that a worker may take until it listens
 
 
 class Broken(Exception):
@@ -35,6 +37,7 @@ class Experiment:
         self.begun = None  # of the first client
         self.seen = {}  # when a session and a kernel were first seen
         self.notes = []  # events as they happened
+        self.patience = None  # with the clients
         self.ended_at = {}  # of clients, by name
         self.started_at = {}
         self.freed = {}  # seconds from the last client's end until a worker had nothing left of sessions, by name
@@ -131,11 +134,11 @@ class Experiment:
         """Waits until it listens and has a process for its first session, or dials."""
         if any(option.startswith("--connect") for option in worker.actor.options):
             return
-        deadline = time.monotonic() + START
-        while not (worker.is_ready() and worker.sessions()):
-            if not worker.runs() or time.monotonic() > deadline:
-                raise Broken(f"worker {worker.name} does not listen:\n{worker.errors()}")
-            time.sleep(TICK)
+        leftovers.wait(
+            lambda: not worker.runs() or (worker.is_ready() and worker.sessions()), worker.family, seconds=START
+        )
+        if not (worker.runs() and worker.is_ready() and worker.sessions()):
+            raise Broken(f"worker {worker.name} does not listen:\n{worker.errors()}")
         worker.usual = worker.descriptors()
 
     # While it runs.
@@ -155,10 +158,10 @@ class Experiment:
     def run(self):
         """Performs events until all clients have ended and `rest` has passed, or the time limit is over."""
         events = sorted(self.scenario.events, key=lambda event: event.at)
-        deadline = self.begun + self.scenario.within
+        self.patience = Patience(self.scenario.within, self.pids)
         rested = None
         is_over = False
-        while time.monotonic() < deadline:
+        while not self.patience.is_over():
             self.look()
             for event in list(events):
                 due = self.moment(event)
@@ -215,6 +218,10 @@ class Experiment:
 
     def processes(self):
         return [*self.workers.values(), *self.clients.values()]
+
+    def pids(self):
+        known = parents()
+        return [pid for process in self.processes() if process.runs() for pid in process.family(known)]
 
     def end(self):
         for process in self.processes():

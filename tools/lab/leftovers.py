@@ -9,53 +9,27 @@ import signal
 import time
 from pathlib import Path
 
+from patience import Patience, states_of
 from processes import MARK, OVER, parents
 
 PATIENCE = 20.0  # seconds for what takes a moment
-# The time for which processes wait for a processor is added, up to this many times the patience in all.
-MOST = 4
 TICK, LONGEST_TICK = 0.005, 0.05
 # A worker opens a few things once, such as libraries and what lies under its log.
 SPARE_DESCRIPTORS = 4
 SOCKET_STATES = {"01": "connected", "0A": "listening"}
 
 
-def wait(condition, processes=list):
-    """Whether it became true in time. While one of these processes, given as a function, waits for a processor, time
-    stands still: on a machine that is busy enough, minutes pass before a process has run for a moment."""
-    begin = time.monotonic()
-    before = None
+def wait(condition, processes=list, seconds=None):
+    """Whether it became true in time, which stands still while one of these processes, given as a function, waits for
+    a processor."""
+    if condition():
+        return True
+    patience = Patience(PATIENCE if seconds is None else seconds, processes)
     while not condition():
-        passed = time.monotonic() - begin
-        if before is None:
-            before = starved(processes())
-        elif passed > PATIENCE and passed - PATIENCE > min(starved(processes()) - before, (MOST - 1) * PATIENCE):
+        if patience.is_over():
             return False
-        time.sleep(min(TICK + passed / 20, LONGEST_TICK))
+        time.sleep(min(TICK + (time.monotonic() - patience.begin) / 20, LONGEST_TICK))
     return True
-
-
-def starved(pids):
-    """The seconds for which the threads of these processes have waited for a processor, of the thread that has waited
-    longest."""
-    found = 0
-    for thread in threads_of(pids):
-        try:
-            found = max(found, int((thread / "schedstat").read_text(encoding="utf-8").split()[1]))
-        except (OSError, IndexError):
-            pass
-    return found / 1e9
-
-
-def threads_of(pids):
-    """Their folders below /proc, of the processes that are still there."""
-    found = []
-    for folder in (Path(f"/proc/{pid}/task") for pid in pids):
-        try:
-            found += [folder / name for name in sorted(os.listdir(folder), key=int)]
-        except OSError:
-            pass
-    return found
 
 
 def of_sessions(worker):
@@ -73,22 +47,6 @@ def of_sessions(worker):
         named = [os.readlink(path) for path in Path(f"/proc/{worker.process.pid}/fd").iterdir()]
         return [f"{worker.name}: {len(named)} descriptors, after {worker.usual} before: {', '.join(sorted(named))}"]
     return []
-
-
-def states_of(pids):
-    """A line for each thread of these processes: its state, what it waits for in the kernel, and the seconds that it
-    has run, and has waited for a processor."""
-    lines = []
-    for thread in threads_of(pids):
-        try:
-            name, rest = (thread / "stat").read_text(encoding="utf-8", errors="replace").rsplit(")", 1)
-            waits = (thread / "wchan").read_text(encoding="utf-8", errors="replace")
-            ran, waited = (thread / "schedstat").read_text(encoding="utf-8").split()[:2]
-        except OSError:
-            continue
-        of = f"process {thread.parent.parent.name}, thread {thread.name} {name.partition('(')[2]}"
-        lines.append(f"{of}: {rest.split()[0]} {waits}, ran {int(ran) / 1e9:.2f} s, waited {int(waited) / 1e9:.2f} s")
-    return "\n".join(lines)
 
 
 def of_ending(worker):

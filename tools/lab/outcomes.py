@@ -5,6 +5,7 @@ right    the interpreter's output and exit code
 error    an error that says what has happened, with no output but the beginning of the right one
 ended    an event has ended it, and what it had written until then was right
 wrong    anything else that has ended
+slow     it was still running when the scenario's time was over, on a machine too busy to tell why
 hang     it was still running when the scenario's time was over
 """
 
@@ -13,7 +14,8 @@ import signal
 
 EXIT_USER, EXIT_TRAP = 2, 3
 EXIT_NOT_LOADED = 127  # of the dynamic loader
-WORDS = ("right", "error", "ended", "wrong", "hang")
+WORDS = ("right", "error", "ended", "wrong", "slow", "hang")
+UNTOLD = ("ended", "slow")  # outcomes that tell nothing about the product
 # The fates of programs that lose their workers or their time, in the words of their messages.
 EXPLAINED = re.compile(
     r"device (lost|failed)|deadline exceeded|interrupted|asked to stop|cannot reach|is not there|no worker|"
@@ -36,6 +38,8 @@ def outcome_of(scenario, client, code, reference):
     program may run for ever until an event ends it."""
     if code is None and client.is_stopped:
         return "ended", None
+    if code is None and client.is_slow:
+        return "slow", None
     if code is None:
         return "hang", f"still running after {scenario.within:g} s"
     out = client.out()
@@ -60,9 +64,9 @@ def judge(scenario, client, code, reference):
     """The outcome of a client as a dictionary; `problem` is None if it is as it should be."""
     outcome, problem = outcome_of(scenario, client, code, reference)
     errors = client.errors()
-    if problem is None and scenario.expected and outcome != "ended" and outcome not in scenario.expected:
+    if problem is None and scenario.expected and outcome not in (*UNTOLD, *scenario.expected):
         problem = f"{outcome}, where {' or '.join(sorted(scenario.expected))} is expected"
-    if problem is None and scenario.mention and outcome != "ended" and not re.search(scenario.mention, errors):
+    if problem is None and scenario.mention and outcome not in UNTOLD and not re.search(scenario.mention, errors):
         problem = f"its error output does not say '{scenario.mention}'"
     return {"outcome": outcome, "code": code, "problem": problem, "errors": errors}
 

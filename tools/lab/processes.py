@@ -63,6 +63,7 @@ class Process:
         self.was_exhausted = False
         self.is_ending = False  # an event has asked the process that runs now to end
         self.is_stopped = False
+        self.is_slow = False  # it has not ended, and the machine has hardly let it run
         self.slowing = None  # the thread that stops and continues it
         self.share = actor.share
         self.clock = None
@@ -134,9 +135,9 @@ class Process:
     def runs(self):
         return self.process is not None and self.process.poll() is None
 
-    def family(self):
-        """The numbers of the process and of what it has started."""
-        known = parents()
+    def family(self, known=None):
+        """The numbers of the process and of what it has started. `known`: those of parents()."""
+        known = known or parents()
         found = [self.process.pid]
         for pid in found:
             found += [child for child, parent in known.items() if parent == pid]
