@@ -34,6 +34,10 @@ constexpr double kMostLooks = 1024;
 
 }  // namespace
 
+bool ChunkBoard::is_revoked(const Given& given) {
+  return given.chunk.claim != nullptr && given.chunk.claim->state() == ChunkClaim::State::kRevoked;
+}
+
 ChunkBoard::ChunkBoard(const IterationSpace& space, std::uint64_t unit, std::size_t parts)
     : unit_(unit), all_rows_(space.extent(0)), boxes_{space}, parts_(parts), looks_(kMostLooks) {
   if (space.empty()) boxes_.clear();
@@ -123,6 +127,9 @@ ChunkBoard::Offer ChunkBoard::next(std::size_t part, double now, std::uint64_t m
     return offer;
   }
   look_at_all(now);
+  // Its copy has the results of a chunk that another has taken from it, until it is done with that. If the other has
+  // had no room for the chunk, some of it may come next, and would be computed from these results.
+  if (std::ranges::any_of(state.given, is_revoked)) return offer;
   // One chunk measures the part; only then it is given others ahead.
   const bool is_measured = state.rows_done != 0 || state.facts.rows_per_second > 0;
   if (state.given.size() >= (is_measured ? kAhead : 1)) return offer;

@@ -65,7 +65,7 @@ class ChunkBoard {
   void leave(std::size_t part);
 
   // Tells the part what to do next: a chunk has at most so many rows, or one unit of them. It has a multiple of `step`
-  // if it has as many.
+  // if it has as many. No rows are given to a part that is not done with them, even if others have taken them from it.
   Offer next(std::size_t part, double now, std::uint64_t most_rows, std::uint64_t step = 1);
   // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that no part does it
   // again: contents of arrays are noted in the order of submission, and inputs are not replaced while they are read.
@@ -109,6 +109,7 @@ class ChunkBoard {
     double rate = 0;           // the rate when the part was last examined; its share of rates_
   };
 
+  static bool is_revoked(const Given& given);
   double rate_of(const PartState& part, double now) const;
   bool may_look(double now);
   void look_at(PartState& part, double now);

@@ -17,13 +17,15 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 // The period after which a device that waits for others looks again.
 constexpr double kLook = 0.5e-3;
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 struct SimulatedWorker {
   double fixed = 50e-6;
   double per_row = 1e-6;
   bool is_known = false;  // its rate, from loops before
   double stalls_at = kNever;
-  double once = 0;  // before its first chunk
+  double once = 0;                  // before its first chunk
+  std::uint64_t room = kUnlimited;  // for rows of a chunk; it refuses others, and then wants smaller ones
 };
 
 struct SharedLoopOutcome {
@@ -73,6 +75,7 @@ class Simulation {
     double free = 0;
     bool has_begun = false;
     bool has_ended = false;
+    std::uint64_t most_rows = kUnlimited;
   };
 
   void act(std::size_t n) {
@@ -85,9 +88,19 @@ class Simulation {
         board_.done(n, chunk, now_);
         device.flying.pop_front();
       }
-      const ChunkBoard::Offer offer = board_.next(n, now_, most_rows_);
+      const ChunkBoard::Offer offer = board_.next(n, now_, std::min(most_rows_, device.most_rows));
       if (offer.advice == ChunkBoard::Advice::kEnd) device.has_ended = true;
       if (offer.advice != ChunkBoard::Advice::kCompute) return;
+      for (const Flying& flying : device.flying) {
+        EXPECT_TRUE(offer.chunk.box.high[0] <= flying.chunk.box.low[0] ||
+                    flying.chunk.box.high[0] <= offer.chunk.box.low[0])
+            << "device " << n << " is given rows that it is computing";
+      }
+      if (offer.chunk.box.extent(0) > worker.room) {
+        board_.refuse(n, offer.chunk);
+        device.most_rows = offer.chunk.box.extent(0) / 2;
+        continue;
+      }
       const double begin = std::max(device.free, now_);
       const double once = device.has_begun ? 0 : worker.once;
       device.has_begun = true;
@@ -182,6 +195,26 @@ TEST(ChunkBoard, DoesAgainWhatAStalledWorkerHolds) {
         const SharedLoopOutcome outcome = simulate(workers, 100'000, redo);
         EXPECT_GT(outcome.redone, 0U);
         EXPECT_LT(outcome.seconds, 50e-3 * 1.3) << stalls_at << is_known;
+      }
+    }
+  }
+}
+
+// It takes over chunks of slow ones, and finds that they are too large.
+TEST(ChunkBoard, OneHasLittleRoom) {
+  for (const Redo redo : {Redo::kBeside, Redo::kInstead}) {
+    for (const double slower : {2.0, 5.0, 30.0, 1000.0}) {
+      for (const std::uint64_t room : {1, 3, 20, 300}) {
+        for (const std::uint64_t rows : {16, 64, 1000}) {
+          for (const bool is_known : {false, true}) {
+            simulate({{100e-6, 1e-6, is_known, kNever, 0, room}, {100e-6, slower * 1e-6, is_known}}, rows,
+                     redo);
+            simulate({{100e-6, 1e-6, is_known, kNever, 0, room},
+                      {slower * 100e-6, 1e-6, is_known},
+                      {100e-6, slower * 1e-6, is_known}},
+                     rows, redo);
+          }
+        }
       }
     }
   }
