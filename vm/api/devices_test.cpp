@@ -184,6 +184,29 @@ TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   }
 }
 
+// What a device that may be lost makes of an array in place goes to other memory first, which finds room for small
+// chunks only, or for none.
+TEST_F(Devices, AChunkWithoutRoomForItsResultsHasNotBegun) {
+  const Module module = need(Module::compile(engine_, R"(
+fn f(n: i64) -> i64 {
+    let a = [i64](n);
+    for round in 0..3 {
+        parallel for i in 0..n { a[i] = a[i] * 31 + i + 1; }
+    }
+    var h = 7;
+    for i in 0..n { h = (h ^ a[i]) * 1099511628211 + (h >> 29); }
+    return h;
+})"));
+  const std::int64_t n = 500'000;
+  const std::int64_t expected = need(run(need(Isolate::create(module, {.device = "host"})), "f", n));
+  for (const std::uint64_t room : {0u, 200'000u, 1'000'000u, 3'000'000u}) {
+    IsolateOptions options = {.jit_wait = true, .device = "sim?lost=1000000000"};
+    options.limits.off_heap_bytes = 4'000'000 + (64 << 10) + room;
+    const Isolate isolate = need(Isolate::create(module, options));
+    EXPECT_EQ(need(run(isolate, "f", n)), expected) << room << "\n" << isolate.explain_loops();
+  }
+}
+
 // Where a loop finds out, too: it says which of its arrays is lost.
 TEST_F(Devices, ALossSaysWhichArrayIsLost) {
   const Module module = need(Module::compile(engine_, R"(

@@ -73,7 +73,10 @@ void NeedsCollector::add(const Loop& loop, std::size_t first, Ranges& ranges) {
   // All of `writes` is sent back, including what lies between the parts that several loops or names write.
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
     const std::uint32_t array = captures_.array_of[first + n];
-    for (const Interval& piece : made_[array].missing(needs_[array].writes)) needs_[array].needed.add(piece);
+    for (const Interval& piece : made_[array].missing(needs_[array].writes)) {
+      needs_[array].needed.add(piece);
+      needs_[array].has_gaps = true;
+    }
   }
 }
 

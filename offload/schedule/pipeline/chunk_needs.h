@@ -38,6 +38,8 @@ struct ArrayNeeds {
   Interval reads;  // of contents from before the chunk
   Interval writes;
   Interval touched;  // reads and writes
+  // Some of `writes` may stay as it is: another chunk may read that.
+  bool has_gaps = false;
 };
 
 // Collects the needs of loop after loop. Bytes that a loop overwrites need not be there for later loops.

@@ -15,6 +15,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +33,10 @@
 namespace dhpvm::offload {
 namespace {
 
-constexpr std::size_t kElements = 2;
+constexpr std::size_t kElements = 15;
+// The first iteration of each loop, which has two.
+constexpr std::int64_t kFirst = 1;
+constexpr std::int64_t kIterations = 2;
 // The longest orders are run in so many shares.
 constexpr std::uint64_t kTurns = 3;
 using Values = std::array<std::int64_t, kElements>;
@@ -131,11 +135,14 @@ struct Action {
   unsigned device = 0;  // bits, for loops: 1, 2 or both
   unsigned from = 0;    // arrays
   unsigned to = 0;
+  bool is_among = false;  // reads among what it writes
 };
 
 std::string text(const Action& action) {
   switch (action.kind) {
-    case ActionKind::kLoop: return fmt::format("loop {}->{} on {}", action.from, action.to, action.device);
+    case ActionKind::kLoop:
+      return fmt::format("loop {}->{}{} on {}", action.from, action.to, action.is_among ? " among" : "",
+                         action.device);
     case ActionKind::kArrive: return fmt::format("step of {}", action.device);
     case ActionKind::kFail: return fmt::format("{} fails", action.device);
     case ActionKind::kFailInWait: return fmt::format("{} fails when it is waited for", action.device);
@@ -154,6 +161,8 @@ std::vector<Action> all_actions() {
     for (const auto& [from, to] : {std::pair{0U, 0U}, std::pair{0U, 1U}, std::pair{1U, 0U}})
       actions.push_back({ActionKind::kLoop, devices, from, to});
   }
+  // On one device it is as any other in place.
+  actions.push_back({ActionKind::kLoop, 3, 0, 0, true});
   for (unsigned device = 0; device < 2; ++device) {
     for (const ActionKind kind :
          {ActionKind::kArrive, ActionKind::kFail, ActionKind::kFailInWait, ActionKind::kEvict})
@@ -166,7 +175,8 @@ std::vector<Action> all_actions() {
   return actions;
 }
 
-// The loops, as programs have them: one over two arrays, one that changes one in place.
+// The loops, as programs have them: one over two arrays, one that changes one in place, and one in which the iterations
+// read among what the other ones write.
 struct Code {
   Code() {
     auto assembled = bytecode::assemble(kLoopsForTests);
@@ -176,10 +186,12 @@ struct Code {
     EXPECT_TRUE(verified.ok()) << verified.error().to_string();
     copy = analyse(module, module.kernels[0]);
     change = analyse(module, module.kernels[1]);
+    among = analyse(module, module.kernels[2]);
   }
   bytecode::Module module;
   Footprint copy;
   Footprint change;
+  Footprint among;
 };
 
 // One run of one order.
@@ -231,6 +243,7 @@ class World {
     std::unique_ptr<PipelineDevice> pipeline;
     std::shared_ptr<Kernel> copy;
     std::shared_ptr<Kernel> change;
+    std::shared_ptr<Kernel> among;
     bool fails_in_wait = false;
   };
   struct Array {
@@ -266,6 +279,8 @@ class World {
     place.copy = place.device->load(image).value();
     image.arrays = 1;
     place.change = place.device->load(image).value();
+    image.name = kAmong;
+    place.among = place.device->load(image).value();
   }
 
   void unplug(Place& place) {
@@ -273,6 +288,7 @@ class World {
     registrations_.forget(*place.device);
     place.copy.reset();
     place.change.reset();
+    place.among.reset();
     place.device.reset();
   }
 
@@ -290,7 +306,7 @@ class World {
     Array& array = arrays_[n];
     array = {};
     array.buffer = pool_.allocate(sizeof(Values), BufferContents::kUndefined).value();
-    array.expected.fill(value);
+    for (std::size_t i = 0; i < kElements; ++i) array.expected[i] = value + 2 * static_cast<std::int64_t>(i);
     std::memcpy(array.buffer->data(), array.expected.data(), sizeof(Values));
   }
 
@@ -315,14 +331,18 @@ class World {
       if (in_place) break;
     }
     Loop loop;
-    loop.footprint = in_place ? &code_.change : &code_.copy;
-    loop.space = {1, {0}, {kElements}};
+    loop.footprint = action.is_among ? &code_.among : in_place ? &code_.change : &code_.copy;
+    loop.space = {1, {kFirst}, {kFirst + kIterations}};
     loop.arrays = arrays;
     loop.storage = storage;
     loop.can_trap = false;
     std::vector<Part> parts;
     const auto part_of = [&](Place& place) {
-      return Part{place.pipeline.get(), in_place ? place.change : place.copy, {}};
+      return Part{place.pipeline.get(),
+                  action.is_among ? place.among
+                  : in_place      ? place.change
+                                  : place.copy,
+                  {}};
     };
     for (unsigned n = 0; n < 2; ++n) {
       if ((action.device >> n & 1) != 0) parts.push_back(part_of(places_[n]));
@@ -330,7 +350,8 @@ class World {
     const HostPart host = [&]() -> std::optional<Part> { return part_of(host_); };
     auto done = run_on_devices(parts, loop, 1, {}, host);
     const Values before = arrays_[action.from].expected;
-    for (std::size_t i = 0; i < kElements; ++i) arrays_[action.to].expected[i] = next_step(before[i]);
+    for (std::int64_t i = kFirst; i < kFirst + kIterations; ++i)
+      step(action, before, arrays_[action.to].expected, i);
     arrays_[action.to].known_on_host = false;
     for (const unsigned n : {action.from, action.to}) withhold(n);
     if (auto* const failure = std::get_if<PipelineFailure>(&done)) {
@@ -355,10 +376,12 @@ class World {
     to.readable = to.writable = true;
     for (const IterationSpace& box : boxes) {
       for (std::int64_t i = box.low[0]; i < box.high[0]; ++i) {
-        if (value(action.from, i) != before[static_cast<std::size_t>(i)])
+        Values found = values(action.from);
+        if (!action.is_among && found[static_cast<std::size_t>(i)] != before[static_cast<std::size_t>(i)])
           complain("the host finds something else");
-        const std::int64_t made = next_step(value(action.from, i));
-        std::memcpy(to.buffer->data() + i * sizeof(made), &made, sizeof(made));
+        Values made = values(action.to);
+        step(action, found, made, i);
+        std::memcpy(to.buffer->data(), made.data(), sizeof(made));
       }
     }
     to.known_on_host = true;
@@ -397,8 +420,8 @@ class World {
     if (!array.writable && !fetch(n, Use::kWrite)) return;
     array.readable = array.writable = true;
     compare(n);
-    array.expected[0] += 100;
-    std::memcpy(array.buffer->data(), array.expected.data(), sizeof(std::int64_t));
+    array.expected[kFirst] += 100;
+    std::memcpy(array.buffer->data(), array.expected.data(), sizeof(Values));
     array.known_on_host = true;
   }
 
@@ -428,18 +451,28 @@ class World {
       complain(fmt::format("array {} need not be lost: {}", n, error.to_string()));
   }
 
-  std::int64_t value(unsigned n, std::int64_t i) const {
-    std::int64_t value = 0;
-    std::memcpy(&value, arrays_[n].buffer->data() + i * sizeof(value), sizeof(value));
-    return value;
+  // An iteration of the loop.
+  static void step(const Action& action, const Values& from, Values& to, std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (action.is_among) {
+      step_among(std::as_writable_bytes(std::span(to)).data(), i);
+    } else {
+      to[at] = next_step(from[at]);
+    }
+  }
+
+  Values values(unsigned n) const {
+    Values values;
+    std::memcpy(values.data(), arrays_[n].buffer->data(), sizeof(values));
+    return values;
   }
 
   void compare(unsigned n) {
     Array& array = arrays_[n];
+    const Values found = values(n);
     for (std::size_t i = 0; i < kElements; ++i) {
-      const std::int64_t found = value(n, static_cast<std::int64_t>(i));
-      if (found != array.expected[i])
-        complain(fmt::format("element {} of array {} is {}, not {}", i, n, found, array.expected[i]));
+      if (found[i] != array.expected[i])
+        complain(fmt::format("element {} of array {} is {}, not {}", i, n, found[i], array.expected[i]));
     }
     array.known_on_host = true;
   }

@@ -119,13 +119,11 @@ Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> 
   current_ = RunChunk{};
   current_->box = box;
   current_->claim = std::move(claim);
-  if (current_->claim != nullptr) {
-    has_claims_ = true;
-    if (Status status = make_room_for_results(needs); !status.ok()) {
-      let_go(*current_);
-      current_.reset();
-      return status;
-    }
+  has_claims_ = has_claims_ || current_->claim != nullptr;
+  if (Status status = make_room_for_results(needs); !status.ok()) {
+    let_go(*current_);
+    current_.reset();
+    return status;
   }
   device_.begin_batch();
   Status status = submit_stages(needs);
@@ -275,7 +273,7 @@ Status DeviceRun::send_rest() {
     const ArrayPlan& plan = plan_.arrays[n];
     if (!plan.send_back || plan.by_chunk || plan.placement == Placement::kShared) continue;
     // Between what two chunks have written there may be elements that were never uploaded.
-    for (const Interval& part : arrays_[n].staged.intervals()) DHPVM_TRY(send_back(n, part));
+    for (const Interval& part : arrays_[n].staged.intervals()) DHPVM_TRY(send_back(n, plan_.needs[n], part));
   }
   current_->until = last_;
   chunks_.push_back(std::move(*current_));

@@ -46,7 +46,7 @@ class DeviceRun {
   // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When
   // it fails and the device has not, the waiting was interrupted: the chunk may be submitted again, unless the
   // run has_stopped(). With a claim, the results come to memory of the run's own, and are put in place by the thread
-  // that waits for the chunk, if the claim is open then; kOffHeapExhausted means that nothing of the chunk has begun.
+  // that waits for the chunk, if the claim is open then. kOffHeapExhausted means that nothing of the chunk has begun.
   Status submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> claim = nullptr);
   // The number of chunks that have been submitted, and are not known to be done.
   std::size_t in_flight() const { return chunks_.size(); }
@@ -111,13 +111,16 @@ class DeviceRun {
   };
   // Results in memory of the run's own, until the thread that waits for their chunk puts them in place: of chunks that
   // have a claim; and for arrays that the loops also read, from a device that may be lost. So the chunk either has been
-  // done or can be done again.
+  // done or can be done again. While devices share a loop, also for arrays in which others may be reading elements that
+  // the chunk leaves as they are: those are not written, not even with the value that they have.
   static constexpr std::uint32_t kNoArray = ~std::uint32_t{0};
   struct KeptResult {
     std::uint32_t array = kNoArray;
     Interval bytes;
     std::byte* to = nullptr;
     Buffer* from = nullptr;
+    MemorySpan memory;      // the same, as the device knows it
+    bool has_gaps = false;  // only what differs is put in place
   };
   struct RunChunk {
     IterationSpace box;
@@ -147,15 +150,21 @@ class DeviceRun {
   Status upload_chunk(const std::vector<ArrayNeeds>& needs, Positions& after);
   Status upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
   Status upload_resident(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
+  bool others_may_write(std::uint32_t n, const ArrayNeeds& needs, const Interval& bytes) const;
+  Result<Positions> upload(std::uint32_t n, const ArrayNeeds& needs, const MemorySpan& to,
+                           const Interval& bytes, const Positions& order, std::uint64_t whole);
+  Result<Positions> upload_among_others(const MemorySpan& to, const MemorySpan& from, const Positions& order,
+                                        std::uint64_t whole);
 
   // device_run_results.cpp: results, and the rest after a failure
   Status download_chunk(const std::vector<ArrayNeeds>& needs);
-  Status send_back(std::uint32_t n, const Interval& bytes);
+  Status send_back(std::uint32_t n, const ArrayNeeds& needs, const Interval& bytes);
   void note_arrival(std::uint32_t n, const Interval& bytes, const Positions& there);
   Status download_report();
   Status make_room_for_results(const std::vector<ArrayNeeds>& needs);
-  Status add_result(std::uint32_t array, const Interval& bytes, std::byte* to);
-  Result<MemorySpan> memory_for(const KeptResult& result);
+  bool keeps_result(std::uint32_t n, const ArrayNeeds& needs) const;
+  Status add_result(std::uint32_t n, const ArrayNeeds& needs, const Interval& bytes);
+  Result<KeptResult*> add_result(const Interval& bytes, std::byte* to);
   void conclude(RunChunk& chunk);
   void conclude_first();
   static void put_in_place(const RunChunk& chunk);

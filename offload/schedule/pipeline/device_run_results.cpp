@@ -8,6 +8,12 @@
 #include "offload/schedule/pipeline/device_run.h"
 
 namespace dhpvm::offload {
+namespace {
+
+// Bytes that are compared at once.
+constexpr std::uint64_t kWord = 8;
+
+}  // namespace
 
 Status DeviceRun::download_chunk(const std::vector<ArrayNeeds>& needs) {
   // A chunk may count as done only together with its trap.
@@ -15,30 +21,24 @@ Status DeviceRun::download_chunk(const std::vector<ArrayNeeds>& needs) {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (plan.send_back && plan.by_chunk && plan.placement != Placement::kShared)
-      DHPVM_TRY(send_back(n, needs[n].writes));
+      DHPVM_TRY(send_back(n, needs[n], needs[n].writes));
   }
   return {};
 }
 
-Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
+Status DeviceRun::send_back(std::uint32_t n, const ArrayNeeds& needs, const Interval& bytes) {
   if (bytes.empty()) return {};
   RunArray& array = arrays_[n];
   const ArrayPlan& plan = plan_.arrays[n];
   MemorySpan to = part_of(array.host, bytes);
-  const bool is_claimed = current_->claim != nullptr;
-  bool is_kept = is_claimed;
-  // Staged results are put in place when the run has ended well.
-  if (is_claimed) {
-    const auto result = std::ranges::find(current_->results, n, &KeptResult::array);
-    DHPVM_ASSIGN(to, memory_for(*result));
+  const bool is_kept = keeps_result(n, needs);
+  if (is_kept) {
+    // Those of a chunk have their memory already, those of send_rest() have not.
+    if (!plan.by_chunk) DHPVM_TRY(add_result(n, needs, bytes));
+    to = plan.by_chunk ? std::ranges::find(current_->results, n, &KeptResult::array)->memory
+                       : current_->results.back().memory;
   } else if (plan_.is_in_place(n) && array.staging == nullptr) {
-    is_kept = device_.info().may_be_lost;
-    if (is_kept) {
-      DHPVM_TRY(add_result(n, bytes, plan.array.host.data + bytes.begin));
-      DHPVM_ASSIGN(to, memory_for(current_->results.back()));
-    } else {
-      current_->sent_in_place = n;
-    }
+    current_->sent_in_place = n;
   }
   const auto first = static_cast<std::uint64_t>(array.first);
   const MemorySpan from = part_of(array.memory, {bytes.begin + first, bytes.end + first});
@@ -54,7 +54,14 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   return {};
 }
 
-// ---- Chunks that others may compute as well ------------------------------------------------------------------------
+// ---- Results in memory of the run's own ----------------------------------------------------------------------------
+
+// Whether they go there. Staged results of a chunk without a claim are put in place when the run has ended well.
+bool DeviceRun::keeps_result(std::uint32_t n, const ArrayNeeds& needs) const {
+  if (current_->claim != nullptr) return true;
+  if (!plan_.is_in_place(n) || arrays_[n].staging != nullptr) return false;
+  return device_.info().may_be_lost || (is_shared_ && needs.has_gaps);
+}
 
 // Called before anything of the chunk begins, so that it can be made smaller if there is no room.
 Status DeviceRun::make_room_for_results(const std::vector<ArrayNeeds>& needs) {
@@ -62,29 +69,37 @@ Status DeviceRun::make_room_for_results(const std::vector<ArrayNeeds>& needs) {
     const ArrayPlan& plan = plan_.arrays[n];
     const Interval& writes = needs[n].writes;
     if (!plan.send_back || !plan.by_chunk || plan.placement == Placement::kShared || writes.empty()) continue;
-    DHPVM_TRY(add_result(n, writes, plan.array.host.data + writes.begin));
+    if (keeps_result(n, needs[n])) DHPVM_TRY(add_result(n, needs[n], writes));
   }
+  if (current_->claim == nullptr) return {};
   if (partials_block_.memory != nullptr) {
     const MemorySpan to = partials_of(current_->box).second;
     // Offsets are relative to the memory that the device knows, which contains the buffer.
     std::byte* const place = partials_->data() + (to.offset - partials_host_.offset);
-    if (to.bytes != 0) DHPVM_TRY(add_result(kNoArray, {0, to.bytes}, place));
+    if (to.bytes != 0) DHPVM_TRY(add_result({0, to.bytes}, place));
   }
   if (report_block_.memory == nullptr) return {};
-  return add_result(kNoArray, {0, sizeof(codegen::KernelReport)}, report_buffer_->data());
-}
-
-Status DeviceRun::add_result(std::uint32_t array, const Interval& bytes, std::byte* to) {
-  DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
-  current_->results.push_back({array, bytes, to, buffer});
+  DHPVM_TRY(add_result({0, sizeof(codegen::KernelReport)}, report_buffer_->data()));
   return {};
 }
 
-// Where the device sends it.
-Result<MemorySpan> DeviceRun::memory_for(const KeptResult& result) {
-  DHPVM_ASSIGN(MemorySpan to, device_.registrations().span_of(device_.device(), *result.from));
-  to.bytes = result.bytes.size();
-  return to;
+Status DeviceRun::add_result(std::uint32_t n, const ArrayNeeds& needs, const Interval& bytes) {
+  DHPVM_ASSIGN(KeptResult* const result, add_result(bytes, plan_.arrays[n].array.host.data + bytes.begin));
+  result->array = n;
+  result->has_gaps = is_shared_ && needs.has_gaps;
+  return {};
+}
+
+// One of no array.
+Result<DeviceRun::KeptResult*> DeviceRun::add_result(const Interval& bytes, std::byte* to) {
+  DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
+  KeptResult& result = current_->results.emplace_back();
+  result.bytes = bytes;
+  result.to = to;
+  result.from = buffer;
+  DHPVM_ASSIGN(result.memory, device_.registrations().span_of(device_.device(), *buffer));
+  result.memory.bytes = bytes.size();
+  return &result;
 }
 
 // The chunk has been computed: puts its results in place, or drops them if others were quicker.
@@ -98,8 +113,22 @@ void DeviceRun::conclude(RunChunk& chunk) {
 // Another device that computes the same chunk may be reading these elements now: it loses the claim, and what it
 // computes from them is dropped. ThreadSanitizer knows this function by its name (tests/tsan.supp).
 [[gnu::noinline]] void DeviceRun::put_in_place(const RunChunk& chunk) {
-  for (const KeptResult& result : chunk.results)
-    std::memcpy(result.to, result.from->data(), result.bytes.size());
+  for (const KeptResult& result : chunk.results) {
+    const std::byte* const from = result.from->data();
+    if (!result.has_gaps) {
+      std::memcpy(result.to, from, result.bytes.size());
+      continue;
+    }
+    // Others may be reading what the chunk has left as it was.
+    const std::uint64_t bytes = result.bytes.size();
+    for (std::uint64_t at = 0; at < bytes; at += kWord) {
+      const std::uint64_t end = std::min(at + kWord, bytes);
+      if (std::memcmp(result.to + at, from + at, end - at) == 0) continue;
+      for (std::uint64_t byte = at; byte < end; ++byte) {
+        if (result.to[byte] != from[byte]) result.to[byte] = from[byte];
+      }
+    }
+  }
 }
 
 // Records where the results of the chunk are. If others have computed them, or will, this device's copy does not have
@@ -172,8 +201,7 @@ Status DeviceRun::download_partials(const IterationSpace& box) {
   auto [from, to] = partials_of(box);
   if (from.bytes == 0) return {};
   if (current_->claim != nullptr) {
-    const auto result = std::ranges::find(current_->results, kNoArray, &KeptResult::array);
-    DHPVM_ASSIGN(to, memory_for(*result));
+    to = std::ranges::find(current_->results, kNoArray, &KeptResult::array)->memory;
   }
   Positions order;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
@@ -188,9 +216,7 @@ Status DeviceRun::download_report() {
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
   const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
   MemorySpan to = report_host_;
-  if (current_ && current_->claim != nullptr) {
-    DHPVM_ASSIGN(to, memory_for(current_->results.back()));
-  }
+  if (current_ && current_->claim != nullptr) to = current_->results.back().memory;
   DHPVM_ASSIGN(const Positions there, device_.download(to, from, order, from.bytes));
   last_.include(there);
   return {};
