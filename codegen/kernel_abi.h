@@ -57,6 +57,8 @@ struct KernelChunk {
   // CompiledKernel::panel_bytes of any content, aligned to a cache line, for the operands that it packs.
   std::byte* panels = nullptr;
   KernelTrap trap;
+  // Not 0: no other thread updates elements of the arrays meanwhile, so that atomic updates are plain ones.
+  std::uint32_t alone = 0;
 };
 
 enum class KernelStatus : std::uint32_t { kDone = 0, kTrapped = 1, kStopped = 2 };

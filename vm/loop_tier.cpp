@@ -43,6 +43,46 @@ std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) 
   return position.empty() ? std::string(linked.module().name_of(*kernel.function->source)) : position;
 }
 
+bool is_update(const offload::Access& access) { return access.kind == offload::AccessKind::kAtomic; }
+
+// What the instruction does to an element, as a reduction; none where copies of the array could not be put together.
+std::optional<bytecode::Reduction> update_of(const bytecode::Module& module, const offload::Access& access) {
+  const bytecode::OpInfo& row = bytecode::info(static_cast<bytecode::Op>(bytecode::op_of(module.code[access.pc])));
+  using bytecode::Operation;
+  using bytecode::ReductionOp;
+  switch (row.operation) {
+    case Operation::kAdd: return bytecode::Reduction{ReductionOp::kAdd, *row.kind};
+    case Operation::kMin: return bytecode::Reduction{ReductionOp::kMin, *row.kind};
+    case Operation::kMax: return bytecode::Reduction{ReductionOp::kMax, *row.kind};
+    case Operation::kAnd: return bytecode::Reduction{ReductionOp::kAnd, *row.kind};
+    case Operation::kOr: return bytecode::Reduction{ReductionOp::kOr, *row.kind};
+    case Operation::kXor: return bytecode::Reduction{ReductionOp::kXor, *row.kind};
+    default: return std::nullopt;
+  }
+}
+
+// All arrays that the loop updates, if threads may do so in copies of them; none otherwise.
+std::vector<offload::UpdatedArray> updated_arrays(const bytecode::Module& module, const offload::Loop& loop) {
+  std::vector<offload::UpdatedArray> updated;
+  if (!loop.footprint->complete) return updated;
+  for (const offload::Access& access : loop.footprint->accesses) {
+    if (!is_update(access)) continue;
+    // One that may be any of several arrays is of no such class.
+    if (access.array >= loop.arrays.size()) return {};
+    const offload::ArrayUse& use = loop.footprint->arrays[access.array];
+    if (use.kind != offload::ArrayClass::kReduced || use.fields != 1) return {};
+    const auto known = std::ranges::find(updated, access.array, &offload::UpdatedArray::array);
+    if (known != updated.end()) continue;
+    const std::optional<bytecode::Reduction> update = update_of(module, access);
+    if (!update) return {};
+    for (std::uint32_t other = 0; other < loop.arrays.size(); ++other) {
+      if (other != access.array && loop.array(access.array).overlaps(loop.array(other))) return {};
+    }
+    updated.push_back({access.array, *update});
+  }
+  return updated;
+}
+
 // A loop with block reductions in the program is two loops here: over the blocks, and over the elements.
 std::string_view blocks_text(const bytecode::KernelSource& source) {
   if (!source.iterated.empty()) return ", over blocks of its iterations";
@@ -434,6 +474,9 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   loop.accumulators = execution.accumulators();
   if (open.done != 0) loop.open = &open;
   loop.progress = progress_.get();
+  const std::vector<offload::UpdatedArray> updated = updated_arrays(linked_->module(), execution.loop);
+  loop.array_count = execution.loop.arrays.size();
+  loop.updated = updated;
   StopToken::Word stop(*context.stop);
   loop.stop = &stop.value();
   if (!look_at_clock(context)) return false;

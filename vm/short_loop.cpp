@@ -122,6 +122,7 @@ KernelStatus ShortLoop::run(const Context& context, const LinkedKernel& kernel, 
   std::ranges::copy(space_.low, chunk.low);
   std::ranges::copy(space_.high, chunk.high);
   chunk.partials = partials_.data();
+  chunk.alone = 1;
   const KernelStatus status = code_(&call, &chunk);
   if (status != KernelStatus::kDone) {
     trap = chunk.trap;

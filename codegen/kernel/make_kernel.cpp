@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "codegen/kernel/kernel_loop.h"
+#include "codegen/kernel/lone_thread.h"
 #include "codegen/kernel_abi.h"
 #include "codegen/lower/known_dimensions.h"
 #include "codegen/spmd/equal_turns.h"
@@ -250,6 +251,7 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   inline_into_loop(wide.tail);
   inline_into_loop(wide.tile);
   inline_into_loop(wide.tile_tail);
+  serve_lone_thread(*module.getFunction(kKernelSymbol));
   description.width = wide.width;
   description.rows = wide.rows;
   description.staged_operands = wide.operands.blocks;

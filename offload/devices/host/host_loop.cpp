@@ -42,12 +42,18 @@ class Round {
 
   std::uint64_t blocks() const { return chunking_.blocks_before(chunking_.count()); }
 
-  void run(ThreadPool* pool) {
+  // Shared by the threads of `pool`, if there is one.
+  void run(ThreadPool* pool, std::uint64_t iterations) {
     const auto count = static_cast<std::uint32_t>(chunking_.count());
     if (pool != nullptr) {
-      pool->parallel_for_chunks(count, [this](std::uint32_t index) { run_chunk(index); });
+      UpdateCopies copies(loop_.updated, call_, loop_.array_count, pool->size(), iterations);
+      pool->parallel_for_chunks(count, [&](std::uint32_t index) {
+        const UpdateCopies::Piece copy(copies);
+        run_chunk(index, copy.call());
+      });
+      copies.combine();
     } else {
-      for (std::uint32_t index = 0; index < count; ++index) run_chunk(index);
+      for (std::uint32_t index = 0; index < count; ++index) run_chunk(index, &call_);
     }
     end_.settle();
   }
@@ -61,7 +67,8 @@ class Round {
   double seconds() const { return static_cast<double>(nanoseconds_.load()) * 1e-9; }
 
  private:
-  void run_chunk(std::uint32_t index) {
+  // `alone`: the call with arrays that no other thread updates; null: there is none.
+  void run_chunk(std::uint32_t index, const codegen::KernelCall* alone) {
     if (index > end_.trapped_at()) return;
     if (end_.asked_to_stop()) {
       end_.stop_at(index);
@@ -75,8 +82,9 @@ class Round {
       chunk.partials = partials_ + chunking_.blocks_before(index) * loop_.reductions.size();
     const PanelMemory::Piece panels(panels_);
     chunk.panels = panels.data();
+    chunk.alone = alone != nullptr ? 1 : 0;
     const auto begin = Clock::now();
-    const KernelStatus status = loop_.code(&call_, &chunk);
+    const KernelStatus status = loop_.code(alone != nullptr ? alone : &call_, &chunk);
     const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
     if (status == KernelStatus::kStopped) {
       end_.stop_at(index);
@@ -154,7 +162,7 @@ class Execution {
     const Chunking chunking(box, share ? schedule_.chunk_iterations(iterations) : iterations,
                             schedule_.unit());
     Round round(loop_, call_, stop_, chunking, partials_, panels_);
-    round.run(share ? &pool_ : nullptr);
+    round.run(share ? &pool_ : nullptr, iterations);
     outcome_.parallel = outcome_.parallel || share;
     outcome_.chunks += chunking.count();
     note(round.end(), round.iterations(), round.seconds());
@@ -210,6 +218,7 @@ class Execution {
     };
     rotate(first);
     chunk.lanes = open_.lanes.data();
+    chunk.alone = 1;
     LoopEnd end(stop_);
     const auto begin = Clock::now();
     const KernelStatus status = end.asked_to_stop() ? KernelStatus::kStopped : loop_.code(&call_, &chunk);

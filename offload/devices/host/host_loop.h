@@ -12,6 +12,7 @@
 #include "bytecode/module.h"
 #include "codegen/kernel_abi.h"
 #include "dhpvm/result.h"
+#include "offload/devices/host/update_copies.h"
 #include "offload/loops/iteration_space.h"
 #include "offload/loops/loop_progress.h"
 
@@ -60,6 +61,9 @@ struct HostLoop {
   const OpenBlock* open = nullptr;
   // Counts the iterations that are done; may be null.
   LoopProgress* progress = nullptr;
+  std::size_t array_count = 0;
+  // All arrays that the loop updates atomically, if it may do so in copies of them; empty otherwise.
+  std::span<const UpdatedArray> updated = {};
 };
 
 struct LoopOutcome {

@@ -117,6 +117,49 @@ TEST_P(HostLoops, ChunksHavePanelsOfTheirOwn) {
   EXPECT_EQ(run(loop, 1e-6).status, KernelStatus::kDone);
 }
 
+// Adds to an element of the first array and keeps the least of the second, plainly if nobody else does.
+KernelStatus update(const KernelCall* call, KernelChunk* chunk) {
+  auto* const counts = reinterpret_cast<std::int32_t*>(call->arrays[0].data);
+  auto* const least = reinterpret_cast<std::int64_t*>(call->arrays[1].data);
+  auto& lone_chunks = *reinterpret_cast<std::atomic<int>*>(call->arrays[2].data);
+  if (chunk->alone != 0) ++lone_chunks;
+  for (std::int64_t i = chunk->low[0]; i < chunk->high[0]; ++i) {
+    const std::int64_t value = (i * 7919) % 100'003 - 40'000;
+    if (chunk->alone != 0) {
+      ++counts[i % 5];
+      least[i % 3] = std::min(least[i % 3], value);
+    } else {
+      std::atomic_ref(counts[i % 5]).fetch_add(1);
+      std::atomic_ref<std::int64_t> place(least[i % 3]);
+      for (std::int64_t seen = place; value < seen && !place.compare_exchange_weak(seen, value);) {}
+    }
+  }
+  return KernelStatus::kDone;
+}
+
+TEST_P(HostLoops, ThreadsUpdateCopies) {
+  constexpr std::int64_t kIterations = 100'000;
+  const UpdatedArray updated[] = {{0, {ReductionOp::kAdd, Kind::kI32}}, {1, {ReductionOp::kMin, Kind::kI64}}};
+  for (const bool may_copy : {false, true}) {
+    for (const double speed : kSpeeds) {
+      std::vector<std::int32_t> counts(5, -7);
+      std::vector<std::int64_t> least = {5, -50'000, 1'000'000};
+      std::vector<std::int32_t> lone_chunks(1);
+      const KernelArray arrays[] = {array_of(counts), array_of(least), array_of(lone_chunks)};
+      HostLoop loop{update, nullptr, arrays, {1, {0}, {kIterations}}, {}, {}, nullptr};
+      loop.array_count = 3;
+      if (may_copy) loop.updated = updated;
+      const LoopOutcome outcome = run(loop, speed);
+      EXPECT_EQ(counts, std::vector<std::int32_t>(5, kIterations / 5 - 7));
+      EXPECT_EQ(least[1], -50'000);
+      EXPECT_EQ(least[0] < 5 && least[2] < 5, true);
+      // Some are alone before the speed is known.
+      if (may_copy || !outcome.parallel) EXPECT_EQ(static_cast<std::uint64_t>(lone_chunks[0]), outcome.chunks);
+      if (!may_copy && outcome.parallel) EXPECT_LT(static_cast<std::uint64_t>(lone_chunks[0]), outcome.chunks);
+    }
+  }
+}
+
 KernelStatus never(const KernelCall*, KernelChunk*) {
   ADD_FAILURE() << "called for a loop that does not run";
   return KernelStatus::kDone;
