@@ -203,7 +203,8 @@ hir::Expr* Conversions::cast(const ast::Expr& expr) {
       diagnostic.help("write `as? {}`, which gives null for another class", target->element->name);
     } else if (target->is_number() && from->is(TypeKind::kStr)) {
       diagnostic.help("write `try text.{}()`, or `text.{}()`, which gives null for other texts",
-                      target->is_float() ? "to_f64" : "to_i64", target->is_float() ? "parse_float" : "parse_int");
+                      target->is_float() ? "to_f64" : "to_i64",
+                      target->is_float() ? "parse_float" : "parse_int");
     } else if (target->is(TypeKind::kStr)) {
       diagnostic.help("write `str(...)`");
     } else if (target->is_enum && from->is_integer() && analysis_.enums().is_plain(target)) {

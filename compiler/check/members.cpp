@@ -360,7 +360,7 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
     }
   } else if (type->is(TypeKind::kStr)) {
     if (const std::string_view advice = advice_for_foreign("str." + std::string(name.text));
-               !advice.empty()) {
+        !advice.empty()) {
       diagnostic.help("{}", advice);
     }
   } else if (type->is(TypeKind::kU8) &&

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs in the language, as text. All of it is used: structs with operators, tuples, enums, classes,
-// interfaces, generics, nullables, closures, collections and their methods, `match`, every loop, `use`, fixed arrays
-// and those of rank 1 to 3, parallel loops with reductions and atomics.
+// interfaces, generics, nullables, results, closures, collections and their methods, iterators and elements of own
+// types, `match`, every loop, `use`, fixed arrays and those of rank 1 to 3, parallel loops with reductions, atomics and
+// searches.
 //
 // Such a program prints the same on every executor: it ends, its parallel loops do not race, and it calls no
 // function whose last bits may differ. It may trap.

@@ -37,7 +37,8 @@ void SourceStatements::visit_pairs() {
   if (place_.loops >= kMostLoops) return choose();
   const SourceType& first = *decisions_.pick(world_.types.primitives());
   const SourceType& second = decisions_.one_in(2) ? world_.types.text() : world_.types.i64();
-  const SourceType& value = decisions_.one_in(2) ? world_.types.text() : *decisions_.pick(world_.types.plain());
+  const SourceType& value =
+      decisions_.one_in(2) ? world_.types.text() : *decisions_.pick(world_.types.plain());
   const SourceType& key = world_.types.tuple(first, second);
   const std::string map = world_.fresh("m");
   write(Phrase{"let {} = typed<Map<{}, {}>>([{}: {}, {}: {}]);", map, key.name, value.name,
@@ -59,10 +60,10 @@ void SourceStatements::visit_pairs() {
 void SourceStatements::visit_tuples() {
   if (place_.loops >= kMostLoops) return choose();
   const SourceType& first = *decisions_.pick(world_.types.primitives());
-  const SourceType& second = decisions_.one_in(2) ? world_.types.text() : *decisions_.pick(world_.types.plain());
+  const SourceType& second =
+      decisions_.one_in(2) ? world_.types.text() : *decisions_.pick(world_.types.plain());
   const SourceType& tuple = world_.types.tuple(first, second);
-  const SourceType& sequence =
-      decisions_.one_in(2) ? world_.types.list(tuple) : world_.types.array(tuple, 1);
+  const SourceType& sequence = decisions_.one_in(2) ? world_.types.list(tuple) : world_.types.array(tuple, 1);
   const bool is_zipped = sequence.shape == Shape::kList && decisions_.one_in(3);
   const std::string taken = expressions_.value(sequence, 2);
   const std::size_t variables = place_.variables.size();
@@ -72,10 +73,10 @@ void SourceStatements::visit_tuples() {
   const std::string name = world_.fresh("e");
   const std::string body = loop_block({name, &second, VariableRole::kFixed, "", 0, place_.closures});
   place_.variables.resize(variables);
-  const std::string zipped =
-      is_zipped ? Phrase{"typed<List<i64>>([3, 1, {}]).zip({})", expressions_.value(world_.types.i64(), 1), taken}
-                      .text
-                : taken;
+  const std::string zipped = is_zipped ? Phrase{"typed<List<i64>>([3, 1, {}]).zip({})",
+                                                expressions_.value(world_.types.i64(), 1), taken}
+                                             .text
+                                       : taken;
   write(Phrase{"{}: for {}({}, {}) in {} {}", label_of(name), place, a, name, zipped, body});
 }
 
@@ -88,10 +89,10 @@ void SourceStatements::visit_own() {
   bool may_have_place = false;
   switch (decisions_.below(5)) {
     case 0: sequence = Phrase{"Down({})", size}.text; break;
-    case 1:
-      sequence = Phrase{"Squares({})", size}.text;
+    case 1: sequence = Phrase{"Squares({})", size}.text; break;
+    case 2:
+      sequence = Phrase{"lazy.range(0, {}).filter(fn(x) => x % 3 != 1).map(fn(x) => x * 7)", size}.text;
       break;
-    case 2: sequence = Phrase{"lazy.range(0, {}).filter(fn(x) => x % 3 != 1).map(fn(x) => x * 7)", size}.text; break;
     case 3: sequence = Phrase{"typed<Set<i64>>([{}, 3, {}])", size, expressions_.value(i64, 1)}.text; break;
     default:
       sequence = Phrase{"moves.map(fn((a, b)) => a + 2 * b).filter(fn(x) => x < {})", size}.text;
@@ -111,7 +112,8 @@ void SourceStatements::visit_own() {
 void SourceStatements::visit_text() {
   if (place_.loops >= kMostLoops) return choose();
   const std::string text = Phrase{"({})", expressions_.value(world_.types.text(), 2)}.text;
-  const char* parts = decisions_.pick({".words()", ".lines()", ".split(\"l\")", ".split(\" \").map(str.upper)"});
+  const char* parts =
+      decisions_.pick({".words()", ".lines()", ".split(\"l\")", ".split(\" \").map(str.upper)"});
   const std::size_t variables = place_.variables.size();
   const bool has_place = decisions_.one_in(2);
   const std::string place = has_place ? fixed_variable(world_.types.i64(), "k") + ", " : std::string();
@@ -137,8 +139,8 @@ void SourceStatements::match_text() {
   if (decisions_.one_in(3)) {
     const SourceType& type = decisions_.one_in(2) ? world_.types.f64() : *world_.types.numbers()[8];
     const std::string subject = expressions_.value(type, 2);
-    return write(Phrase{"match {} {{\n0.0..1.5 => {}\n2.5 => {}\nelse => {}\n}}", subject, block(), block(),
-                        block()});
+    return write(
+        Phrase{"match {} {{\n0.0..1.5 => {}\n2.5 => {}\nelse => {}\n}}", subject, block(), block(), block()});
   }
   const std::string subject = expressions_.value(world_.types.text(), 2);
   const std::string name = world_.fresh("v");
@@ -147,8 +149,9 @@ void SourceStatements::match_text() {
   place_.variables.push_back(variable);
   const std::string condition = expressions_.value(world_.types.boolean(), 2);
   place_.variables.pop_back();
-  arms += Phrase{"{} if {{ let n = {}.len; n > 1 && {} }} => {}\n", name, name, condition, block_with(variable)}
-              .text;
+  arms +=
+      Phrase{"{} if {{ let n = {}.len; n > 1 && {} }} => {}\n", name, name, condition, block_with(variable)}
+          .text;
   write(Phrase{"match {} {{\n{}{} => {}\n}}", subject, arms, decisions_.pick({"_", "else"}), block()});
 }
 
@@ -209,12 +212,13 @@ void SourceStatements::attempt_value() {
   const std::string err = world_.fresh("err");
   const std::string handled =
       decisions_.one_in(2)
-          ? Phrase{"match {}.kind {{ DivisionByZero => {}, IndexOutOfRange | Malformed => {}, else => {}, }}", err,
-                   expressions_.value(type, 1), expressions_.value(type, 1), expressions_.value(type, 1)}
+          ? Phrase{"match {}.kind {{ DivisionByZero => {}, IndexOutOfRange | Malformed => {}, else => {}, }}",
+                   err, expressions_.value(type, 1), expressions_.value(type, 1), expressions_.value(type, 1)}
                 .text
-          : Phrase{"{{ print({}.message, {}.cause == null); {} }}", err, err, expressions_.value(type, 2)}.text;
-  write(Phrase{"let {}: {} = try {}if {} {{ {} }}\n{}\n}} catch {} {{ {} }};", name, type.name, body, condition,
-               trap, value, err, handled});
+          : Phrase{"{{ print({}.message, {}.cause == null); {} }}", err, err, expressions_.value(type, 2)}
+                .text;
+  write(Phrase{"let {}: {} = try {}if {} {{ {} }}\n{}\n}} catch {} {{ {} }};", name, type.name, body,
+               condition, trap, value, err, handled});
   place_.variables.push_back({name, &type, VariableRole::kFixed, "", 0, place_.closures});
 }
 
@@ -226,18 +230,20 @@ void SourceStatements::declare_recursive() {
   ++place_.closures;
   place_.variables.push_back({parameter, &world_.types.i64(), VariableRole::kFixed, "", 0, place_.closures});
   const std::string first = expressions_.value(type, 2);
-  const std::string again =
-      Phrase{"({}({} - 1) {} {})", name, parameter, decisions_.pick({"+", "-", "*"}), expressions_.value(type, 2)}
-          .text;
+  const std::string again = Phrase{"({}({} - 1) {} {})", name, parameter, decisions_.pick({"+", "-", "*"}),
+                                   expressions_.value(type, 2)}
+                                .text;
   place_.variables.pop_back();
   --place_.closures;
   const std::string head = Phrase{"let {} = fn({}: i64) -> {}", name, parameter, type.name}.text;
   if (decisions_.one_in(2))
-    write(Phrase{"{} => if {} <= 0 || {} > 9 {{ {} }} else {{ {} }};", head, parameter, parameter, first, again});
-  else
-    write(Phrase{"{} {{\nif {} <= 0 || {} > 9 {{ return {}; }}\nreturn {};\n}};", head, parameter, parameter, first,
+    write(Phrase{"{} => if {} <= 0 || {} > 9 {{ {} }} else {{ {} }};", head, parameter, parameter, first,
                  again});
-  place_.variables.push_back({name, &world_.types.function(type), VariableRole::kFixed, "", 0, place_.closures});
+  else
+    write(Phrase{"{} {{\nif {} <= 0 || {} > 9 {{ return {}; }}\nreturn {};\n}};", head, parameter, parameter,
+                 first, again});
+  place_.variables.push_back(
+      {name, &world_.types.function(type), VariableRole::kFixed, "", 0, place_.closures});
 }
 
 void SourceStatements::use_containers() {
@@ -248,37 +254,39 @@ void SourceStatements::use_containers() {
   const auto number = [&] { return Phrase{"at({}, 9)", expressions_.value(i64, 2)}.text; };
   switch (decisions_.below(5)) {
     case 0:
-      write(Phrase{"let {}: Set<{}> = [{}, {}];\n{}.add({});", name, type.name, value(), value(), name, value()});
-      return write(Phrase{"print({}, {}.has({}), {}.union([{}]).len(), {}.remove({}));", name, name, value(), name,
-                          value(), name, value()});
+      write(Phrase{"let {}: Set<{}> = [{}, {}];\n{}.add({});", name, type.name, value(), value(), name,
+                   value()});
+      return write(Phrase{"print({}, {}.has({}), {}.union([{}]).len(), {}.remove({}));", name, name, value(),
+                          name, value(), name, value()});
     case 1:
-      write(Phrase{"let {}: Deque<{}> = [{}];\n{}.push_first({});\n{}.push({});", name, type.name, value(), name,
-                   value(), name, value()});
+      write(Phrase{"let {}: Deque<{}> = [{}];\n{}.push_first({});\n{}.push({});", name, type.name, value(),
+                   name, value(), name, value()});
       write(Phrase{"{}[1] {}= {};", name, decisions_.pick({"", "+", "^"}), value()});
-      return write(Phrase{"print({}.pop_first(), {}.pop(), {});\nfor i, x in {} {{ print(i, x); }}", name, name,
-                          name, name});
+      return write(Phrase{"print({}.pop_first(), {}.pop(), {});\nfor i, x in {} {{ print(i, x); }}", name,
+                          name, name, name});
     case 2:
       write(Phrase{"let {} = Heap<({}, i64)>({});", name, type.name,
                    decisions_.pick({"", "fn(a, b) => a.1 < b.1", "fn(a, b) => a > b"})});
       write(Phrase{"for i in 0..{} {{ {}.push(({}, i * 5 % 7)); }}", number(), name, value()});
       return write(Phrase{"while !{}.is_empty() {{ let (a, b) = {}.pop(); print(a, b); }}", name, name});
     case 3:
-      write(Phrase{"let {} = SortedMap<{}, str>();\n{}[{}] = {};\n{}[{}] += \"x\";", name, type.name, name, value(),
-                   expressions_.value(world_.types.text(), 2), name, value()});
-      return write(Phrase{"for k, x in {} {{ print(k, x); }}\nprint({}.floor({}), {}.first(), {});", name, name,
-                          value(), name, name});
+      write(Phrase{"let {} = SortedMap<{}, str>();\n{}[{}] = {};\n{}[{}] += \"x\";", name, type.name, name,
+                   value(), expressions_.value(world_.types.text(), 2), name, value()});
+      return write(Phrase{"for k, x in {} {{ print(k, x); }}\nprint({}.floor({}), {}.first(), {});", name,
+                          name, value(), name, name});
     default:
       write(Phrase{"let {} = BitSet(9);\n{}.add({});\n{}[{}] = {};", name, name, number(), name, number(),
                    expressions_.value(world_.types.boolean(), 2)});
-      return write(Phrase{"for i in {} {{ print(i, {}[{}]); }}\nprint({}.count(), {}.next(2));", name, name, number(),
-                          name, name});
+      return write(Phrase{"for i in {} {{ print(i, {}[{}]); }}\nprint({}.count(), {}.next(2));", name, name,
+                          number(), name, name});
   }
 }
 
 // Generic types with generic methods, an interface with type parameters and its inherited method.
 void SourceStatements::use_generics() {
   const SourceType& first = *decisions_.pick(world_.types.plain());
-  const SourceType& second = decisions_.one_in(2) ? world_.types.text() : *decisions_.pick(world_.types.plain());
+  const SourceType& second =
+      decisions_.one_in(2) ? world_.types.text() : *decisions_.pick(world_.types.plain());
   const SourceType& third = *decisions_.pick(world_.types.primitives());
   const std::string a = expressions_.value(first, 2);
   const std::string b = expressions_.value(second, 2);
@@ -286,19 +294,20 @@ void SourceStatements::use_generics() {
   const std::string name = world_.fresh("v");
   switch (decisions_.below(4)) {
     case 0:
-      return write(Phrase{"print(Pair<{}, {}>({}, {}).swapped().with_first<{}>({}));", first.name, second.name, a, b,
-                          third.name, c});
+      return write(Phrase{"print(Pair<{}, {}>({}, {}).swapped().with_first<{}>({}));", first.name,
+                          second.name, a, b, third.name, c});
     case 1: {
       const char* made = decisions_.pick({"Choice.one({})", "Choice<{}>.nothing", "Choice.both({}, {})"});
       const std::string choice = made[7] == '<'   ? "Choice<" + first.name + ">.nothing"
                                  : made[8] == 'n' ? "typed<Choice<" + first.name + ">>(Choice.one(" + a + "))"
-                                                  : "typed<Choice<" + first.name + ">>(Choice.both(" + a + ", " +
-                                                        expressions_.value(first, 1) + "))";
+                                                  : "typed<Choice<" + first.name + ">>(Choice.both(" + a +
+                                                        ", " + expressions_.value(first, 1) + "))";
       return write(Phrase{"let {} = {};\nprint({}, {} is both, {}.or({}));", name, choice, name, name, name,
                           expressions_.value(first, 2)});
     }
     case 2:
-      write(Phrase{"let {} = Box<{}>({});\nlet {}_m: Maker<{}> = {};", name, first.name, a, name, first.name, name});
+      write(Phrase{"let {} = Box<{}>({});\nlet {}_m: Maker<{}> = {};", name, first.name, a, name, first.name,
+                   name});
       return write(Phrase{"print({}_m.made_twice({}), {}, {} == Box<{}>({}));", name,
                           expressions_.value(world_.types.i64(), 2), name, name, first.name,
                           expressions_.value(first, 2)});
@@ -322,10 +331,10 @@ void SourceStatements::use_own_elements() {
                    expressions_.value(type, 2)});
       return write(Phrase{"for x in {} {{ print(x); }}", name});
     case 1:
-      write(Phrase{"var {} = Level.low;\nif {} {{ {} += {}; }}", name, expressions_.value(world_.types.boolean(), 2),
-                   name, expressions_.value(i64, 2)});
-      return write(Phrase{"print({}, {} < Level.mid({}), [{}, Level.mid(3), Level.low].sorted());", name, name,
-                          expressions_.value(i64, 2), name});
+      write(Phrase{"var {} = Level.low;\nif {} {{ {} += {}; }}", name,
+                   expressions_.value(world_.types.boolean(), 2), name, expressions_.value(i64, 2)});
+      return write(Phrase{"print({}, {} < Level.mid({}), [{}, Level.mid(3), Level.low].sorted());", name,
+                          name, expressions_.value(i64, 2), name});
     default: return use_fixed_arrays();
   }
 }
@@ -335,14 +344,15 @@ void SourceStatements::use_fixed_arrays() {
   const std::string name = world_.fresh("w");
   const SourceType& i64 = world_.types.i64();
   if (decisions_.one_in(2)) {
-    write(Phrase{"var {}: [i64; 4];\n{}[({}) & 3] = {};\nstir({}, {});", name, name, expressions_.value(i64, 1),
-                 expressions_.value(i64, 2), name, expressions_.value(i64, 2)});
+    write(Phrase{"var {}: [i64; 4];\n{}[({}) & 3] = {};\nstir({}, {});", name, name,
+                 expressions_.value(i64, 1), expressions_.value(i64, 2), name, expressions_.value(i64, 2)});
     place_.variables.push_back({name, &i64, VariableRole::kFixedArray, "", 4, place_.closures});
     return;
   }
   const SourceType& type = *decisions_.pick(world_.types.plain());
   const auto place = [&] {
-    return Phrase{"{}[({}) & 1, ({}) & 3]", name, expressions_.value(i64, 1), expressions_.value(i64, 1)}.text;
+    return Phrase{"{}[({}) & 1, ({}) & 3]", name, expressions_.value(i64, 1), expressions_.value(i64, 1)}
+        .text;
   };
   write(Phrase{"var {}: [{}; 2, 4];\n{} = {};", name, type.name, place(), expressions_.value(type, 2)});
   write(Phrase{"{} = {};", place(), place()});
@@ -357,18 +367,18 @@ void SourceStatements::use_objects() {
   const std::string name = world_.fresh("o");
   switch (decisions_.below(3)) {
     case 0:
-      write(Phrase{"let {} = {};\nlet {}_weak = Weak<{}>({});", name, expressions_.value(type, 2), name, type.name,
-                   name});
+      write(Phrase{"let {} = {};\nlet {}_weak = Weak<{}>({});", name, expressions_.value(type, 2), name,
+                   type.name, name});
       return write(Phrase{"print({}_weak.get()?.to_str() ?? \"gone\", {});", name, name});
     case 1: {
       const SourceType::Field& field = decisions_.pick(type.fields);
-      write(Phrase{"let {} = {};\n{}?.{} = {};", name, expressions_.value(world_.types.nullable(type), 2), name,
-                   field.name, expressions_.value(*field.type, 2)});
+      write(Phrase{"let {} = {};\n{}?.{} = {};", name, expressions_.value(world_.types.nullable(type), 2),
+                   name, field.name, expressions_.value(*field.type, 2)});
       return write(Phrase{"print({});", name});
     }
     default:
-      write(Phrase{"let {} = {};\nprint(ask({}.size), ask({}.to_str));", name, expressions_.value(type, 2), name,
-                   name});
+      write(Phrase{"let {} = {};\nprint(ask({}.size), ask({}.to_str));", name, expressions_.value(type, 2),
+                   name, name});
       return write(Phrase{"print(apply({}, {}));",
                           decisions_.pick({"str.upper", "str.trim", "fn(s: str) => s + s"}),
                           expressions_.value(world_.types.text(), 2)});
@@ -381,9 +391,10 @@ void SourceStatements::count_words() {
   const SourceType& type = *decisions_.pick(world_.types.numbers());
   const char* map = decisions_.pick({"Map", "Map", "SortedMap"});
   write(Phrase{"let {} = {}<str, {}>();", name, map, type.name});
-  write(Phrase{"for w in ({} + \" a b a\").{} {{ {}[w] {}= {}; }}", expressions_.value(world_.types.text(), 2),
-               decisions_.pick({"words()", "split(\" \")", "split(\"l\")"}), name, decisions_.pick({"+", "-"}),
-               expressions_.value(type, 2)});
+  write(Phrase{"for w in ({} + \" a b a\").{} {{ {}[w] {}= {}; }}",
+               expressions_.value(world_.types.text(), 2),
+               decisions_.pick({"words()", "split(\" \")", "split(\"l\")"}), name,
+               decisions_.pick({"+", "-"}), expressions_.value(type, 2)});
   write(Phrase{"for k, x in {} {{ print(k, x); }}", name});
 }
 
@@ -394,22 +405,22 @@ void SourceStatements::show_rest() {
     case 0: {
       const SourceType& type = type_here();
       const std::string name = world_.fresh("v");
-      write(Phrase{"let {} = [{}](0);\nprint({}.len, {}.concat([{}]).len, {}[0..].len);", name, type.name, name,
-                   name, expressions_.value(type, 2), name});
+      write(Phrase{"let {} = [{}](0);\nprint({}.len, {}.concat([{}]).len, {}[0..].len);", name, type.name,
+                   name, name, expressions_.value(type, 2), name});
       return;
     }
     case 1:
       return write(Phrase{"print({});", decisions_.pick({"mixed(c: \"n\", a: 1)", "mixed(2, c: \"m\")",
                                                          "mixed(b: 4, a: 5)", "mixed(6)"})});
     case 2:
-      return write(Phrase{"print(rows[at({}, 2)][at({}, 3)], moves[at({}, 3)].0, moves.len);", number(), number(),
-                          number()});
+      return write(Phrase{"print(rows[at({}, 2)][at({}, 3)], moves[at({}, 3)].0, moves.len);", number(),
+                          number(), number()});
     case 3: {
       const SourceType& type = *decisions_.pick(world_.types.numbers());
       const char* format = type.shape == Shape::kFloat ? decisions_.pick({".2f", "10.3e", "g", "+.1f"})
                                                        : decisions_.pick({"^9", ">+8", "b", "#x", "*<6"});
-      return write(Phrase{"print(f\"{{{}:{}}}|{{\"ab\":>{{at({}, 9)}}}}|\");", expressions_.value(type, 0), format,
-                          expressions_.value(i64, 0)});
+      return write(Phrase{"print(f\"{{{}:{}}}|{{\"ab\":>{{at({}, 9)}}}}|\");", expressions_.value(type, 0),
+                          format, expressions_.value(i64, 0)});
     }
     case 4: {
       const SourceType& type = *decisions_.pick(world_.types.enums());
@@ -420,18 +431,18 @@ void SourceStatements::show_rest() {
       return;
     }
     case 5: {
-      const SourceType& tuple =
-          world_.types.tuple(*decisions_.pick(world_.types.numbers()), *decisions_.pick(world_.types.numbers()));
-      return write(Phrase{"print(({}) < ({}), hash({}));", expressions_.value(tuple, 2), expressions_.value(tuple, 2),
-                          expressions_.value(tuple, 1)});
+      const SourceType& tuple = world_.types.tuple(*decisions_.pick(world_.types.numbers()),
+                                                   *decisions_.pick(world_.types.numbers()));
+      return write(Phrase{"print(({}) < ({}), hash({}));", expressions_.value(tuple, 2),
+                          expressions_.value(tuple, 2), expressions_.value(tuple, 1)});
     }
     default:
-      return write(Phrase{"print(({}).{});", expressions_.value(world_.types.array(i64, 1), 2),
-                          decisions_.pick({"sorted()", "sum()", "max()", "map(fn(x) => x % 7)",
-                                           "filter(fn(x) => x > 2).len", "fold(1, fn(a, x) => a * 31 + x)",
-                                           "min_by(fn(x) => (x % 3, x))", "sorted_by(fn(x) => -x)", "any(fn(x) => x == 3)",
-                                           "contains(3)", "index_of(2)", "count(fn(x) => x < 0)", "copy()[..1]",
-                                           "find(fn(x) => x > 3)"})});
+      return write(Phrase{
+          "print(({}).{});", expressions_.value(world_.types.array(i64, 1), 2),
+          decisions_.pick({"sorted()", "sum()", "max()", "map(fn(x) => x % 7)", "filter(fn(x) => x > 2).len",
+                           "fold(1, fn(a, x) => a * 31 + x)", "min_by(fn(x) => (x % 3, x))",
+                           "sorted_by(fn(x) => -x)", "any(fn(x) => x == 3)", "contains(3)", "index_of(2)",
+                           "count(fn(x) => x < 0)", "copy()[..1]", "find(fn(x) => x > 3)"})});
   }
 }
 

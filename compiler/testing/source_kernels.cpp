@@ -159,7 +159,8 @@ std::string SourceKernels::range(std::size_t dimension) {
   const bool is_inclusive = size > 0 && decisions_.one_in(5);
   const std::string step =
       decisions_.one_in(5) ? Phrase{" step {}", 1 + decisions_.below(3)}.text : std::string();
-  return Phrase{"{}{}..{}{}{}{}", low, type, is_inclusive ? "=" : "", size - (is_inclusive ? 1 : 0), type, step}
+  return Phrase{
+      "{}{}..{}{}{}{}", low, type, is_inclusive ? "=" : "", size - (is_inclusive ? 1 : 0), type, step}
       .text;
 }
 
@@ -257,18 +258,20 @@ std::string SourceKernels::search() {
   const std::string hit = is_first ? indices_.front() + " as i64" : "true";
   place_ = outside;
   const std::string text =
-      Phrase{"{}parallel for {} in {} reduce({}: {}) {{\n{}if {} && {}_x & 7 < 6 {{ {} = {}; }}\n}}\nprint({});\n",
-             before_,
-             indices_.front(),
-             range(0),
-             is_first ? "first" : "any",
-             name,
-             first,
-             condition,
-             name,
-             name,
-             hit,
-             name}
+      Phrase{
+          "{}parallel for {} in {} reduce({}: {}) {{\n{}if {} && {}_x & 7 < 6 {{ {} = {}; "
+          "}}\n}}\nprint({});\n",
+          before_,
+          indices_.front(),
+          range(0),
+          is_first ? "first" : "any",
+          name,
+          first,
+          condition,
+          name,
+          name,
+          hit,
+          name}
           .text;
   const SourceType& type = is_first ? world_.types.i64() : world_.types.boolean();
   place_.variables.push_back({name, &type, VariableRole::kVar, "", 0, place_.closures});
@@ -288,14 +291,13 @@ std::string SourceKernels::loop() {
     text += Phrase{"print({});\n", reduction.name}.text;
     const bool is_array = reduction.rank != 0;
     place_.variables.push_back(
-        {reduction.name,
-         is_array ? &world_.types.array(*reduction.element, reduction.rank) : reduction.type,
+        {reduction.name, is_array ? &world_.types.array(*reduction.element, reduction.rank) : reduction.type,
          is_array ? VariableRole::kFixed : VariableRole::kVar, "", 0, place_.closures});
   }
   if (!best_.empty()) text += Phrase{"print({}.value, {}.index);\n", best_, best_}.text;
   for (const SourceFunction& closure : closures_) {
-    place_.variables.push_back({closure.name, &world_.types.function(*closure.result), VariableRole::kFixed, "",
-                                0, place_.closures});
+    place_.variables.push_back({closure.name, &world_.types.function(*closure.result), VariableRole::kFixed,
+                                "", 0, place_.closures});
   }
   for (const Counters& counters : counters_) {
     text += Phrase{"print({});\n", counters.name}.text;

@@ -168,7 +168,8 @@ void SourceStatements::declare() {
 // A check that holds.
 void SourceStatements::check() {
   const char* text = decisions_.one_in(2) ? ", \"never\"" : "";
-  write(Phrase{"assert(({}) | 1 != 0{});", expressions_.value(*decisions_.pick(world_.types.integers()), 2), text});
+  write(Phrase{"assert(({}) | 1 != 0{});", expressions_.value(*decisions_.pick(world_.types.integers()), 2),
+               text});
 }
 
 void SourceStatements::declare_fixed_array() {

@@ -127,13 +127,13 @@ struct SourcePlace {
   std::deque<SourceVariable> variables;  // those in scope, outer first; they stay where they are
   const SourceType* result = nullptr;    // of the function or closure; null: nothing is returned
   bool in_kernel = false;
-  bool is_pure = false;             // what is written may run in a parallel loop
-  bool may_trap = true;             // now and then
-  unsigned loops = 0;               // around the place, inside the function
-  std::vector<std::string> labels;  // of these loops, except a parallel one
+  bool is_pure = false;                       // what is written may run in a parallel loop
+  bool may_trap = true;                       // now and then
+  unsigned loops = 0;                         // around the place, inside the function
+  std::vector<std::string> labels;            // of these loops, except a parallel one
   std::vector<SourceFunction> pure_closures;  // variables that hold them; a parallel loop may call them
   unsigned closures = 0;                      // around the place
-  unsigned calls_left = 3;          // so that the program ends
+  unsigned calls_left = 3;                    // so that the program ends
 };
 
 struct SourceWorld {

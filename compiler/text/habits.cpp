@@ -111,11 +111,13 @@ constexpr std::string_view kMatrices =
 constexpr std::string_view kFilter = "write `xs.filter(fn(x) => x > 0)` and `xs.map(fn(x) => x + 1)`";
 
 constexpr std::string_view kSwap = "write `(xs[i], xs[j]) = (xs[j], xs[i]);`";
-constexpr std::string_view kUnique = "a set has each once, in the order of the first: `map.set_of(array).keys()`";
+constexpr std::string_view kUnique =
+    "a set has each once, in the order of the first: `map.set_of(array).keys()`";
 constexpr std::string_view kRetain = "write `xs.filter(fn(x) => ...)`, which gives a list of those that stay";
 constexpr std::string_view kPairs = "write `for key, value in m`";
 constexpr std::string_view kCodePoints =
-    "`for c in text` goes over bytes, and `unicode.code_points(text)` gives code points, with `import unicode;`";
+    "`for c in text` goes over bytes, and `unicode.code_points(text)` gives code points, with `import "
+    "unicode;`";
 constexpr std::string_view kSplitOnce =
     "write `let at = text.find(\"=\");`, and for the parts `text[..at]` and `text[at + 1..]`";
 
