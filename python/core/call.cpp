@@ -108,6 +108,10 @@ bool ProgramFunction::lend_shared(dhpvm_value* values, dhpvm_array* arrays,
         raise_shared(j, i);
         return false;
       }
+      if (values[i].kind == DHPVM_OBJECT) {  // a third argument
+        values[j] = values[i];
+        continue;
+      }
       if (values[j].kind == DHPVM_ARRAY) {
         arrays[j].access = arrays[i].access = std::max(arrays[i].access, arrays[j].access);
         Failure failure;
@@ -127,7 +131,6 @@ bool ProgramFunction::lend_shared(dhpvm_value* values, dhpvm_array* arrays,
         values[j].of.object = object;
       }
       values[i] = values[j];
-      break;
     }
   }
   return true;

@@ -71,6 +71,7 @@ class Place:
             return None
         entry = Entry(*values)
         entry.captured = [found[i] for i in captured]
+        entry.results["shape"] = _with_classes(entry.results["shape"], found)
         return entry
 
     def write(self, entry, reads):
@@ -81,6 +82,10 @@ class Place:
         captured = [reads.position(array) for array in entry.captured]
         values = Entry(*entry.values())
         values.captured = None
+        try:
+            values.results = {**entry.results, "shape": _without_classes(entry.results["shape"], reads)}
+        except ValueError:  # a class that the source does not name itself
+            return
         content = marshal.dumps((self.key, noted, captured, values.values()))
         path = None
         try:
@@ -99,6 +104,21 @@ class Place:
                 with contextlib.suppress(OSError):
                     os.unlink(path)
             # The next process translates again.
+
+
+_CLASS = "class'"  # in front of the position of a class, in the shape of a result on disk
+
+
+def _without_classes(shape, reads):
+    if isinstance(shape, type):
+        return _CLASS, reads.position(shape)
+    return type(shape)(_without_classes(each, reads) for each in shape) if isinstance(shape, (tuple, list)) else shape
+
+
+def _with_classes(shape, found):
+    if isinstance(shape, tuple) and shape and shape[0] == _CLASS:
+        return found[shape[1]]
+    return type(shape)(_with_classes(each, found) for each in shape) if isinstance(shape, (tuple, list)) else shape
 
 
 class Reads:
@@ -120,9 +140,9 @@ class Reads:
     def imports(self, function, text):
         self._imports.setdefault(function, []).append(text)
 
-    def position(self, array):
-        """The position of an array in what `noted` returns."""
-        return next(i for i, value in enumerate(self._found.values()) if value is array)
+    def position(self, thing):
+        """The position of an array or class in what `noted` returns; a ValueError if it is not there."""
+        return [value is thing for value in self._found.values()].index(True)
 
     def noted(self, entry):
         """All of it, as `_same` looks at it again. None if that is not possible."""

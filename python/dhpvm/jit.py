@@ -204,6 +204,10 @@ def _shape(kind):
         return "optional", _shape(kind.kind)
     if isinstance(kind, types.Named):
         return "named", kind.names, [_shape(item) for item in kind.items]
+    if isinstance(kind, types.Struct):
+        return "named", kind.maker, [_shape(item) for item in kind.items]
+    if isinstance(kind, types.List) and isinstance(kind.element, types.Struct):
+        return "named", ("list", kind.element.maker), [("tuples", len(types.outward(kind).items))]
     if isinstance(kind, types.Dict) and not isinstance(kind, types.Set):
         return "named", None, [_shape(types.List(each)) for each in (kind.known.key, kind.known.value)]
     if types.builder(kind):

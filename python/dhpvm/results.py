@@ -3,6 +3,8 @@
 
 import math
 
+from . import structs
+
 
 def numbers(items):
     return items.tolist()
@@ -40,5 +42,15 @@ def mixed(is_integer, integer, number):
 
 
 def named(names, values):
-    """A dictionary with these texts as its keys. Without names: lists of the keys and of the values."""
+    """A dictionary with these texts as its keys; an object of this class, or a list of such objects. Without names: a
+    dictionary of lists of the keys and of the values."""
+    if isinstance(names, type):
+        return _object(names, values)
+    if names is not None and names[0] == "list":
+        return [_object(names[1], each) for each in values[0]]
     return dict(zip(*values)) if names is None else dict(zip(names, values))
+
+
+def _object(kind, values):
+    """The namedtuple or dataclass with these values of its fields."""
+    return kind(*values) if issubclass(kind, tuple) else kind(**dict(zip(structs.fields(kind), values)))

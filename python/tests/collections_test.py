@@ -217,8 +217,9 @@ def too_many_indices(a):
 
 def limited(x):
     d = deque(maxlen=3)
+    other = d
     for v in x:
-        d.append(v)
+        other.append(v)
     return len(d)
 
 
@@ -245,7 +246,8 @@ class Collections(support.Comparisons):
 
     def test_what_is_refused(self):
         for function, argument, message in (
-                (too_many_indices, A, "einsum has up to three indices here"), (limited, X, "a deque has no limit here"),
+                (too_many_indices, A, "einsum has up to three indices here"),
+                (limited, X, "a deque has no limit here, where it has two names"),
                 (window_that_is_written, X, "this may be the memory of 'x' in NumPy"),
                 (behind_a_call, X, ":= cannot be compiled"),
                 (update_of_a_counter, X, "a Counter is updated by a loop")):

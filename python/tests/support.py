@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The common part of the tests. A test that cannot run here ends with 77 and says why."""
 
+import dataclasses
 import faulthandler
 import linecache
 import math
@@ -45,8 +46,10 @@ def same_bits(a, b):
         return _all(same_bits, a, b)
     if _is_pythons(a) or _is_pythons(b):
         return type(a) is type(b) and a == b
+    if dataclasses.is_dataclass(a):
+        return type(a) is type(b) and same_bits(tuple(vars(a).values()), tuple(vars(b).values()))
     if isinstance(a, tuple) or isinstance(b, tuple):
-        return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and \
+        return type(a) is type(b) and len(a) == len(b) and \
             all(same_bits(x, y) for x, y in zip(a, b))
     is_array = isinstance(a, np.ndarray)
     a, b = np.asarray(a), np.asarray(b)
@@ -68,8 +71,10 @@ def nearly(a, b, tolerance=1e-9):
         return _all(nearly, a, b)
     if _is_pythons(a) or _is_pythons(b):
         return type(a) is type(b) and a == b
+    if dataclasses.is_dataclass(a):
+        return type(a) is type(b) and nearly(tuple(vars(a).values()), tuple(vars(b).values()), tolerance)
     if isinstance(a, tuple) or isinstance(b, tuple):
-        return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and \
+        return type(a) is type(b) and len(a) == len(b) and \
             all(nearly(x, y, tolerance) for x, y in zip(a, b))
     are_arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
     a, b = np.asarray(a), np.asarray(b)
@@ -97,6 +102,16 @@ class Cases:
     def compare(self, test):
         for function, arguments, fit in self._all:
             test.compare(function, *arguments, fit=fit)
+
+    def compare_errors(self, test):
+        """The functions raise the same exception, with the same text, in Python and compiled."""
+        for function, arguments, _ in self._all:
+            with test.subTest(function.__name__):
+                with test.assertRaises(Exception) as expected:
+                    function(*_copy(list(arguments)))
+                with test.assertRaises(type(expected.exception)) as found:
+                    dhpvm.jit(function)(*_copy(list(arguments)))
+                test.assertEqual(str(found.exception).partition("\n")[0], str(expected.exception))
 
 
 def define(text, name):

@@ -32,7 +32,7 @@ _ROWS = "write a loop over the rows, for row in a"
 _FUNCTIONS = {
     "apply_along_axis": _ROWS, "apply_over_axes": _ROWS, "vectorize": "write a loop that calls the function",
     "ix_": "t = a[rows] and t[:, columns] read such a part, and loops over rows and columns write it",
-    "select": _SELECT, "choose": _SELECT, "piecewise": _SELECT, "lexsort": _SEARCHES,
+    "choose": _SELECT, "piecewise": _SELECT, "lexsort": _SEARCHES,
     "product": "write loops in each other",
     "combinations": "write for i in range(n), and in it for j in range(i + 1, n)",
     "permutations": "write loops in each other", "accumulate": "write a loop, or np.cumsum", "reduce": "write a loop",

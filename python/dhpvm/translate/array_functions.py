@@ -270,6 +270,10 @@ def concatenate(a, b):
         return m
 
 
+def ediff1d(a):
+    return diff(ravel(a), 1, 0)
+
+
 def roll(a, shift, axis=None):
     r = np.empty_like(a)
     if a.ndim == 1:

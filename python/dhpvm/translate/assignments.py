@@ -96,7 +96,11 @@ class Assignments(Stores):
             if several.type == UNKNOWN:
                 return
             if isinstance(several.type, Array):
-                parts = self._elements(target, self.expressions.named(value, several), value)
+                several = self.expressions.named(value, several)
+                if any(isinstance(each, ast.Starred) for each in target.elts):
+                    self._unpack_array(target, several, value)
+                    return
+                parts = self._elements(target, several, value)
             elif isinstance(several.type, Tuple):
                 parts = list(several.items) or self._results(several, value)
             else:
@@ -110,6 +114,26 @@ class Assignments(Stores):
         self.emit(f'assert({views.sizes(array)[0]} == {count}, "ValueError: {count} variables for a row of another '
                   'size");', node)
         return [views.at(array, (str(position),)) for position in range(count)]
+
+    def _unpack_array(self, target, array, node):
+        """a, *rest, b = x: a list of what the others leave of the elements."""
+        array = self.held(node, array)
+        at, count = [isinstance(each, ast.Starred) for each in target.elts].index(True), len(target.elts) - 1
+        size = views.sizes(array)[0]
+        self.emit(f'assert({size} >= {count}, "ValueError: not enough values to unpack (expected at least {count})");',
+                  node)
+        if array.type.rank > 1:
+            self.source.fail(target, "a row that takes the rest is a view: rest = x[1:]")
+        others = ast.copy_location(ast.Tuple(target.elts[:at] + target.elts[at + 1:], ast.Store()), target)
+        places = [str(i) for i in range(at)] + [f"({size} - {i})" for i in range(count - at, 0, -1)]
+        rest = target.elts[at].value
+        if not (isinstance(rest, ast.Name) and rest.id.startswith("_")):
+            upper = ast.Constant(at - count) if at < count else None
+            part = ast.Subscript(node, ast.Slice(ast.Constant(at), upper), ast.Load())
+            part = views.subscript(self.expressions, ast.fix_missing_locations(ast.copy_location(part, node)), array)
+            element = Scalar(array.type.element)
+            self.store_value(rest, lists.of_array(self.expressions, node, part, element), target.elts[at])
+        self._store_parts(others, [views.at(array, (place,)) for place in places], [node] * count)
 
     def _store_parts(self, target, parts, nodes):
         starred = [each for each in target.elts if isinstance(each, ast.Starred)]
@@ -173,6 +197,8 @@ class Assignments(Stores):
             self._store_tuple(target, value, node)
             return
         if isinstance(value.type, Tuple):
+            if not value.type.items:
+                self.source.fail(node, "a tuple has items here: leave it out, or make a list, []")
             self._store_tuple(target, struct_of(value.type, self._results(value, node)), node)
             return
         if isinstance(value.type, (List, Dict)):

@@ -10,8 +10,8 @@ import math
 from . import (advice, complex_numbers, creation, dicts, dtypes, functions, generators, iterators, lists, observed,
                products, records, reductions, selections, sequences, sets, structs, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
-from .types import (BOOL, FLOAT, GENERATOR, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar, Set,
-                    Text, Unconvertible, promote)
+from .types import (BOOL, COMPLEX, FLOAT, GENERATOR, INT, LARGE, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar,
+                    Set, Text, Unconvertible, numpy_name, promote)
 from .values import NOTHING, Value, as_numpys, constant, marked, tuple_of
 
 
@@ -47,8 +47,8 @@ def call(expressions, node):
         return _method(expressions, node)
     for handle in (complex_numbers.of_call, _conversion, _builtin, lists.of_call, dicts.of_call, sets.of_call,
                    structs.of_call, creation.create, sequences.of_call, _of_library, reductions.of_call,
-                   products.of_call, generators.of_call, generators.primitive, _of_numpy, _of_math, _of_package,
-                   _of_user):
+                   selections.of_call, products.of_call, generators.of_call, generators.primitive, _of_numpy, _of_math,
+                   _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -99,8 +99,7 @@ def _method(expressions, node):
                 return Value(f"{base.text}.copy()", base.type)
             return whole.new_array(expressions, node, base)
         if name == "tolist" and base.type.rank == 1 and not node.args + node.keywords:
-            return lists.of_array(expressions, node, base, Scalar(base.type.element, base.type.element in (
-                "i64", "f64", "Complex128")))
+            return _to_list(expressions, node, base)
         if name in ("transpose", "swapaxes"):
             return axes.permuted(expressions, node, base, node.args, _numpy(name))
         if name in ("sort", "fill") and isinstance(node.func.value, (ast.Name, ast.Subscript)):
@@ -113,6 +112,19 @@ def _method(expressions, node):
         if known is not None:
             return known
     expressions.fail(node, f".{name}() of {base.type} cannot be compiled: write a loop")
+
+
+def _to_list(expressions, node, base):
+    """a.tolist(): numbers of Python's own."""
+    element = Scalar(base.type.element)
+    kind = COMPLEX if element.is_complex else FLOAT if element.is_float else BOOL if element == BOOL else \
+        LARGE if element.name == "u64" else INT
+    if kind.name != element.name:
+        dtype = ast.Constant(numpy_name(kind.name))
+        astype = ast.Call(ast.Attribute(node.func.value, "astype", ast.Load()), [dtype], [])
+        astype = ast.fix_missing_locations(ast.copy_location(astype, node))
+        base = whole.new_array(expressions, node, expressions.given(astype, node.func.value, base))
+    return lists.of_array(expressions, node, base, kind)
 
 
 def _asked_type(expressions, node):
@@ -154,6 +166,8 @@ def _conversion(expressions, node, function):
     (value,) = _arguments(expressions, node, 1)
     if value.type == UNKNOWN:
         return Value(value.as_type(kind), kind)
+    if function is int and value.type == LARGE:
+        return value
     if value.is_constant and kind.is_integer and not math.isfinite(value.constant):
         expressions.fail(node, f"{value.constant} has no integer")
     if function is int and value.type.is_float and not value.is_constant:
@@ -256,8 +270,8 @@ def _round(expressions, node):
         from . import library  # which needs NumPy
 
         return library.of_call(expressions, node, _numpy("round"))
-    if len(node.args) != 1 or node.keywords:
-        expressions.fail(node, "round to digits is for numbers of NumPy here: write np.round(x, 2)")
+    if len(node.args) == 2 and not node.keywords:
+        return _round_to(expressions, node)
     (value,) = _arguments(expressions, node, 1)
     kind = value.type
     if kind == UNKNOWN or kind.is_integer:
@@ -266,6 +280,26 @@ def _round(expressions, node):
         return Value(value.as_type(INT), INT)
     text = observed.to_integer(expressions, value, value.text)
     return Value(f"({expressions.unit.helper('rint', kind.name)}({text}) as i64)", INT)
+
+
+def _round_to(expressions, node):
+    """round(x, 2) of a float of Python's own: the decimal number that is nearest, as Python has it."""
+    value, digits = (expressions.scalar(each) for each in node.args)
+    if UNKNOWN in (value.type, digits.type):
+        return Value(value.as_type(FLOAT), FLOAT)
+    if value.type != FLOAT or not digits.is_constant or digits.type != INT or not 0 <= digits.constant <= 22:
+        expressions.fail(node, "round takes a float and a constant number of digits behind the point here")
+    if expressions.is_sequential:
+        expressions.fail(node, "in a prange loop round(x, 2) cannot be compiled: write round(x * 100) / 100, whose "
+                               "last bit may differ")
+    expressions.unit.module("str")
+    name = f"_rounded_{digits.constant}"
+    made = expressions.unit.function(name, f"""fn {name}(x: f64) -> f64 {{
+    if x - x != 0.0 {{ return x; }}
+    let found = str.parse_float(f"{{x:.{digits.constant}f}}");
+    return if found != null {{ found }} else {{ x }};
+}}""")
+    return Value(f"{made}({value.text})", FLOAT)
 
 
 def _fold(expressions, values, name):

@@ -6,10 +6,14 @@ from __future__ import annotations
 import ast
 
 from . import dicts, dtypes, lists, optionals, sets, whole
-from .types import BOOL, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple, Unconvertible, promote
+from .types import (BOOL, INT, NONE, UNKNOWN, Array, Dict, List, Scalar, Text, Tuple, Unconvertible, limits, literal,
+                    promote)
 from .values import NOTHING, Value, constant, items_in
 
 COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+
+
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
 class Comparisons:
@@ -147,6 +151,35 @@ class Comparisons:
         if left.type == right.type == BOOL and symbol in ("==", "!="):
             return Value(f"({left.text} {symbol} {right.text})", BOOL)
         kind = promote(left.type, right.type)
+        if left.type != right.type and left.type.is_integer and right.type.is_integer:
+            for strong, weak, turned in ((left, right, symbol), (right, left, _TURNED[symbol])):
+                if weak.type.is_weak:
+                    found = self._by_value(turned, strong, weak)
+                    if found is not None:
+                        return found
         if kind.is_complex and symbol not in ("==", "!="):
             raise Unconvertible("complex numbers have no order: compare abs(z), or z.real")
         return Value(f"({left.as_type(kind)} {symbol} {right.as_type(kind)})", BOOL)
+
+    def _by_value(self, symbol, left, weak):
+        """left SYMBOL weak, of an integer of Python's own that may be beyond the type of the other, for which NumPy
+        compares the values. None where both have a type that compares them."""
+        least, greatest = limits(left.type.name)
+        if weak.is_constant and least <= weak.constant <= greatest:
+            return None
+        if "u64" in (left.type.name, weak.type.name):
+            is_left = left.type.name == "u64"
+            large, other = (left, weak) if is_left else (weak, left)
+            if other.type.name == "u64":
+                return None
+            order = f"{self.unit.helper('order', 'u64')}({large.as_type(large.type)}, {other.as_type(INT)})"
+            return Value(f"({order} {symbol if is_left else _TURNED[symbol]} 0)", BOOL)
+        if left.type.name == "i64":
+            return None
+        wide = f"i{2 * left.type.bits}"
+        if weak.is_constant:
+            least, greatest = limits(wide)
+            text = literal(min(max(weak.constant, least), greatest), wide)
+        else:
+            text = weak.as_type(INT) if wide == "i64" else f"{self.unit.helper('nearest', wide)}({weak.as_type(INT)})"
+        return Value(f"(({left.text} as {wide}) {symbol} {text})", BOOL)

@@ -188,7 +188,7 @@ def _arguments(expressions, node, names):
 
 def _sizes(expressions, shape):
     nodes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else None
-    if nodes is None:
+    if nodes is None or any(isinstance(each, ast.Starred) for each in nodes):
         value = expressions.value(shape)
         if isinstance(value.type, Tuple):
             return [item.as_type(INT) for item in value.items]

@@ -7,6 +7,7 @@ import ast
 import sys
 
 from .types import NUMPY_NAMES, Array
+from .values import constant
 
 
 def _name_of_text(text):
@@ -36,6 +37,20 @@ def element(expressions, node):
     if name not in NUMPY_NAMES:
         expressions.fail(node, f"elements of type {name} cannot be compiled; {', '.join(NUMPY_NAMES)} can")
     return NUMPY_NAMES[name]
+
+
+def limit(expressions, node):
+    """np.iinfo(np.int32).max and np.finfo(float).eps; None for other nodes."""
+    numpy, asked = sys.modules.get("numpy"), node.value
+    kinds = [getattr(numpy, name, None) for name in ("iinfo", "finfo")]
+    if len(asked.args) != 1 or asked.keywords or not expressions.statements.means_any(asked.func, kinds):
+        return None
+    information = kinds[expressions.statements.means(asked.func, kinds[1])]
+    name = next(numpy for numpy, own in NUMPY_NAMES.items() if own == element(expressions, asked.args[0]))
+    try:
+        return constant(getattr(information(name), node.attr))
+    except (AttributeError, ValueError) as error:
+        expressions.fail(node, str(error))
 
 
 def same_array(expressions, node):

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 
-from . import (advice, calls, complex_numbers, creation, dicts, elementwise, generators, lists, optionals, records,
-               sets, structs, views, whole)
+from . import (advice, calls, complex_numbers, creation, dicts, dtypes, elementwise, generators, lists, optionals,
+               records, sets, structs, unassigned, views, whole)
 from .comparisons import Comparisons
 from .operators import Operators
 from .types import BOOL, GENERATOR, INT, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Record, Scalar, Set, Tuple, literal
 from .values import NOTHING, Value, constant, tuple_of
-
 
 
 class Expressions(Comparisons, Operators):
@@ -157,7 +157,7 @@ class Expressions(Comparisons, Operators):
     def _known(self, node):
         """The value of an expression that can be computed now: constants of the surroundings."""
         if isinstance(node, ast.Constant):
-            found = constant(node.value)
+            found = constant(node.value) or _constants(node.value)
             if found is None:
                 self.fail(node, f"{node.value!r} cannot be compiled: numbers and bools can")
             return found
@@ -192,9 +192,26 @@ class Expressions(Comparisons, Operators):
             return Value(generators.SHARED_TEXT, GENERATOR)
         if node.id not in self.scope.names():
             self.fail(node, f"'{node.id}' is not defined")
-        return self.scope.read(node)
+        value = self.scope.read(node)
+        return self._where_given(value, node) if hasattr(node, "flag") else value
+
+    def _where_given(self, value, node):
+        """A variable that may have no value here: a number is tested where it is read."""
+        if value.items and type(value.type) is Tuple:
+            return tuple_of(self._where_given(item, node) for item in value.items)
+        if not isinstance(value.type, Scalar) or value.is_constant:
+            return value
+        name = f"_given_{self.scope.text(node.id)}_{value.type.name}"
+        error = f"UnboundLocalError: {unassigned.message(node.id)}"
+        given = self.unit.function(name, f'fn {name}(is_given: bool, x: {value.type.name}) -> {value.type.name} {{\n'
+                                         f'    assert(is_given, "{error}");\n    return x;\n}}')
+        return Value(f"{given}({self.scope.text(node.flag)}, {value.text})", value.type)
 
     def _attribute(self, node):
+        if isinstance(node.value, ast.Call):
+            limit = dtypes.limit(self, node)
+            if limit is not None:
+                return limit
         base = self.value(node.value)
         if base.type == UNKNOWN:
             return NOTHING
@@ -240,15 +257,20 @@ class Expressions(Comparisons, Operators):
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
         base = self.named(node, base)
+        if isinstance(node.slice, ast.Call) and self.statements.means(
+                node.slice.func, getattr(sys.modules.get("numpy"), "ix_", self)):
+            from . import indexing  # which needs NumPy
+
+            return indexing.chosen_block(self, node, base)
         node = self.with_indices(node)
         if isinstance(node.slice, ast.Tuple):
             return self._several_indices(node, base)
         if not isinstance(node.slice, (ast.Slice, ast.Constant)):
             index = self.index(node.slice)
             if isinstance(index.type, Array):
-                from . import library  # which needs NumPy
+                from . import indexing  # which needs NumPy
 
-                return library.chosen(self, node, base, index)
+                return indexing.chosen(self, node, base, index)
         return views.subscript(self, node, base)
 
     def index(self, node):
@@ -302,7 +324,7 @@ class Expressions(Comparisons, Operators):
         arrays = self.array_indices(node)
         if len(arrays) not in (1, 2) or self.is_sequential:
             return views.subscript(self, node, base)
-        from . import library  # which needs NumPy
+        from . import indexing  # which needs NumPy
 
         if len(arrays) == 2:
             values = [self.index(node.slice.elts[position]) for position in arrays]
@@ -310,14 +332,14 @@ class Expressions(Comparisons, Operators):
                 return NOTHING
             if len(node.slice.elts) > 2:
                 self.fail(node, "two arrays as indices are rows and columns of two dimensions here: write a loop")
-            return library.chosen_pairs(self, node, base, values)
+            return indexing.chosen_pairs(self, node, base, values)
         index = self.index(node.slice.elts[arrays[0]])
         if index.type == UNKNOWN:
             return NOTHING
         view, is_second = self.under_slice(node, base, arrays[0])
         if not is_second:
-            return library.chosen(self, node, view, index)
-        chosen = library.chosen(self, node, views.transposed(view), index)
+            return indexing.chosen(self, node, view, index)
+        chosen = indexing.chosen(self, node, views.transposed(view), index)
         return whole.new_array(self, node, views.transposed(chosen))
 
     def _item(self, node, several):
@@ -377,13 +399,20 @@ class Expressions(Comparisons, Operators):
         return dicts.method(self, keys, value)
 
     def _tuple(self, node):
-        return tuple_of(self.value(each) for each in node.elts)
+        items = []
+        for each in node.elts:
+            given = self.value(each.value) if isinstance(each, ast.Starred) else None
+            if given is not None and not given.items and given.type != UNKNOWN:
+                self.fail(each, f"a tuple takes the items of another one, (*a.shape, 3), and this is {given.type}")
+            items += [self.value(each)] if given is None else given.items or [NOTHING]
+        return tuple_of(items)
 
     def _call(self, node):
         return calls.call(self, node)
 
 
 def _constants(meant):
-    """A tuple of numbers and of such tuples, as a value; None for other objects."""
+    """A tuple of numbers and of such tuples, as a value; None for other objects. Bytes are one of numbers."""
+    meant = tuple(meant) if isinstance(meant, bytes) and meant else meant
     items = [constant(each) or _constants(each) for each in meant] if isinstance(meant, tuple) else [None]
     return None if None in items else tuple_of(items)

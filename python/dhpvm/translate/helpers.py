@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of the language for what Python and NumPy define differently. T stands for the type of their numbers."""
 
+import re
+
 HELPERS = {
     # Towards minus infinity, as Python has it; the language cuts off.
     "floor_divide": {
@@ -75,6 +77,13 @@ HELPERS = {
     return if negative { -size } else { size };
 }"""},
     "from_end": {"integer": "fn NAME(place: T, size: T) -> T => if place < ZERO { place + size } else { place };"},
+    # An unsigned number compared with a signed one: below, equal to or above 0.
+    "order": {"integer": """fn NAME(a: T, b: i64) -> i64 {
+    if b < 0 || a > (b as T) { return 1; }
+    return if a == (b as T) { 0 } else { -1 };
+}"""},
+    # The number of a smaller type that lies nearest.
+    "nearest": {"integer": "fn NAME(x: i64) -> T => math.min(math.max(x, T.min as i64), T.max as i64) as T;"},
     "divisor": {"any": """fn NAME(x: T) -> T {
     assert(x != ZERO, "ZeroDivisionError: division by zero");
     return x;
@@ -120,8 +129,9 @@ def text(name, kind, own_name):
         number = value if "." in value or not is_float else f"{value}.0"
         body = body.replace(word, f"({number} as {kind})")
     body = body.replace("BITS", f"{kind[1:]}u64")
-    return body.replace("NAME", own_name).replace(": T", f": {kind}").replace("-> T", f"-> {kind}").replace(
-        "T.infinity", f"{kind}.infinity")
+    body = body.replace("NAME", own_name).replace(": T", f": {kind}").replace("-> T", f"-> {kind}").replace(
+        " as T", f" as {kind}")
+    return re.sub(r"\bT\.(infinity|min|max)", f"{kind}.\\1", body)
 
 
 def _power(exponent):

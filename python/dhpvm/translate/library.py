@@ -10,11 +10,10 @@ import math
 
 import numpy as np
 
-from . import axes, complex_numbers, functions, joins, observed, orders, products, views, whole
-from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, eye, fill_diagonal, flatnonzero,
-                              meshgrid_x, meshgrid_y, nonzero_along, outer, place, place_2, put,
-                              put_columns, put_pairs, ravel, reshape, roll, select, select_2, take, take_2,
-                              take_along, take_pairs, trace, triangle, tril, triu)
+from . import axes, complex_numbers, functions, joins, observed, orders, products, views
+from .array_functions import (argwhere, count_nonzero, diag, diagflat, diff, ediff1d, eye, fill_diagonal, flatnonzero,
+                              meshgrid_x, meshgrid_y, nonzero_along, outer, ravel, reshape, roll, take_along, trace,
+                              triangle, tril, triu)
 from .number_functions import (allclose, argsort, array_equal, average, bincount, cumprod, cumsum, digitize,
                                fill, interp, interp_one, maximum_accumulate, median, minimum_accumulate,
                                nanmax, nanmean, nanmin, nanstd, nansum, nanvar, norm, percentile, percentiles, ptp,
@@ -29,18 +28,19 @@ from .own_calls import call, checked
 from .sample_functions import (add_at, convolve, corrcoef, correlate, cov, cross, delete, gradient, hamming,
                                hanning, histogram, histogram2d, histogram_density, histogram_of_edges, insert, isin,
                                logspace, nan_to_num, nanmedian, nanpercentile, pad, polyval, round_to, sinc)
-from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, factorial, fmax, fmin, gcd, heaviside, invert,
-                               isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor, math_acosh,
+from .scalar_functions import (arccosh, arcsinh, arctanh, comb, degrees, dist, factorial, fmax, fmin, gcd, heaviside,
+                               invert, isclose, isqrt, lcm, log, logical_and, logical_not, logical_or, logical_xor,
+                               math_acosh,
                                math_asinh, math_atanh, math_degrees, math_erfc, math_gamma, math_isclose, math_lgamma,
                                math_radians, negative, observed_acosh, observed_atanh, observed_gamma, observed_lgamma,
-                               power, radians, sign)
+                               power, radians, sign, signbit)
 from .set_functions import intersect1d, setdiff1d, union1d
 from .sums_over_indices import einsum
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
                                 sliding_window_view, tile)
 from .window_functions import median_around, percentile_around, quantile_around
 from .types import INT, NONE, UNKNOWN, Array, List, Scalar, Tuple
-from .values import NOTHING, Elementwise, Value, as_numpys, constant, tuple_of
+from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
 _FUNCTIONS = {
@@ -64,8 +64,9 @@ _FUNCTIONS = {
     math.radians: (math_radians, 0), math.degrees: (math_degrees, 0), math.gcd: (gcd, 0), math.isqrt: (isqrt, 0),
     math.factorial: (factorial, 0), math.lcm: (lcm, 0), math.comb: (comb, 0), math.asinh: (math_asinh, 0),
     math.acosh: (math_acosh, 0), math.atanh: (math_atanh, 0), math.gamma: (math_gamma, 0),
-    math.lgamma: (math_lgamma, 0), math.erfc: (math_erfc, 0), pow: (power, 0), np.convolve: (convolve, 1),
-    np.correlate: (correlate, 1),
+    math.lgamma: (math_lgamma, 0), math.erfc: (math_erfc, 0), math.dist: (dist, 0), pow: (power, 0),
+    np.ediff1d: (ediff1d, 3),
+    np.convolve: (convolve, 1), np.correlate: (correlate, 1),
     np.gradient: (gradient, 1), np.pad: (pad, 2), np.histogram: (histogram, 3), np.cov: (cov, 2),
     np.corrcoef: (corrcoef, 2), np.polyval: (polyval, 1), np.cross: (cross, 2), np.logspace: (logspace, 0),
     np.insert: (insert, 1), np.delete: (delete, 1), np.add.at: (add_at, 1), np.linalg.solve: (solve, 2),
@@ -94,7 +95,8 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
             np.logical_not: logical_not, np.isclose: isclose, np.radians: radians, np.deg2rad: radians,
             np.degrees: degrees, np.rad2deg: degrees, np.nan_to_num: nan_to_num, np.sinc: sinc,
             np.round: round_to, np.around: round_to, np.fmax: fmax, np.fmin: fmin, np.invert: invert,
-            np.arcsinh: arcsinh, np.arccosh: arccosh, np.arctanh: arctanh, np.gcd: gcd, np.lcm: lcm}
+            np.arcsinh: arcsinh, np.arccosh: arccosh, np.arctanh: arctanh, np.gcd: gcd, np.lcm: lcm,
+            np.signbit: signbit}
 # In a `try`: see observed.py.
 _OBSERVED = {math.gamma: observed_gamma, math.lgamma: observed_lgamma, math.acosh: observed_acosh,
              math.atanh: observed_atanh}
@@ -135,6 +137,8 @@ def of_call(expressions, node, function):
             return tuple_of([call(expressions, node, flatnonzero, node.args, [value])])
         return tuple_of(call(expressions, node, nonzero_along, [*node.args, node], [value, constant(axis)])
                         for axis in (0, 1))
+    if function is np.roll and _several_shifts(expressions, node):
+        return _rolled(expressions, node)
     if function is np.meshgrid:
         return _meshgrid(expressions, node)
     if function is np.interp:
@@ -215,6 +219,28 @@ def of_call(expressions, node, function):
     return checked(expressions, node, name, values[0], rank) or call(expressions, node, own, nodes, values)
 
 
+def _several_shifts(expressions, node):
+    given = [*node.args[1:], *(each.value for each in node.keywords)]
+    return len(given) == 2 and any(expressions.value(each).items for each in given)
+
+
+def _rolled(expressions, node):
+    """np.roll(a, (1, -1), axis=(0, 1)): by one after the other."""
+    nodes, values = functions.arguments(expressions, node, roll)
+    shifts, axes_of = (value.items or (value,) for value in values[1:])
+    if len(shifts) == 1 or len(axes_of) == 1:
+        shifts, axes_of = shifts * len(axes_of), axes_of * len(shifts)
+    if len(shifts) != len(axes_of):
+        expressions.fail(node, "as many shifts as axes are needed")
+    found = values[0]
+    for shift, axis in zip(shifts, axes_of):
+        failed = checked(expressions, node, "roll", found, 2)
+        if failed is not None:
+            return failed
+        found = call(expressions, node, roll, nodes, [found, shift, axis])
+    return found
+
+
 def _meshgrid(expressions, node):
     """np.meshgrid(x, y), and with indexing="ij", where x goes along the rows."""
     order = [getattr(each.value, "value", None) for each in node.keywords if each.arg == "indexing"]
@@ -240,7 +266,8 @@ def _with_kept_axis(expressions, node, function):
     result = of_call(expressions, _without(node, "keepdims"), function)
     if UNKNOWN == result.type or not expressions.known_test(kept.value):
         return result
-    asked = [expressions.scalar(each.value) for each in node.keywords if each.arg == "axis"]
+    asked = [expressions.scalar(each) for each in (
+        *node.args[1:], *(each.value for each in node.keywords if each.arg == "axis"))]
     kind = expressions.value(node.args[0]).type if node.args else None
     if not asked or not asked[0].is_constant or not isinstance(result.type, Array) or result.type.rank != kind.rank - 1:
         expressions.fail(node, "keepdims is for arrays of two and three dimensions with a constant axis=..")
@@ -385,81 +412,6 @@ def _reshaped(expressions, node, array, given):
                 expressions.fail(size, f"a size is an integer, and this is {value.type}")
     missing = [constant(None)] * (3 - len(sizes))
     return call(expressions, node, reshape, [array, *sizes, *missing], values + missing)
-
-
-# ---- Arrays as indices.
-
-def chosen(expressions, node, array, index):
-    """a[order] or a[a > 2], as a new array."""
-    own = {("bool", 1): select, ("bool", 2): select_2}.get((index.type.element, index.type.rank))
-    if index.type.element != "bool" and not Scalar(index.type.element).is_float and index.type.rank == 1:
-        own = take
-    elif array.type.rank == 1 and index.type.rank == 2 and Scalar(index.type.element).is_integer:
-        own = take_2
-    if own is None or array.type.rank > 2 or (own is select_2 and array.type.rank != 2):
-        expressions.fail(node, f"an {index.type} as an index of an {array.type} cannot be compiled: write a loop over "
-                               "the elements")
-    if expressions.is_sequential and (array.type.rank > 1 or index.type.element == "bool"):
-        expressions.fail(node, "in a prange loop an array as an index cannot be compiled, except integers as one of a "
-                               "line: write a loop over the elements")
-    if expressions.is_sequential:
-        return Value("", Array(array.type.element, index.type.rank),
-                     elements=Elementwise(node, ((node.slice, index),), array))
-    return call(expressions, node, own, [node.value, node.slice], [array, index])
-
-
-def chosen_pairs(expressions, node, array, values):
-    """a[rows, columns], as a new array."""
-    if any(value.type.rank != 1 or not Scalar(value.type.element).is_integer for value in values) or \
-            array.type.rank != 2:
-        expressions.fail(node, "two arrays as indices are rows and columns, integers of one dimension: write a loop")
-    return call(expressions, node, take_pairs, [node.value, *node.slice.elts], [array, *values])
-
-
-def store_chosen(expressions, node, array, index, value):
-    """The text of a call that sets a[order] or a[a > 2] to a number, or to the elements of an array."""
-    is_mask = index.type.element == "bool"
-    if is_mask and index.type.rank == array.type.rank == 2 and getattr(value.type, "rank", 0) == 1:
-        return _stored(expressions, node, place_2, array, [index], value)
-    if is_mask and index.type.rank == 1 and array.type.rank == 2:  # of rows
-        index, is_mask = call(expressions, node, flatnonzero, [node.slice], [index]), False
-    if index.type.rank != 1 or Scalar(index.type.element).is_float or array.type.rank > (1 if is_mask else 2) or (
-            isinstance(value.type, Array) and value.type.rank > array.type.rank):
-        expressions.fail(node, "an array selects elements of one dimension, or rows of two, that are set to a number "
-                               "or an array here: write a loop")
-    return _stored(expressions, node, place if is_mask else put, array, [index], value)
-
-
-def store_under_arrays(expressions, node, array, value):
-    """The text of a call that sets a[rows, columns], a[order, 0] or a[:, order]; None if a type is not known yet."""
-    at = expressions.array_indices(node)
-    if expressions.is_sequential:
-        expressions.fail(node, "in a prange loop an array as an index cannot be compiled: write a loop over the "
-                               "elements")
-    indices = [expressions.index(node.slice.elts[position]) for position in at]
-    if UNKNOWN in [value.type, *(index.type for index in indices)]:
-        return None
-    if any(index.type.rank != 1 or Scalar(index.type.element).is_float for index in indices):
-        expressions.fail(node, "an index that is an array has integers or bools, and one dimension: write a loop")
-    indices = [call(expressions, node, flatnonzero, [node], [index]) if index.type.element == "bool" else index
-               for index in indices]
-    rank = value.type.rank if isinstance(value.type, Array) else 0
-    if len(at) == 2 == len(node.slice.elts) == array.type.rank and rank <= 1:
-        return _stored(expressions, node, put_pairs, array, indices, value)
-    if len(at) == 1:
-        view, is_second = expressions.under_slice(node, array, at[0])
-        if view.type.rank <= 2 and rank <= view.type.rank:
-            return _stored(expressions, node, put_columns if is_second else put, view, indices, value)
-    expressions.fail(node, "arrays as indices set rows, columns, or single elements of two dimensions here: write a "
-                           "loop")
-
-
-def _stored(expressions, node, own, array, indices, value):
-    """The call of a function that stores. Elements that are read from the same array are copied first."""
-    if isinstance(value.type, Array) and value.view is not None:
-        value = whole.new_array(expressions, node, value)
-    nodes = [node.value, *[node.slice] * len(indices), node]
-    return call(expressions, node, own, nodes, [array, *indices, value]).text
 
 
 # ---- Copies of what NumPy has as a view.

@@ -12,8 +12,8 @@ import builtins
 import collections
 
 from . import advice, list_functions, places, scopes, views, whole
-from .types import BOOL, INT, NONE, UNKNOWN, Array, Dict, List, Scalar, Tuple, Unconvertible, join, promote
-from .values import NOTHING, Value, tuple_of
+from .types import BOOL, INT, NONE, UNKNOWN, Array, Dict, List, Scalar, Struct, Tuple, Unconvertible, join, promote
+from .values import NOTHING, Value, struct_of
 
 
 # ---- New lists.
@@ -101,7 +101,8 @@ def of_call(expressions, node, function):
     """list(x), sorted(x) and deque(x); None for other functions."""
     if function is collections.deque:
         if node.keywords or len(node.args) > 1:
-            expressions.fail(node, "a deque has no limit here: behind d.append(x) write if len(d) > n: d.popleft()")
+            expressions.fail(node, "a deque has no limit here, where it has two names or functions use it: behind "
+                                   "d.append(x) write if len(d) > n: d.popleft()")
         function = builtins.list
     if function not in (builtins.list, builtins.sorted) or len(node.args) > 1:
         return None
@@ -176,6 +177,9 @@ def _item(expressions, node, value, owner=None):
         return array_item(expressions, node, value, owner)
     if isinstance(value.type, Tuple) and value.type.items and all(
             isinstance(item, Scalar) or item == UNKNOWN for item in value.type.items):
+        if isinstance(value.type, Struct) and not value.type.is_fixed:
+            expressions.fail(node, "a list has copies of dataclasses here: make the class with frozen=True, or of "
+                                   "namedtuple")
         return NOTHING if UNKNOWN in value.type.items else value
     if value.type != UNKNOWN and not isinstance(value.type, (Scalar, List)):
         expressions.fail(node, f"a list has numbers, tuples of numbers, arrays or lists here, and this is "
@@ -412,7 +416,7 @@ def _part(expressions, node, value):
 
 def of_tuple(text, kind):
     """A tuple in a struct, whose text may be evaluated several times."""
-    return tuple_of(Value(f"{text}.x{i}", item) for i, item in enumerate(kind.items))
+    return struct_of(kind, (Value(f"{text}.x{i}", item) for i, item in enumerate(kind.items)))
 
 
 def store_item(statements, target, value, node):

@@ -20,6 +20,9 @@ class Operators:
     def _binop(self, node):
         if isinstance(node.op, ast.MatMult):
             return products.product(self, node, self.value(node.left), self.value(node.right))
+        written = _written_number(node)
+        if written is not None and constant(written) is not None:  # (1 << 64) - 1
+            return constant(written)
         joined = self._of_tuples(node, self.value(node.left), self.value(node.right))
         if joined is not None:
             return joined
@@ -147,7 +150,10 @@ class Operators:
                 self.fail(node, "~ is for integers")
             return Value(f"(~{value.text})", kind)
         if value.is_constant and kind.is_weak:
-            return constant(-value.constant)
+            found = constant(-value.constant)
+            if found is None:
+                self.fail(node, f"{-value.constant} is beyond 64 bits")
+            return found
         if kind.name.startswith("u"):
             return Value(f"({literal(0, kind.name)} - {value.text})", kind)
         return Value(f"(-{value.as_type(kind)})", kind)
@@ -200,3 +206,19 @@ class Operators:
         return Value(f"(if {test} {{ {left.as_type(kind)} }} else {{ {right.as_type(kind)} }})", kind)
 
     # ---- Calls.
+
+
+def _written_number(node):
+    """The integer that an expression of written ones is; None for others."""
+    if isinstance(node, ast.Constant):
+        return node.value if type(node.value) is int else None
+    if not isinstance(node, ast.BinOp) or isinstance(node.op, (ast.Div, ast.MatMult)):
+        return None
+    left, right = _written_number(node.left), _written_number(node.right)
+    if None in (left, right) or (isinstance(node.op, (ast.Pow, ast.LShift)) and not 0 <= right <= 128):
+        return None
+    try:
+        return eval(compile(ast.Expression(ast.fix_missing_locations(ast.BinOp(  # noqa: S307: two numbers
+            ast.Constant(left), node.op, ast.Constant(right)))), "constant", "eval"))
+    except (ArithmeticError, ValueError):
+        return None

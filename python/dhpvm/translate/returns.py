@@ -8,8 +8,8 @@ import ast
 from ..fields import replace
 from . import dicts, dtypes, list_functions, lists, optionals, structs
 from .types import (FLOAT, INT, KEY_TEXT, MIXED, NONE, UNKNOWN, Array, Dict, Given, List, Listed, Named, Optional,
-                    Record, Scalar, Tuple, join, join_results, literal, outward, text)
-from .values import Value, tuple_of
+                    Record, Scalar, Set, Struct, Tuple, join, join_results, literal, outward, text)
+from .values import Value, struct_of, tuple_of
 from .views import PassedView, base_of
 from .whole import new_array
 
@@ -31,7 +31,7 @@ class Returns:
                 isinstance(each, ast.Constant) and isinstance(each.value, str) for each in node.value.keys):
             self._return_several(node, node.value.values, [self.expressions.value(each) for each in node.value.values],
                                  tuple(each.value for each in node.value.keys))
-        elif isinstance(node.value, ast.Tuple):
+        elif isinstance(node.value, ast.Tuple) and not any(isinstance(each, ast.Starred) for each in node.value.elts):
             if not node.value.elts:
                 self.source.fail(node, "a tuple that is returned has items: return None, or -1")
             self._return_several(node, node.value.elts, [self.expressions.value(each) for each in node.value.elts])
@@ -44,9 +44,9 @@ class Returns:
                 return True
             self._check_struct(node, value)
             if isinstance(value.type, Tuple) and not value.items:
-                value = tuple_of(self._results(value, node))
+                value = struct_of(value.type, self._results(value, node))
             if value.items:
-                self._return_several(node, _items_of(part, len(value.items)), value.items)
+                self._return_several(node, _items_of(part, len(value.items)), value.items, of_class=value.type)
             elif value.type != UNKNOWN:
                 self._check_results(node, [value])
                 value = self._result(part, value)
@@ -73,7 +73,7 @@ class Returns:
             self.emit(f"if {is_none} {{ return{self._absent(result)}; }}", node)
             self.emit(f"return {self._as_result(there, result, node)};", node)
 
-    def _return_several(self, node, parts, values, names=None):
+    def _return_several(self, node, parts, values, names=None, of_class=None):
         if any(map(_has_collection, values)) and any(
                 isinstance(each, ast.Call) for part in parts for each in ast.walk(part)):
             # Lists are taken when all is evaluated: `return xs, xs.pop()`.
@@ -83,6 +83,7 @@ class Returns:
             return
         if names is not None:
             value = replace(value, type=Named(value.type.items, names))
+        value = struct_of(of_class, value.items) if names is None else value
         result = self._note_result(node, value.type)
         self.emit(f"return {self._as_result(value, result, node)};", node)
 
@@ -101,10 +102,12 @@ class Returns:
             part = dtypes.same_array(self.expressions, part)
             self._check_struct(node, value)
             if isinstance(value.type, Tuple) and not value.items:
-                value = tuple_of(self._results(value, node))
+                value = struct_of(value.type, self._results(value, node))
             if value.items and not isinstance(value.type, Record):
-                inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) else _items_of(part, len(value.items))
-                found.append(self._results_of(node, inner, value.items))
+                inner = part.elts if isinstance(part, (ast.Tuple, ast.List)) and len(part.elts) == len(
+                    value.items) else _items_of(part, len(value.items))
+                several = self._results_of(node, inner, value.items)
+                found.append(several and struct_of(value.type, several.items))
                 continue
             if optionals.is_number(value) or (value.type == NONE and self.version.is_entry):
                 if not self.version.is_entry:
@@ -118,9 +121,10 @@ class Returns:
         return None if None in found else tuple_of(found)
 
     def _check_struct(self, node, value):
-        """A namedtuple or dataclass goes to functions, and comes from none."""
-        if structs.is_struct(value):
-            self.source.fail(node, f"a {value.type} cannot be returned: return a tuple of its fields")
+        """A namedtuple or dataclass of the caller goes to functions, and comes from none."""
+        if structs.is_struct(value) and value.type.maker is None:
+            self.source.fail(node, f"a {value.type} that the caller has made cannot be returned: return a tuple of its "
+                                   "fields, or make a new one of them")
 
     def _check_results(self, node, values):
         for value in values:
@@ -128,7 +132,11 @@ class Returns:
             if not isinstance(kind, (Scalar, Array, Given, List, Dict)) and kind != NONE:
                 self.source.fail(node, "a function returns numbers, arrays, lists and dictionaries, several of "
                                        f"them as one tuple, and this is {kind}")
+            if isinstance(kind, Set) and isinstance(kind.key, Struct):
+                self.source.fail(node, f"a set of a {kind.key} cannot be returned: return a list of them, sorted(s)")
             inner = kind.element if isinstance(kind, List) else kind.value if isinstance(kind, Dict) else None
+            if isinstance(inner, Struct) and inner.maker is None and self.version.is_entry:
+                self.source.fail(node, f"a {inner} that the caller has made cannot be returned: return its fields")
             nested = isinstance(inner, List) and not isinstance(inner.known.element, Scalar)
             if self.version.is_entry and (nested or (isinstance(kind, Dict) and kind.key == KEY_TEXT)):
                 self.source.fail(node, f"this {kind} cannot be returned to Python: return arrays of what is in it")

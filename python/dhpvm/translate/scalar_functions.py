@@ -9,8 +9,21 @@ import math
 import numpy as np
 
 
+def signbit(x):
+    return math.copysign(1.0, x) < 0.0
+
+
+def dist(p, q):
+    assert len(p) == len(q), "both points must have the same number of dimensions"
+    total = 0.0
+    for i in range(len(p)):
+        d = p[i] - q[i]
+        total += d * d
+    return math.sqrt(total)
+
+
 def sign(x):
-    return 1 if x > 0 else (-1 if x < 0 else (0 if x == 0 else x))
+    return 1 if x > 0 else (-int(x < 0) if x == x else x)
 
 
 def negative(x):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from . import elementwise, whole
 from .types import UNKNOWN, Array, Scalar
@@ -79,3 +80,25 @@ def updated_elements(expressions, node, mask):
     if value.type != array.type:
         expressions.fail(node, f"the result is {value.type}, and does not fit into {array.type}: write a loop")
     return array, _choice(expressions, node.target, mask, value, array)
+
+
+def of_call(expressions, node, function):
+    """np.select([c, d], [x, y], z), as np.where(c, x, np.where(d, y, z)); None for other functions."""
+    if function is not getattr(sys.modules.get("numpy"), "select", of_call):
+        return None
+    names = ("condlist", "choicelist", "default")
+    given = dict(zip(names, node.args)) | {each.arg: each.value for each in node.keywords}
+    conditions, choices = (getattr(given.get(name), "elts", None) for name in names[:2])
+    if not conditions or not choices or len(conditions) != len(choices) or set(given) - set(names):
+        expressions.fail(node, "np.select takes a list of conditions, one of as many values, and a default")
+    default = given.get("default", ast.Constant(0))
+    found = expressions.value(default)
+    for condition, choice in zip(conditions[::-1], choices[::-1]):
+        values = [expressions.value(each) for each in (condition, choice)]
+        if UNKNOWN in [each.type for each in (*values, found)]:
+            return NOTHING
+        if not isinstance(values[0].type, Array) or values[0].type.element != "bool":
+            expressions.fail(condition, f"a condition of np.select is an array of bools, and this is {values[0].type}")
+        made = ast.fix_missing_locations(ast.copy_location(ast.IfExp(condition, choice, ast.Constant(0)), node))
+        found = elementwise.combine(expressions, made, dict(zip((made.test, made.body, made.orelse), (*values, found))))
+    return found

@@ -12,7 +12,7 @@ from types import CellType, FunctionType
 
 from ..cache import ABSENT
 from ..errors import TranslationError
-from . import counters, iterators, keyed, named_values, scopes, unassigned, yields
+from . import bounded, counters, iterators, keyed, mapped, named_values, scopes, unassigned, yields
 from .comprehensions import Spread
 
 # Names that nobody can write, of functions that are written here, and of NumPy.
@@ -49,7 +49,7 @@ class Source:
         self.captured = function.__dict__.get("captured_variables", ())
         self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args +
                            self.tree.args.kwonlyargs] + [*self.captured]
-        self._functions, self._generators = {}, {}
+        self._functions, self._generators, code = {}, {}, function.__code__
         self._functions = self._take_functions()
         self.names.update(_OWN_NAMES)
         for each in (self.tree, *self._generators.values()):
@@ -57,6 +57,8 @@ class Source:
             keyed.give_lambdas(each)
             self._pass_captured(each)
         spread = Spread(self._means_of_python, self._nested, self._generator_called)
+        mapped.replace(self.tree, self._meant, spread.name)
+        bounded.replace(self.tree, code.co_cellvars, self._meant, spread.name)
         self.tree.body = counters.replace(self.tree.body, self._meant, spread.name)
         assigned = scopes.stored(self.tree.body)
         self.tree.body = yields.Yields(spread, self._generator_called, self._means_of_python, self.fail,

@@ -286,10 +286,15 @@ class Statements(Assignments, Handlers, Loops, Returns):
         """A number in a formatted text, which the language formats as Python does."""
         kind = self.expressions.value(node.value).type
         spec = texts.specification(node, getattr(kind, "is_integer", False))
-        if node.conversion != -1 or spec is None or (spec and (kind == BOOL or isinstance(kind, Text))):
+        is_repr = node.conversion == ord("r")
+        if node.conversion not in (-1, ord("r"), ord("s")) or spec is None or (spec and (
+                kind == BOOL or isinstance(kind, Text) or node.conversion != -1)) or (is_repr and kind == BOOL):
             self._fail_format(node)
         if isinstance(kind, Text):
-            return self._printed(node.value)[1:-1]
+            written = quoted(repr(kind.value) if is_repr else kind.value)
+            return written[1:-1].replace("{", "{{").replace("}", "}}")
+        if is_repr and isinstance(kind, Scalar) and not kind.is_weak:
+            return f"np.{kind}({{{self._printed(node.value)}}})"
         return f"{{{self._printed(node.value)}{spec and ':'}{spec}}}"
 
     def _fail_format(self, node):

@@ -83,21 +83,21 @@ class Stores:
         if not isinstance(index.type, Array) or (index.type.element == "bool" and not isinstance(value.type, Array) and
                                                  getattr(array.type, "rank", 0) == index.type.rank):
             return False
-        from . import library  # which needs NumPy
+        from . import indexing  # which needs NumPy
 
         if UNKNOWN not in (array.type, value.type):
             self._note_written(target)
-            self.emit(f"{library.store_chosen(self.expressions, target, array, index, value)};", target)
+            self.emit(f"{indexing.store_chosen(self.expressions, target, array, index, value)};", target)
         return True
 
     def _store_under_arrays(self, target, value):
         """a[rows, columns] = b, a[:, order] = b; False if no index is an array."""
-        from . import library  # which needs NumPy
+        from . import indexing  # which needs NumPy
 
         array = self.expressions.value(target.value)
         if not isinstance(array.type, Array) or not self.expressions.array_indices(target):
             return False
-        text = library.store_under_arrays(self.expressions, target, array, value)
+        text = indexing.store_under_arrays(self.expressions, target, array, value)
         if text is not None:
             self._note_written(target)
             self.emit(f"{text};", target)

@@ -10,7 +10,7 @@ import inspect
 from .. import structs
 from ..fields import replace
 from .types import UNKNOWN, Array, Scalar, Struct, Text
-from .values import NOTHING, struct_of
+from .values import NOTHING, items_in, struct_of
 
 
 def is_struct(value):
@@ -37,7 +37,7 @@ def of_call(expressions, node, function):
     given.apply_defaults()
     nodes = [each if isinstance(each, ast.AST) else ast.copy_location(ast.Constant(each), node)
              for each in map(given.arguments.get, names)]
-    return _made(expressions, Struct((), tuple(names), structs.is_fixed(function)), nodes)
+    return _made(expressions, Struct((), tuple(names), structs.is_fixed(function), function), nodes)
 
 
 def _made(expressions, kind, nodes):
@@ -54,7 +54,8 @@ def field(expressions, node, value):
     """p.x."""
     if node.attr not in value.type.names:
         expressions.fail(node, f"there is no field '{node.attr}' here; there are {', '.join(value.type.names)}")
-    return value.items[value.type.names.index(node.attr)]
+    items = value.items or items_in(value.text, value.type).items
+    return items[value.type.names.index(node.attr)]
 
 
 def replaced(expressions, node, value):

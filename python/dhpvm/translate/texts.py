@@ -6,6 +6,8 @@ from __future__ import annotations
 import ast
 import re
 
+from .types import Text
+
 # %[flags][width][.precision]type, and the format specification of Python, which is that of the language.
 _CONVERSION = r"%(?:(%)|([-+ #0]*)(\d*)((?:\.\d+)?)([sridugGeEfFxXo]))"
 _SPECIFICATION = r"(?:[^{}\"\\]?[<>^])?[+\- ]?(#?)0?\d*,?((?:\.\d+)?)([bdoxXeEfFgG%]?)"
@@ -47,6 +49,8 @@ def _parts(statements, node):
         return node.values
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [node]
+    if isinstance(node, ast.Name) and isinstance(statements.expressions.value(node).type, Text):
+        return [ast.FormattedValue(node, -1, None)]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = _parts(statements, node.left), _parts(statements, node.right)
         return None if None in (left, right) else left + right
@@ -88,7 +92,10 @@ def _converted(text, given):
         kind = {"s": "", "r": "", "i": "d", "u": "d"}.get(kind, kind)
         if precision and kind in ("", *"dxXo"):  # of digits, or of letters
             return None
-        parts.append(_value(left.pop(0), align + sign + "#" * ("#" in flags) + zero + width + precision + kind))
+        form = align + sign + "#" * ("#" in flags) + zero + width + precision + kind
+        parts.append(_value(left.pop(0), form))
+        if found[5] == "r":
+            parts[-1].conversion = ord("r")
     return None if left or "%" in text[at:] else [*parts, ast.Constant(text[at:])]
 
 
@@ -113,6 +120,8 @@ def _filled(text, call):
             parts.append(_value(named[place], form))
         else:
             return None
-        if conversion or "{" in form:
+        if conversion not in (None, "r", "s") or "{" in form:
             return None
+        if conversion:
+            parts[-1].conversion = ord(conversion)
     return parts

@@ -28,7 +28,7 @@ class Scalar(Fields):
     is_weak: bool = False
 
     def __str__(self):
-        names = {"bool": "bool", "i64": "int", "f64": "float", "Complex128": "complex"}
+        names = {"bool": "bool", "i64": "int", "u64": "int", "f64": "float", "Complex128": "complex"}
         return names[self.name] if self.is_weak else numpy_name(self.name)
 
     @property
@@ -88,10 +88,12 @@ class Record(Tuple):
 
 
 class Struct(Tuple):
-    """An object of namedtuple or dataclass with these names of its fields, which may be fixed."""
+    """An object of namedtuple or dataclass with these names of its fields, which may be fixed. `maker` is the class, if
+    the function makes the object."""
 
     names: tuple
     is_fixed: bool
+    maker: object = None
 
     def __str__(self):
         return f"{'namedtuple' if self.is_fixed else 'dataclass'} with {', '.join(self.names)}"
@@ -210,6 +212,7 @@ class Special(Fields):
 
 BOOL = Scalar("bool")
 INT = Scalar("i64", True)
+LARGE = Scalar("u64", True)  # with a constant that is beyond 63 bits: 0xFFFFFFFFFFFFFFFF
 FLOAT = Scalar("f64", True)
 COMPLEX = Scalar("Complex128", True)
 NONE = Special("None")
@@ -237,7 +240,7 @@ def outward(kind):
     if isinstance(kind, Dict):
         keys, values = (outward(List(each)) for each in (kind.known.key, kind.known.value))
         return keys if isinstance(kind, Set) else Tuple((keys, values))
-    if type(kind) in (Tuple, Named):
+    if type(kind) in (Tuple, Named, Struct):
         return Tuple(tuple(map(outward, kind.items)))
     return kind
 
@@ -245,7 +248,8 @@ def outward(kind):
 def builder(kind):
     """The function of dhpvm.results for a result of this type, None where there is none."""
     if isinstance(kind, List):
-        return {List: "lists", Tuple: "tuples", Array: "arrays"}.get(type(kind.known.element), "numbers")
+        return {List: "lists", Tuple: "tuples", Struct: "tuples", Array: "arrays"}.get(type(kind.known.element),
+                                                                                       "numbers")
     return "members" if isinstance(kind, Set) else "mixed" if kind == MIXED else None
 
 
@@ -259,6 +263,12 @@ def text(kind):
 
 def numpy_name(name):
     return next(numpy for numpy, own in NUMPY_NAMES.items() if own == name)
+
+
+def limits(name):
+    """The least and the greatest number of an integer type."""
+    bits = _bits(name)
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if name[0] == "i" else (0, (1 << bits) - 1)
 
 
 def _bits(name):
@@ -290,7 +300,7 @@ def promote(a, b):
         return UNKNOWN
     a, b = (INT if each == BOOL else each for each in (a, b))
     if a.is_weak and b.is_weak:
-        return next((kind for kind in (COMPLEX, FLOAT) if kind in (a, b)), INT)
+        return next((kind for kind in (COMPLEX, FLOAT, LARGE) if kind in (a, b)), INT)
     if a.is_weak or b.is_weak:
         weak, strong = (a, b) if a.is_weak else (b, a)
         if weak.is_complex:
@@ -320,11 +330,24 @@ def join(a, b):
         return None if kind is None else Optional(kind)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         is_named = isinstance(a, (Named, Struct)) or isinstance(b, (Named, Struct))
-        if is_named and (type(a) is not type(b) or a.names != b.names):
+        if is_named and not _is_of_class(a, b):
             return None
         items = tuple(join(x, y) for x, y in zip(a.items, b.items))
-        return None if None in items else replace(a, items=items) if is_named else Tuple(items)
+        return None if None in items else _with_items(a, b, items)
     return None
+
+
+def _is_of_class(a, b):
+    """Whether tuples are of one class, with the same names."""
+    makers = {getattr(each, "maker", None) for each in (a, b)} - {None}
+    return type(a) is type(b) and getattr(a, "names", None) == getattr(b, "names", None) and len(makers) <= 1
+
+
+def _with_items(a, b, items):
+    """The type of both tuples with these types of items. The class is known if both are made in the function."""
+    if isinstance(a, Struct):
+        return replace(a, items=items, maker=a.maker and b.maker)
+    return replace(a, items=items) if isinstance(a, Named) else Tuple(items)
 
 
 def join_results(a, b):
@@ -333,10 +356,9 @@ def join_results(a, b):
     if all(isinstance(kind, Scalar) and kind.name not in ("bool", "u64", *COMPLEXES) for kind in kinds) and (
             len(kinds) < 2 or a.is_integer != b.is_integer):
         return MIXED
-    if type(a) is type(b) and type(a) in (Tuple, Named) and len(a.items) == len(b.items) and \
-            getattr(a, "names", None) == getattr(b, "names", None):
+    if type(a) in (Tuple, Named, Struct) and _is_of_class(a, b) and len(a.items) == len(b.items):
         items = tuple(map(join_results, a.items, b.items))
-        return None if None in items else replace(a, items=items)
+        return None if None in items else _with_items(a, b, items)
     return join(a, b)
 
 
@@ -364,7 +386,7 @@ def _join_elements(a, b):
         return _join_lists(a.element, b.element)
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         items = tuple(_join_elements(x, y) for x, y in zip(a.items, b.items))
-        return None if None in items else Tuple(items)
+        return None if None in items or not _is_of_class(a, b) else _with_items(a, b, items)
     if not isinstance(a, Scalar) or not isinstance(b, Scalar):
         return None
     kind = promote(a, b)

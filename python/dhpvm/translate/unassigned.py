@@ -15,21 +15,29 @@ _LOOPS = (ast.For, ast.While)
 def guard(tree, parameters, fail):
     """Adds the notes and the tests to a function. Returns the names of the variables that it adds.
 
-    Reads that may not be evaluated, such as y in `found and y > 0`, are taken to be right, and so are variables of
-    prange loops, which have no value of an earlier turn. `fail(node, message)` refuses what never has a value."""
+    Reads that may not be evaluated, such as y in `found and y > 0`, are tested where they are: they get a `flag`, the
+    name of the variable that notes it. Variables of prange loops are left out, which have no value of an earlier turn.
+    `fail(node, message)` refuses what never has a value."""
     in_parallel = [each for each in ast.walk(tree) if isinstance(each, ast.For) and is_prange(each.iter)]
     own = {name for name in scopes.stored(tree.body) if "'" not in name}
     reads = _Reads(own - set(parameters) - scopes.stored(in_parallel))
     reads.block(tree.body, frozenset())
-    if not reads.found:
+    if not reads.found and not reads.possible:
         return []
-    names = sorted({name for names in reads.found.values() for name in names})
+    names = sorted({name for names in reads.found.values() for name in names} | {each.id for each in reads.possible})
     given = scopes.stored(tree.body, in_place=False)
+    for each in reads.possible:
+        each.flag = _flag(each.id)
     for statement, early in reads.found.items():
         if early - given:
             fail(statement, f"'{min(early - given)}' has no value here: assign it before")
     tree.body = [_note(name, False, tree.body[0]) for name in names] + _guarded(tree.body, reads.found, set(names))
     return list(map(_flag, names))
+
+
+def message(name):
+    """The text of the UnboundLocalError."""
+    return f"cannot access local variable '{name}' where it is not associated with a value"
 
 
 def _flag(name):
@@ -38,10 +46,11 @@ def _flag(name):
 
 class _Reads:
     """Follows the paths through a function, with the variables that have a value on all of them: a frozenset, or None
-    behind what is not left at its end. `found` has for each statement what its own expressions read too early."""
+    behind what is not left at its end. `found` has for each statement what its own expressions read too early, and
+    `possible` the nodes that read too early if they are evaluated."""
 
     def __init__(self, names):
-        self._names, self.found = names, {}
+        self._names, self.found, self.possible = names, {}, []
         self._breaks = []  # for each loop around, the variables at its breaks
 
     def block(self, statements, known):
@@ -56,10 +65,17 @@ class _Reads:
         names = {name for each in expressions for name in _sure_reads(each)} & self._names
         if names - known:
             self.found.setdefault(statement, set()).update(names - known)
-        return known | names
+        known = known | names
+        sure = {id(each) for expression in expressions for each in scopes.surely_evaluated(expression)}
+        self.possible += [each for expression in expressions for each in _reads_in(expression)
+                          if each.id in self._names - known and id(each) not in sure]
+        return known
 
     def _plain(self, statement, known):
         return self._read(statement, [statement], known) | scopes.stored([statement])
+
+    def _delete(self, node, known):
+        return self._read(node, [node], known) - _deleted(node)
 
     def _return(self, node, known):
         self._read(node, [node.value] if node.value else [], known)
@@ -132,14 +148,33 @@ def _sure_reads(node):
     return found | {node.target.id} if is_update else found
 
 
+def _reads_in(node):
+    """The nodes in an expression that read variables of the function, without those in functions and comprehensions."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield node
+    if isinstance(node, ast.Call):
+        parts = [node.func, *node.args, *(each.value for each in node.keywords if not (each.arg or "").startswith("'"))]
+    elif isinstance(node, (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.FunctionDef,
+                           ast.ClassDef)):
+        parts = []
+    else:
+        parts = ast.iter_child_nodes(node)
+    for each in parts:
+        yield from _reads_in(each)
+
+
+def _deleted(node):
+    """The variables that `del x` leaves without a value."""
+    return {each.id for each in node.targets if isinstance(each, ast.Name)} if isinstance(node, ast.Delete) else set()
+
+
 def _note(name, is_set, node):
     made = ast.Assign([ast.Name(_flag(name), ast.Store())], ast.Constant(is_set))
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def _test(name, node):
-    text = f"cannot access local variable '{name}' where it is not associated with a value"
-    error = ast.Call(ast.Name("UnboundLocalError", ast.Load()), [ast.Constant(text)], [])
+    error = ast.Call(ast.Name("UnboundLocalError", ast.Load()), [ast.Constant(message(name))], [])
     made = ast.If(ast.UnaryOp(ast.Not(), ast.Name(_flag(name), ast.Load())), [ast.Raise(error)], [])
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
@@ -155,6 +190,7 @@ def _guarded(statements, found, names):
         for handler in getattr(statement, "handlers", ()):
             handler.body = _guarded(handler.body, found, names)
         made.append(statement)
+        made += [_note(name, False, statement) for name in sorted(_deleted(statement) & names)]
         if isinstance(statement, ast.For):
             stored = scopes.stored([ast.Expr(statement.target)])
             statement.body[:0] = [_note(name, True, statement.body[0]) for name in sorted(stored & names)]

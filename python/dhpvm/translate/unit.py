@@ -15,6 +15,7 @@ from .values import MARK
 from .types import COMPLEXES, GENERATOR, KEY_TEXT, NONE, UNKNOWN, Dict, List, Tuple, Unconvertible, outward, text
 
 
+_MOST_NESTED = 12  # versions of one function that are translated in each other
 _CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
 _UNUSED = "\2"  # marks a call whose result, if there is one, nobody uses
 
@@ -74,6 +75,7 @@ class Unit:
     def __init__(self, hints=()):
         self.hints = list(hints)
         self._versions, self._modules, self._helpers, self._structs, self._sources = {}, set(), {}, {}, {}
+        self._translated = []  # keys of versions that are translated now, in each other
         self._marks = {}  # numbers of nodes
         self.raised = {}  # classes of exceptions that are not Python's own, as keys
         self._captured = []  # arrays of the surroundings, and their types
@@ -95,12 +97,16 @@ class Unit:
             if caller is None:
                 raise TranslationError(message)
             caller.fail(node, message)
+        if sum(each[0] is function for each in self._translated) >= _MOST_NESTED:
+            caller.fail(node, f"{source.name} calls itself with arguments of other types each time: write a loop")
         version = Version(source, types, f"{source.name.strip('_') or 'f'}__{len(self._versions)}", is_sequential,
                           caller is None, caught)
         self._versions[key] = version
         statements = Statements(source, self, types, version)
         version.scope = statements.scope
+        self._translated.append(key)
         version.lines = statements.run()
+        self._translated.pop()
         return version
 
     def module(self, name):

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from ..fields import Fields, replace
-from .types import (BOOL, COMPLEX, COMPLEXES, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Struct, Text, Tuple,
-                    Unconvertible, literal)
+from .types import (BOOL, COMPLEX, COMPLEXES, FLOAT, INT, LARGE, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Struct, Text,
+                    Tuple, Unconvertible, limits, literal, numpy_name)
 
 ABSENT = object()
 MARK = "\3"  # see Unit.mark
@@ -36,6 +36,7 @@ class Value(Fields):
             raise Unconvertible(f"a complex number is no {scalar}: take its .real or .imag, or abs(z), or make what "
                                 "it goes to complex, dtype=complex for example")
         if self.is_constant:
+            self._check_fits(scalar)
             return literal(self.constant, name)
         if self.type.name == name:
             return self.text
@@ -48,7 +49,19 @@ class Value(Fields):
             return f"{name}({self.as_type(Scalar(part))}, {literal(0, part)})"
         if self.type == BOOL and scalar.is_float:
             return f"(({self.text} as i64) as {name})"
+        if self.type.is_float and scalar.is_integer and scalar.bits <= 16:
+            return f"(({self.text} as i32) as {name})"  # as NumPy: 300.0 is 44 as a uint8, and -1.0 is 255
         return f"({self.text} as {name})"
+
+
+    def _check_fits(self, scalar):
+        """A number of Python's own that is beyond an integer type is an OverflowError of NumPy."""
+        if not self.type.is_weak or not self.type.is_integer or not scalar.is_integer:
+            return
+        least, greatest = limits(scalar.name)
+        if not least <= self.constant <= greatest:
+            of_python = "" if scalar.is_weak else f": write int(x), or a.astype(int), for the {scalar} there"
+            raise Unconvertible(f"{self.constant} is beyond the numbers of {numpy_name(scalar.name)}{of_python}")
 
 
 class Elementwise(Fields):
@@ -91,7 +104,8 @@ def constant(value):
     if isinstance(value, bool):
         return Value(literal(value, "bool"), BOOL, value)
     if type(value) is int:
-        return Value(literal(value, "i64"), INT, value) if -2**63 <= value < 2**64 else None
+        kind = INT if value < 2**63 else LARGE
+        return Value(literal(value, kind.name), kind, value) if -2**63 <= value < 2**64 else None
     if isinstance(value, float):
         return Value(literal(value, "f64"), FLOAT, float(value))
     if isinstance(value, complex) and not hasattr(value, "dtype"):

@@ -32,6 +32,10 @@ class Axis(Fields):
         step = function(self.step) if isinstance(self.step, str) else self.step
         return replace(self, size=function(self.size), begin=function(self.begin), step=step)
 
+    def with_text(self):
+        """The axis with a step beyond 2 as a text: a function that calls itself with x[::2] has a few versions."""
+        return self if isinstance(self.step, str) or abs(self.step) <= 2 else replace(self, step=str(self.step))
+
     def count(self):
         """The number of texts."""
         return 0 if self.dimension is None else 2 + isinstance(self.step, str)
@@ -258,6 +262,6 @@ def passed(value):
         texts.append(text)
         return str(len(texts) - 1)
 
-    axes = tuple(axis.mapped(position) for axis in value.view.axes)
+    axes = tuple(axis.with_text().mapped(position) for axis in value.view.axes)
     fixed = tuple((dimension, position(text)) for dimension, text in value.view.fixed)
     return PassedView(value.type.element, replace(value.view, axes=axes, fixed=fixed)), texts
