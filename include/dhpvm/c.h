@@ -161,8 +161,8 @@ DHPVM_C_API void dhpvm_isolate_free(dhpvm_isolate* isolate);
  * there: the isolate then stays as it is. Not while other threads interrupt it. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_reload(dhpvm_isolate* isolate, const dhpvm_module* module,
                                             dhpvm_error** error);
-/* Makes the running call trap with DHPVM_INTERRUPTED soon, or the next one. Threads: any, and signal handlers; the
- * isolate must not be freed meanwhile. */
+/* Makes the running call trap with DHPVM_INTERRUPTED soon, unless it ends first; without one, the next call. Threads:
+ * any, and signal handlers; the isolate must not be freed meanwhile. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_interrupt(const dhpvm_isolate* isolate);
 /* Runs main with `arguments`, without the program's name; `exit_code` is its result or that of os.exit. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_run_main(dhpvm_isolate* isolate, const char* const* arguments,

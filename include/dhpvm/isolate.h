@@ -117,8 +117,8 @@ class DHPVM_API Isolate {
   // the isolate then stays as it is. Not while other threads call interrupt().
   Status reload(const Module& module);
 
-  // Makes the running call trap with kInterrupted soon, or the next call if none is running. The only function that
-  // other threads, and signal handlers, may call at any time while the isolate exists.
+  // Makes the running call trap with kInterrupted soon, unless it ends first; without one, the next call. The only
+  // function that other threads, and signal handlers, may call at any time while the isolate exists.
   void interrupt() const;
 
   // Fuel is counted over the life of the isolate: a host that runs a program in slices refills it here. Host functions

@@ -185,6 +185,8 @@ Status Call::run() {
   machine.invocation.leave();
   must_end_ = machine.has_lent();
   if (depth == 0) {
+    // A request that came too late for a safepoint of this call is not for the next one.
+    machine_of(*this).stop_token().lower(StopToken::kInterrupt);
     if (state.user.load(std::memory_order_relaxed) != this_thread()) [[unlikely]]
       return wrong_thread();
     if (state.console.has_output() || state.console.has_failed()) [[unlikely]]

@@ -114,6 +114,11 @@ TEST(HostFunction, CallsNest) {
   const auto deep = call(1'000'000);
   ASSERT_FALSE(deep.ok());
   EXPECT_EQ(deep.error().code(), ErrorCode::kStackOverflow);
+  // The host function is named once, and its calls are counted.
+  const std::string text = deep.error().to_string();
+  EXPECT_NE(text.find("in host function 'host.call' ("), std::string::npos) << text;
+  EXPECT_NE(text.find("because: "), std::string::npos);
+  EXPECT_EQ(text.find("because: "), text.rfind("because: ")) << text;
   EXPECT_EQ(need(call(1)), 108);
 }
 

@@ -109,6 +109,26 @@ TEST(Interrupt, StopsARunningCallFromAnotherThread) {
   EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
 }
 
+// A call without a safepoint behind the request ends by itself, and the next one is not stopped in its place.
+TEST(Interrupt, EndsWithTheCallThatItIsFor) {
+  for (const Jit jit : {Jit::kOff, Jit::kEager}) {
+    TestHost host;
+    const Isolate* running = nullptr;
+    host.define("host.call", [&running](std::int64_t x) {
+      running->interrupt();
+      return x + 1;
+    });
+    const Isolate isolate = host.isolate({.jit = jit});
+    running = &isolate;
+    const auto call_host = need(isolate.function<std::int64_t(std::int64_t)>("host_call"));
+    (void)call_host(1);  // ends, or is stopped
+    EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+    isolate.interrupt();
+    EXPECT_EQ(need(isolate.function<void()>("empty"))().error().code(), ErrorCode::kInterrupted);
+    EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+  }
+}
+
 TEST(Console, OutputArrivesInOrderAndWhenTheCallEnds) {
   const TestHost host;
   const Isolate isolate = host.isolate();

@@ -23,8 +23,15 @@ class ErrorReader {
     std::string message(text(error, "message"));
     constexpr int kMostCauses = 100;
     gc::Ref cause = field(error, "cause");
-    for (int i = 0; cause != nullptr && i < kMostCauses; ++i, cause = field(cause, "cause")) {
-      message += "\n  because: " + std::string(text(cause, "message"));
+    for (int i = 0; cause != nullptr && i < kMostCauses; ++i) {
+      const std::string_view line = text(cause, "message");
+      int times = 1;  // in a row: recursion that makes an error of each error
+      for (cause = field(cause, "cause"); cause != nullptr && times < kMostCauses; ++times) {
+        if (text(cause, "message") != line) break;
+        cause = field(cause, "cause");
+      }
+      message += "\n  because: " + std::string(line);
+      if (times > 1) message += " (" + std::to_string(times) + " times)";
     }
     std::vector<StackFrame> frames;
     std::string_view calls = text(error, "calls");

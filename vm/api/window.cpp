@@ -3,6 +3,7 @@
 #include "dhpvm/detail/window.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -26,6 +27,21 @@ class HostResource final : public stdlib::ResourceObject {
  private:
   std::shared_ptr<void> object_;
 };
+
+// The trap with the host function that it came through. A host function that is called again and again by what it calls
+// is named once, with how many calls of it there are: 200 equal lines hide what happened.
+Error in_host_function(Error cause, std::string_view name) {
+  const std::string context = fmt::format("in host function '{}'", name);
+  const std::string& outermost = cause.message();
+  if (cause.cause() == nullptr || !outermost.starts_with(context)) return std::move(cause).with_context(context);
+  unsigned times = 1;
+  if (outermost.size() > context.size())
+    std::from_chars(outermost.data() + context.size() + 2, outermost.data() + outermost.size(), times);
+  std::vector<StackFrame> frames = cause.frames();
+  return Error(*cause.cause())
+      .with_context(fmt::format("{} ({} times)", context, times + 1))
+      .with_frames(std::move(frames));
+}
 
 Error null_error(std::string_view what) {
   return error(ErrorCode::kNullReference, "{} is needed, and this is null", what);
@@ -158,7 +174,7 @@ Status get_resource(const Window& window, unsigned slot, const void* tag, std::s
 
 Error host_failure(const HostCall& call, Error cause) {
   // A host that returns a trap chose how its program ends, or passes on how a nested call ended.
-  if (cause.is_trap()) return std::move(cause).with_context(fmt::format("in host function '{}'", call.name));
+  if (cause.is_trap()) return in_host_function(std::move(cause), call.name);
   return error(ErrorCode::kHostException, "host function '{}' failed: {}{}{}", call.name,
                to_string(cause.code()), cause.message().empty() ? "" : ": ", cause.message());
 }
