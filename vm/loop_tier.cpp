@@ -47,7 +47,8 @@ bool is_update(const offload::Access& access) { return access.kind == offload::A
 
 // What the instruction does to an element, as a reduction; none where copies of the array could not be put together.
 std::optional<bytecode::Reduction> update_of(const bytecode::Module& module, const offload::Access& access) {
-  const bytecode::OpInfo& row = bytecode::info(static_cast<bytecode::Op>(bytecode::op_of(module.code[access.pc])));
+  const bytecode::OpInfo& row =
+      bytecode::info(static_cast<bytecode::Op>(bytecode::op_of(module.code[access.pc])));
   using bytecode::Operation;
   using bytecode::ReductionOp;
   switch (row.operation) {
