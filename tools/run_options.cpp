@@ -52,7 +52,7 @@ constexpr Option kOptions[] = {
 
     {"Machine code", "--jit", 0, Value::kRequired, "MODE",
      "off: interpret everything; on: compile what is hot (default); eager: all functions at once;\n"
-     "baseline: as on, but loops keep their first code, which takes little time to make"},
+     "baseline: as on, but loops keep their baseline code, which takes little time to compile"},
     {"Machine code", "--jit-threshold", 0, Value::kRequired, "N",
      "compile code that N samples found running, one every 1000 calls and turns (default 8)"},
     {"Machine code", "--threads", 0, Value::kRequired, "N",

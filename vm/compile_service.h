@@ -52,7 +52,7 @@ class CompileService {
   // next processes: see attempts().
   bool settle(std::chrono::steady_clock::time_point deadline);
 
-  // Whether the code of loops is listed for people, who want to see the best.
+  // Whether the code of loops is listed for people: they want to see optimised code.
   bool lists_kernels() const { return options_.list_kernels != codegen::Listing::kNone; }
 
   // How many processes in a row have ended before they had compiled what this one has begun to compile, too: the most
@@ -60,7 +60,7 @@ class CompileService {
   unsigned attempts();
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
-  // Among jobs that wait: one that takes little time, and that a program waits for, goes first.
+  // The place of a new job in the queue. A job that takes little time, and that a program waits for, goes first.
   enum class Turn : std::uint8_t { kFirst, kLast };
   // run(): at once, on the calling thread. add(): on the background thread; at once if the system starts no thread.
   // Neither runs the job if there is no generator.

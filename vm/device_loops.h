@@ -48,7 +48,7 @@ class DeviceLoops {
   // Runs deferred loops, and waits until devices need no buffer any more that the program has released.
   Status release_buffers();
 
-  // Whether a device may be chosen for the loop before anything is known of its speed on the host.
+  // Whether a device may be chosen for the loop before the loop's speed on the host is known.
   bool considers(const bytecode::KernelRecord& record) const;
   // Whether kernel `number` stays on the host without further questions, because the user said so, or because it would
   // take so little time there (0: not known). Notes that time for explain().

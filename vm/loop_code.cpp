@@ -140,7 +140,6 @@ const codegen::CompiledKernel* LoopCode::find_baseline(LoopVariant variant) cons
   return slot == nullptr ? nullptr : slot->kernel.get();
 }
 
-// Optimised code that was found in place of the baseline's is as good as requested.
 void LoopCode::adopt_kept(LoopVariant variant) {
   const BaselineSlot* const found = finished_baseline(variant);
   if (found == nullptr || found->optimised == nullptr) return;
@@ -165,7 +164,7 @@ void LoopCode::request(LoopVariant variant, unsigned most_lanes, CompileService&
   if (any != nullptr && any->width() <= most_lanes) return;
   const auto slot = std::make_shared<Slot>();
   slots_[static_cast<std::size_t>(variant)].emplace(most_lanes, slot);
-  // The job keeps the module alive.
+  // The job owns `linked`, to which the request points.
   auto job = [slot, linked = linked_,
               request = new_request(variant, most_lanes)](codegen::CodeGenerator& generator) {
     auto compiled = generator.compile(request);

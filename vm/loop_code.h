@@ -57,18 +57,19 @@ class LoopCode {
   // The compiled kernel with at most `most_lanes` lanes, or, until that has been compiled, with any number; null if
   // there is none.
   const codegen::CompiledKernel* find(LoopVariant variant, unsigned most_lanes) const;
-  // The kernel's baseline code; null if that is not there.
+  // The kernel's baseline code; null if it has not been compiled.
   const codegen::CompiledKernel* find_baseline(LoopVariant variant) const;
   // Has the kernel compiled, here and now or in the background; once for each variant and number of lanes.
   enum class When : std::uint8_t { kNow, kInBackground };
   void request(LoopVariant variant, unsigned most_lanes, CompileService& service, When when);
-  // Has baseline code made; once for each variant. Code that was kept in the cache with `most_lanes` lanes is taken in
-  // its place, unless only the baseline is wanted.
+  // Has the kernel's baseline code compiled; once for each variant. With Kept::kAny, optimised code with at most
+  // `most_lanes` lanes is used in its place if the cache has such code.
   enum class Kept : std::uint8_t { kAny, kBaseline };
   void request_baseline(LoopVariant variant, unsigned most_lanes, CompileService& service, When when,
                         Kept kept);
-  // Whether optimised code need not be requested yet, in place of the baseline's that was: because that is being made,
-  // or has run as long as `timing` says. Baseline code that was kept is from an earlier run: this one is not the last.
+  // Whether optimised code need not be requested yet: baseline code is being compiled, or was compiled by this process
+  // and has not run long enough, by `timing`. If an earlier run left baseline code in the cache, the program is run
+  // repeatedly, so that optimised code is worth its compilation.
   bool is_baseline_enough(LoopVariant variant, const LoopTiming& timing) const;
   // Whether a requested kernel, or its baseline code, is still being compiled.
   bool is_being_compiled(LoopVariant variant, unsigned most_lanes) const;
@@ -87,20 +88,21 @@ class LoopCode {
   };
   // By the largest number of lanes.
   using Slots = std::map<unsigned, std::shared_ptr<Slot>>;
-  // The same for baseline code.
+  // As Slot, for baseline code.
   struct BaselineSlot {
     std::unique_ptr<codegen::CompiledKernel> kernel;
-    bool was_kept = false;  // that
-    // Optimised code that was kept, in its place; null if there was none.
+    bool was_kept = false;  // `kernel` is from the cache
+    // Optimised code from the cache, used in place of `kernel`; null if the cache had none.
     std::shared_ptr<Slot> optimised;
-    unsigned most_lanes = kAnyLanes;  // of that
+    unsigned most_lanes = kAnyLanes;  // of `optimised`
     std::string failure;
     std::atomic<bool> done{false};
   };
 
   const Slots& slots(LoopVariant variant) const { return slots_[static_cast<std::size_t>(variant)]; }
-  // Null unless it was requested and is done.
+  // Null unless the compilation was requested and has ended.
   const BaselineSlot* finished_baseline(LoopVariant variant) const;
+  // Moves optimised code that the cache had in place of baseline code to the slots of optimised code.
   void adopt_kept(LoopVariant variant);
   codegen::KernelRequest new_request(LoopVariant variant, unsigned most_lanes) const;
   const bytecode::KernelRecord& record() const { return linked_->module().kernels[kernel_]; }

@@ -29,8 +29,8 @@ using offload::IterationSpace;
 // take longer than kBoxTime.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
-// An iteration at least this long, interpreted or in baseline code, is not begun if better code may be ready in as much
-// time.
+// While iterations take at least this long, interpreted or in baseline code, the next one is not begun before better
+// code has had as much time to become ready.
 constexpr std::chrono::milliseconds kLongIteration{5};
 
 // Where a loop begins in the source, "blur.dhp:12".
@@ -186,8 +186,8 @@ void LoopTier::request_kernel(const HostExecution& execution, unsigned lanes) {
   code.request(execution.variant, lanes, *service_, when);
 }
 
-// Whether the loop has baseline code first. Results must not depend on which code ran, and devices are chosen by the
-// speed of optimised code.
+// Whether the loop runs in baseline code first: only if its results have the same bits in both codes, and no device may
+// be chosen for it, because that choice needs the speed of optimised code.
 bool LoopTier::begins_with_baseline(const HostExecution& execution) const {
   if (service_->lists_kernels() || !execution.known.code.has_exact_bits()) return false;
   return devices_ == nullptr || !devices_->considers(*execution.kernel.record);
@@ -349,7 +349,8 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   return std::move(outcome.remaining);
 }
 
-// Interpreted until there is code, then on the thread pool: in baseline code until there is better.
+// Interprets the loop until it has been compiled, then runs it on the thread pool: in baseline code until there is
+// optimised code.
 bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace& space) {
   if (!fetch_arrays(execution)) return false;
   Context& context = execution.context;
@@ -406,7 +407,8 @@ bool LoopTier::interpret_next(const HostExecution& execution, HostRest& rest) {
   return true;
 }
 
-// For so long that waking the threads does not count, and no longer, because better code may come.
+// Runs iterations for about a millisecond: long enough that the time to wake the threads does not matter, and short
+// enough to change to optimised code soon after that is ready.
 bool LoopTier::run_baseline(const HostExecution& execution, const codegen::CompiledKernel& compiled,
                             HostRest& rest) {
   constexpr double kSeconds = 1e-3;

@@ -100,14 +100,14 @@ class LoopTier {
                             std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                             bool ends_block);
   std::optional<std::vector<offload::IterationSpace>> offload(const HostExecution& execution);
-  // What is left of an execution on the cores.
+  // The part of an execution on the cores that has not run yet.
   struct HostRest {
     explicit HostRest(const offload::IterationSpace& space) : remaining(space) {}
 
     offload::RemainingSpace remaining;
-    offload::OpenBlock open;                // of reductions
-    std::uint64_t iterations = 1;           // for the interpreter, the next time
-    std::chrono::nanoseconds last_took{0};  // an iteration of the last box, on average
+    offload::OpenBlock open;                // of a reduction
+    std::uint64_t iterations = 1;           // that interpret_next() takes
+    std::chrono::nanoseconds last_took{0};  // the time of an iteration in the last box, on average
   };
 
   bool run_on_cores(const HostExecution& execution, const offload::IterationSpace& space);

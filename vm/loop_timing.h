@@ -26,12 +26,12 @@ class LoopTiming {
     interpreted_iterations_ += count;
   }
 
-  // Part of it has run in baseline code.
+  // A part of an execution took `time` in baseline code.
   void add_baseline(std::chrono::nanoseconds time) { baseline_ += time; }
 
   // Whether a kernel would be worth its compilation by now.
   bool is_worth_compiling() const { return iterations_ >= kWorthCompiling || interpreted_ >= kLongEnough; }
-  // Whether better code than the baseline's would be.
+  // Whether optimised code would be worth its compilation by now.
   bool is_worth_optimising() const { return baseline_ >= kWorthOptimising; }
   // Seconds that an iteration takes compiled: measured, or guessed while it has not run so; 0: not known.
   double expected() const {
@@ -47,7 +47,7 @@ class LoopTiming {
     constexpr double kTooLongToRepeat = 20e-3;
     return is_measured() || (profile_.measurements > 0 && seconds >= kTooLongToRepeat);
   }
-  // The profile that plans the chunks of an execution in such code, and that stores its measurements.
+  // The profile that plans the chunks of an execution in code of that tier, and stores its measurements.
   offload::LoopProfile& profile(codegen::KernelTier tier) {
     if (tier == codegen::KernelTier::kBaseline) return baseline_profile_;
     if (profile_.seconds_per_iteration == 0) profile_.seconds_per_iteration = guess();
@@ -58,12 +58,12 @@ class LoopTiming {
   // A loop is worth compiling after so many iterations in all, or after so much time in the interpreter.
   static constexpr std::uint64_t kWorthCompiling = 512;
   static constexpr std::chrono::microseconds kLongEnough{50};
-  // Optimised code is several times as fast as the baseline's, and takes 20 to 80 ms to make. A loop that lasts loses
-  // less than this by its start; one that does not saves the compilation.
+  // Optimised code is worth compiling after so much time in baseline code. It is several times as fast, and takes 20 to
+  // 80 ms to compile. A long loop loses less than this time; a short one saves the compilation.
   static constexpr std::chrono::milliseconds kWorthOptimising{2};
 
   // Iterations that take long in the interpreter take long in any case, so that no time need be spent on
-  // trying how long; the same holds for the baseline's code. 0 where they are short.
+  // trying how long; the same holds for baseline code. 0 where they are short.
   double guess() const {
     constexpr double kMostGained = 64;
     constexpr double kMostGainedByBaseline = 16;
@@ -80,7 +80,7 @@ class LoopTiming {
   std::uint64_t interpreted_iterations_ = 0;
   std::chrono::nanoseconds baseline_{0};
   offload::LoopProfile profile_;           // of optimised code
-  offload::LoopProfile baseline_profile_;  // of the baseline's
+  offload::LoopProfile baseline_profile_;  // of baseline code
 };
 
 }  // namespace dhpvm::vm

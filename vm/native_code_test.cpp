@@ -654,8 +654,8 @@ TEST(NativeCode, WhatIsInTheCacheNeedsNoLibrary) {
   std::filesystem::remove_all(folder);
 }
 
-// As many executions of a loop as the third argument says, each of as many iterations as the second one: element i is
-// i, divided by what i is less than the first argument. The first result is the sum of two of the elements.
+// run(n, iterations, executions) executes a loop that sets element i to i + i / (n - i). The result is the sum of two
+// elements.
 constexpr std::string_view kTiers = R"(
 type array A: i64
 function run(i64, i64, i64) -> i64 registers 8 2 exported
@@ -697,7 +697,7 @@ class Tiers : public testing::Test {
     std::uint64_t cache_hits = 0;
     std::string story;
   };
-  // A process of its own, but for the code that is kept.
+  // Runs the program three times as a new process would: with a code generator of its own, and the cache's files.
   Run run(std::uint64_t iterations, std::uint64_t executions, JitMode mode = JitMode::kOn) {
     codegen::GeneratorOptions generator;
     generator.cache_directory = folder_;
@@ -758,7 +758,7 @@ TEST_F(Tiers, BaselineCodeAloneIsKeptWhereItIsAskedFor) {
   EXPECT_NE(baseline.story.find(kFirstCode), std::string::npos) << baseline.story;
 }
 
-// The first of them that traps is named, and no more than that.
+// The error names the first iteration that traps, and nothing else.
 TEST(NativeCode, TrapsOfBaselineCodeAreThoseOfTheInterpreter) {
   IsolateOptions options = eager();
   options.jit.mode = JitMode::kBaseline;
