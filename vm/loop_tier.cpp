@@ -17,6 +17,7 @@
 #include "vm/kernel_trap.h"
 #include "vm/runtime.h"
 #include "vm/trap.h"
+#include "vm/updated_arrays.h"
 #include "vm/values.h"
 
 namespace dhpvm::vm {
@@ -41,47 +42,6 @@ std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) 
   const std::uint32_t pc = first == lines.end() ? 0 : first->pc;
   std::string position = position_text(linked, linked.code_of(*kernel.function) + pc);
   return position.empty() ? std::string(linked.module().name_of(*kernel.function->source)) : position;
-}
-
-bool is_update(const offload::Access& access) { return access.kind == offload::AccessKind::kAtomic; }
-
-// What the instruction does to an element, as a reduction; none where copies of the array could not be put together.
-std::optional<bytecode::Reduction> update_of(const bytecode::Module& module, const offload::Access& access) {
-  const bytecode::OpInfo& row =
-      bytecode::info(static_cast<bytecode::Op>(bytecode::op_of(module.code[access.pc])));
-  using bytecode::Operation;
-  using bytecode::ReductionOp;
-  switch (row.operation) {
-    case Operation::kAdd: return bytecode::Reduction{ReductionOp::kAdd, *row.kind};
-    case Operation::kMin: return bytecode::Reduction{ReductionOp::kMin, *row.kind};
-    case Operation::kMax: return bytecode::Reduction{ReductionOp::kMax, *row.kind};
-    case Operation::kAnd: return bytecode::Reduction{ReductionOp::kAnd, *row.kind};
-    case Operation::kOr: return bytecode::Reduction{ReductionOp::kOr, *row.kind};
-    case Operation::kXor: return bytecode::Reduction{ReductionOp::kXor, *row.kind};
-    default: return std::nullopt;
-  }
-}
-
-// All arrays that the loop updates, if threads may do so in copies of them; none otherwise.
-std::vector<offload::UpdatedArray> updated_arrays(const bytecode::Module& module, const offload::Loop& loop) {
-  std::vector<offload::UpdatedArray> updated;
-  if (!loop.footprint->complete) return updated;
-  for (const offload::Access& access : loop.footprint->accesses) {
-    if (!is_update(access)) continue;
-    // One that may be any of several arrays is of no such class.
-    if (access.array >= loop.arrays.size()) return {};
-    const offload::ArrayUse& use = loop.footprint->arrays[access.array];
-    if (use.kind != offload::ArrayClass::kReduced || use.fields != 1) return {};
-    const auto known = std::ranges::find(updated, access.array, &offload::UpdatedArray::array);
-    if (known != updated.end()) continue;
-    const std::optional<bytecode::Reduction> update = update_of(module, access);
-    if (!update) return {};
-    for (std::uint32_t other = 0; other < loop.arrays.size(); ++other) {
-      if (other != access.array && loop.array(access.array).overlaps(loop.array(other))) return {};
-    }
-    updated.push_back({access.array, *update});
-  }
-  return updated;
 }
 
 // A loop with block reductions in the program is two loops here: over the blocks, and over the elements.
