@@ -6,7 +6,7 @@
 namespace dhpvm::gc {
 namespace {
 
-constexpr std::size_t kSmallest = std::size_t{4} << 20;
+constexpr std::size_t kSmallest = std::size_t{512} << 10;
 constexpr std::size_t kFirst = std::size_t{8} << 20;
 
 // A smaller share is marked so quickly that the size makes no difference.

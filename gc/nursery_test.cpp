@@ -93,7 +93,7 @@ TEST(Nursery, FollowsAProgramThatChanges) {
   run(nursery, 100, [](std::size_t bytes) { return bytes < 32 * kMiB ? 0.9 : 0.1; });
   EXPECT_EQ(nursery.bytes(), 32 * kMiB);
   run(nursery, 20, [](std::size_t) { return 0.001; });
-  EXPECT_EQ(nursery.bytes(), 4 * kMiB);
+  EXPECT_EQ(nursery.bytes(), kMiB / 2);
 }
 
 TEST(Nursery, IsSmallOnlyWhereHardlyAnythingSurvives) {
@@ -109,7 +109,9 @@ TEST(Nursery, IsSmallOnlyWhereHardlyAnythingSurvives) {
   run_small(20, 0.5);
   EXPECT_EQ(nursery.bytes(), 8 * kMiB);
   run_small(20, 0.001);
-  EXPECT_EQ(nursery.bytes(), 4 * kMiB);
+  EXPECT_EQ(nursery.bytes(), kMiB / 2);
+  run_small(20, 0.05);
+  EXPECT_EQ(nursery.bytes(), kMiB / 2);
   run_small(1, 0.5);
   EXPECT_EQ(nursery.bytes(), 8 * kMiB);
 }
