@@ -200,5 +200,40 @@ TEST(UnrollSmallLoops, RowsThatAreInsideCheckNothing) {
   EXPECT_EQ(ends, 3U) << "of both, and whether there is a turn";
 }
 
+// A loop of three turns becomes straight code although LLVM's second level would leave it: neighbours of a cell, with the
+// size of the grid checked in each turn.
+TEST(ShortLoops, AreUnrolledAltogether) {
+  std::string text = R"(
+define i64 @neighbours(ptr %row, i64 %at, i64 %size) {
+entry:
+  br label %turn
+turn:
+  %k = phi i64 [ 0, %entry ], [ %next, %turn ]
+  %sum0 = phi i64 [ 0, %entry ], [ %last, %turn ]
+  %place = add i64 %at, %k
+)";
+  constexpr int kCells = 10;
+  for (int i = 0; i < kCells; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  %a" + n + " = add i64 %place, " + n + "\n  %r" + n + " = urem i64 %a" + n + ", %size\n  %p" + n +
+            " = getelementptr i64, ptr %row, i64 %r" + n + "\n  %v" + n + " = load volatile i64, ptr %p" + n +
+            "\n  %x" + n + " = xor i64 %v" + n + ", %sum" + n + "\n  %sum" + std::to_string(i + 1) +
+            " = mul i64 %x" + n + ", 31\n";
+  }
+  text += "  %last = add i64 %sum" + std::to_string(kCells) + ", %k" + R"(
+  %next = add nsw i64 %k, 1
+  %again = icmp slt i64 %next, 3
+  br i1 %again, label %turn, label %done
+done:
+  ret i64 %last
+})";
+  const auto compiler = new_compiler();
+  const IrModule ir = parse(*compiler, text);
+  auto machine = compiler->target().new_machine();
+  ASSERT_TRUE(machine.ok());
+  ASSERT_TRUE(optimise(*ir.module, **machine, Pipeline::kFunctions).ok());
+  EXPECT_EQ(ir.module->getFunction("neighbours")->size(), 1u);
+}
+
 }  // namespace
 }  // namespace dhpvm::codegen
