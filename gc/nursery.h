@@ -4,8 +4,8 @@
 // Objects that survive a minor collection are old at once, so a larger nursery pays where objects die a little later
 // than a small one waits for. Where the same share survives in any nursery, a larger one only makes pauses longer. So
 // sizes are tried now and then, from the first up, and the smallest one is kept that does nearly as well as the best.
-// There are smaller ones below the first, for programs in which hardly anything survives. The size does not determine the
-// length of pauses: a nursery that takes long is marked in parts.
+// There are smaller ones below the first, for programs in which hardly anything survives. The size does not determine
+// the length of pauses: a nursery that takes long is marked in parts.
 #pragma once
 
 #include <array>

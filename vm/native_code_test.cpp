@@ -758,6 +758,21 @@ TEST_F(Tiers, BaselineCodeAloneIsKeptWhereItIsAskedFor) {
   EXPECT_NE(baseline.story.find(kFirstCode), std::string::npos) << baseline.story;
 }
 
+// One execution begins in the interpreter, in the middle of a block, and goes on in both codes as they come.
+TEST(NativeCode, ReductionsHaveTheSameBitsInWhateverCodeTheyRan) {
+  IsolateOptions options = eager();
+  options.jit.threshold_samples = std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t expected = Program(kLongReduction).run("sum", {200'000, 20, kNowhere});
+  for (const JitMode mode : {JitMode::kOn, JitMode::kBaseline}) {
+    options.jit.mode = mode;
+    Program compiled(kLongReduction, options);
+    for (int time = 0; time < 3; ++time)
+      EXPECT_EQ(compiled.run("sum", {200'000, 20, kNowhere}), expected) << time;
+    const Error trap = Program(kLongReduction).trap("sum", {200'000, 20, 150'000});
+    EXPECT_EQ(compiled.trap("sum", {200'000, 20, 150'000}).to_string(), trap.to_string());
+  }
+}
+
 // The error names the first iteration that traps, and nothing else.
 TEST(NativeCode, TrapsOfBaselineCodeAreThoseOfTheInterpreter) {
   IsolateOptions options = eager();
