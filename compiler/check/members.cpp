@@ -32,8 +32,10 @@ bool is_function(const Type* expected) {
   return expected != nullptr && expected->is(TypeKind::kFunction);
 }
 
+// Tuples stand in no source.
 bool is_of_library(const Nominal* nominal) {
-  return nominal != nullptr && nominal->symbol->module->module->is_stdlib;
+  if (nominal == nullptr || nominal->symbol->module->module == nullptr) return false;
+  return nominal->symbol->module->module->is_stdlib;
 }
 
 // Says what is written here for a name that texts or collections have in other languages.
