@@ -165,6 +165,7 @@ class SourceProgram {
     if (decisions_.one_in(3)) text_ += "fn twice() -> i64 => size();\n";
     SourcePlace pure = place;
     pure.is_pure = true;
+    for (SourceVariable& field : pure.variables) field.role = VariableRole::kFixed;
     pure.variables.push_back({"by", &world_.types.i64(), VariableRole::kFixed, "", 0, 0});
     text_ += "fn weight(by: i64) -> i64 " + body(pure, 3) + "\n";
     place.result = nullptr;
