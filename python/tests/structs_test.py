@@ -123,6 +123,15 @@ def returns_one(b):
     return b
 
 
+def in_another_order(b):
+    made = []
+
+    def put(x):
+        made.append(x)
+        return x
+    return Point(y=put(1.0), x=put(2.0)).x
+
+
 def computes(b):
     return Computed(b.x).x
 
@@ -166,6 +175,7 @@ class Structs(support.Comparisons):
         for function, message in ((writes_to_an_argument, "return the new values of others"),
                                   (has_two_names, "a dataclass has one name here"),
                                   (returns_one, "that the caller has made cannot be returned"),
+                                  (in_another_order, "write them in the order of the parameters"),
                                   (computes, "Computed computes its fields itself"),
                                   (writes_to_a_fixed_one, "fields of dataclasses can be assigned"),
                                   (has_no_such_field, "there is no field 'speed' here; there are x, v, m")):

@@ -170,6 +170,18 @@ class Refused(unittest.TestCase):
         self.refuse(f, r"float\(x\) \*\* y", 1)
 
         def f(x):
+            found = []
+
+            def g(k):
+                found.append(k)
+                return k
+
+            def h(a, b):
+                return a - b
+            return h(b=g(1), a=g(2))
+        self.refuse(f, "write them in the order of the parameters", X)
+
+        def f(x):
             return round(x, -2)
         self.refuse(f, "a constant number of digits", 1.5)
 

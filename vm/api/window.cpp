@@ -33,7 +33,8 @@ class HostResource final : public stdlib::ResourceObject {
 Error in_host_function(Error cause, std::string_view name) {
   const std::string context = fmt::format("in host function '{}'", name);
   const std::string& outermost = cause.message();
-  if (cause.cause() == nullptr || !outermost.starts_with(context)) return std::move(cause).with_context(context);
+  if (cause.cause() == nullptr || !outermost.starts_with(context))
+    return std::move(cause).with_context(context);
   unsigned times = 1;
   if (outermost.size() > context.size())
     std::from_chars(outermost.data() + context.size() + 2, outermost.data() + outermost.size(), times);

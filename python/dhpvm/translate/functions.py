@@ -8,7 +8,7 @@ import inspect
 
 from . import advice, dtypes, parameters, views
 from .types import UNKNOWN
-from .values import Value, constant
+from .values import MARK, Value, constant
 
 
 def arguments(expressions, node, function, evaluate=None):
@@ -36,7 +36,25 @@ def arguments(expressions, node, function, evaluate=None):
                                    "argument")
         nodes.append(given)
     nodes += [each.value for each in node.keywords if each.arg[0] == "'"]  # captured variables
-    return nodes, [evaluate(each) if isinstance(each, ast.expr) else each for each in nodes]
+    values = [evaluate(each) if isinstance(each, ast.expr) else each for each in nodes]
+    check_order(expressions, node, nodes, values)
+    return nodes, values
+
+
+def check_order(expressions, node, nodes, values):
+    """Python evaluates the arguments as they are written, f(b=g(), a=h()), and the program in the order of the
+    parameters: both are the same, or no call among them changes anything."""
+    written = [*node.args, *(each.value for each in node.keywords)]
+    places = [nodes.index(each) for each in written if each in nodes]
+    for i, place in enumerate(places):
+        for before in places[:i]:
+            if before > place and (_has_effect(values[before]) or _has_effect(values[place])):
+                expressions.fail(node, "a call among these arguments changes something: write them in the order of the "
+                                       "parameters, or give its result a name first")
+
+
+def _has_effect(value):
+    return MARK in value.text or any(map(_has_effect, value.items))
 
 
 def _parts(node):

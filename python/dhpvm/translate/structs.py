@@ -9,6 +9,7 @@ import inspect
 
 from .. import structs
 from ..fields import replace
+from . import functions
 from .types import UNKNOWN, Array, Scalar, Struct, Text
 from .values import NOTHING, items_in, struct_of
 
@@ -37,6 +38,7 @@ def of_call(expressions, node, function):
     given.apply_defaults()
     nodes = [each if isinstance(each, ast.AST) else ast.copy_location(ast.Constant(each), node)
              for each in map(given.arguments.get, names)]
+    functions.check_order(expressions, node, nodes, list(map(expressions.value, nodes)))
     return _made(expressions, Struct((), tuple(names), structs.is_fixed(function), function), nodes)
 
 
