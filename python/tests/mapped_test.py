@@ -236,6 +236,12 @@ def dst(p, q):
 M = np.arange(48.0).reshape(6, 8)
 
 
+@case(np.arange(5))
+def sums_with_a_start(x):
+    s = 2
+    return sum([1, 2], 10), sum((v * v for v in x), 0.5), sum(x, start=s), sum([0.5, 0.25], s)
+
+
 class Mapped(support.Comparisons):
     def test_results(self):
         case.compare(self)

@@ -179,7 +179,7 @@ class Refused(unittest.TestCase):
             def h(a, b):
                 return a - b
             return h(b=g(1), a=g(2))
-        self.refuse(f, "write them in the order of the parameters", X)
+        self.refuse(f, "write them in the order of the parameters", X, line=9)
 
         def f(x):
             return round(x, -2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""map and filter as generators, (f(x) for x in xs), and dict(mean=m) as {"mean": m}."""
+"""map and filter as generators, (f(x) for x in xs), dict(mean=m) as {"mean": m}, and sum(xs, s) as s + sum(xs)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,18 @@ class _Calls(ast.NodeTransformer):
             made = self._mapped(*node.args)
         elif function is builtins.filter and len(node.args) == 2 and not node.keywords:
             made = self._filtered(*node.args)
+        elif function is builtins.sum:
+            made = self._sum(node)
         return node if made is None else ast.fix_missing_locations(ast.copy_location(made, node))
+
+    @staticmethod
+    def _sum(node):
+        """sum(xs, s), if it does not matter that s is evaluated first."""
+        start = [*node.args[1:], *(each.value for each in node.keywords if each.arg == "start")]
+        if len(start) != 1 or len(node.args) + len(node.keywords) != 2 or not isinstance(
+                start[0], (ast.Constant, ast.Name)):
+            return None
+        return ast.BinOp(start[0], ast.Add(), ast.Call(node.func, node.args[:1], []))
 
     def _mapped(self, function, *iterated):
         names = [self._new_name("item") for _ in iterated]
