@@ -66,7 +66,7 @@ std::string LoopHistory::why_interpreted(const LoopCode& code) const {
   if (const std::string failure = code.failure(); !failure.empty()) {
     return "because it could not be compiled: " + failure;
   }
-  if (fuel_ == Fuel::kLimited) return "because fuel is limited, which is counted exactly only there";
+  if (is_fuel_limited()) return "because fuel is limited, which is counted exactly only there";
   return code.is_requested() ? "because it was over before it had been compiled"
                              : "because it has too few iterations to be worth compiling";
 }

@@ -24,6 +24,8 @@ class LoopHistory {
     last_ = &kernel;
   }
   std::uint64_t executions() const { return executions_; }
+  // Whether the last execution was interpreted because fuel is limited.
+  bool is_fuel_limited() const { return fuel_ == Fuel::kLimited; }
 
   // A line for each fact, in terms of the source. `iterations`: those of all executions that ran on the host.
   std::string explain(const bytecode::Module& module, const bytecode::KernelRecord& kernel, LoopCode& code,

@@ -472,7 +472,8 @@ std::string LoopTier::explain() {
                         executions, executions == 1 ? "execution" : "executions");
     if (devices_ != nullptr) {
       text += devices_->explain(number);
-      if (loop.timing.iterations() == 0) continue;  // no iteration has run on the host
+      // The iterations that run on the host are counted, except those for which fuel is limited.
+      if (loop.timing.iterations() == 0 && !loop.history.is_fuel_limited()) continue;
     }
     text += loop.history.explain(module, kernel, loop.code, loop.timing.iterations());
   }

@@ -309,6 +309,13 @@ fn main() { print(fib(32)); io.flush(); time.sleep(60.0); }
         self.assertEqual(done.stdout, expected)
         self.assertRegex(done.stderr, rb"ran on the host: [1-9]\d* of 64 iterations compiled")
 
+    def test_loops_with_limited_fuel_say_that_it_is_the_reason(self):
+        self.write("loop.dhp", "fn main() {\n    let x = [i64](1000);\n"
+                   "    parallel for i in 0..x.len { x[i] = i * 31; }\n    print(x[7]);\n}\n")
+        for device in "auto", "host", "sim", "host,sim":
+            self.expect(0, "dhpvm-run", "--explain-offload", "--fuel=1000000", f"--device={device}", "loop.dhp",
+                        out="217\n", error="  interpreted, because fuel is limited")
+
     def test_code_for_devices_is_printed_where_it_is_used(self):
         if b"opencl:0 " not in self.run_tool("dhpvm-run", "--list-devices").stdout:
             self.skipTest("SKIP: there is no OpenCL device")
