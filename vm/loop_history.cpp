@@ -67,6 +67,7 @@ std::string LoopHistory::why_interpreted(const LoopCode& code) const {
     return "because it could not be compiled: " + failure;
   }
   if (is_fuel_limited()) return "because fuel is limited, which is counted exactly only there";
+  if (!has_generator_) return "because there is no code generator; the first line says why";
   return code.is_requested() ? "because it was over before it had been compiled"
                              : "because it has too few iterations to be worth compiling";
 }

@@ -23,6 +23,8 @@ class LoopHistory {
     compiled_iterations_ += iterations;
     last_ = &kernel;
   }
+  // The loop's compilation was requested from a code generator, which is there or could not be loaded.
+  void looked_for_generator(bool is_there) { has_generator_ = is_there; }
   std::uint64_t executions() const { return executions_; }
   // Whether the last execution was interpreted because fuel is limited.
   bool is_fuel_limited() const { return fuel_ == Fuel::kLimited; }
@@ -38,6 +40,7 @@ class LoopHistory {
   std::uint64_t compiled_iterations_ = 0;
   const codegen::CompiledKernel* last_ = nullptr;  // the kernel that ran last
   Fuel fuel_ = Fuel::kUnlimited;
+  bool has_generator_ = true;
 };
 
 }  // namespace dhpvm::vm

@@ -475,6 +475,8 @@ std::string LoopTier::explain() {
       // The iterations that run on the host are counted, except those for which fuel is limited.
       if (loop.timing.iterations() == 0 && !loop.history.is_fuel_limited()) continue;
     }
+    // The background thread may not have loaded the generator yet, and runs no job where there is none.
+    if (loop.code.is_requested()) loop.history.looked_for_generator(service_->generator().ok());
     text += loop.history.explain(module, kernel, loop.code, loop.timing.iterations());
   }
   return text;

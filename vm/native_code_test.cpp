@@ -773,6 +773,22 @@ TEST(NativeCode, ReductionsHaveTheSameBitsInWhateverCodeTheyRan) {
   }
 }
 
+TEST(NativeCode, LoopsSayThatThereIsNoCodeGenerator) {
+  IsolateOptions options = eager();
+  options.jit.mode = JitMode::kOn;
+  options.compile_service =
+      std::make_shared<CompileService>(codegen::GeneratorOptions(), "/nowhere/no-such-library");
+  for (const bool waits : {false, true}) {
+    options.jit.wait = waits;
+    Program program(kTiers, options);
+    EXPECT_EQ(program.run("run", {~std::uint64_t{0}, 600, 1}),
+              Program(kTiers).run("run", {~std::uint64_t{0}, 600, 1}));
+    const std::string story = program->explain_loops();
+    EXPECT_NE(story.find("interpreted, because there is no code generator"), std::string::npos) << story;
+  }
+  EXPECT_TRUE(options.compile_service->failure());
+}
+
 // The error names the first iteration that traps, and nothing else.
 TEST(NativeCode, TrapsOfBaselineCodeAreThoseOfTheInterpreter) {
   IsolateOptions options = eager();

@@ -316,6 +316,16 @@ fn main() { print(fib(32)); io.flush(); time.sleep(60.0); }
             self.expect(0, "dhpvm-run", "--explain-offload", "--fuel=1000000", f"--device={device}", "loop.dhp",
                         out="217\n", error="  interpreted, because fuel is limited")
 
+    def test_loops_without_a_code_generator_say_so(self):
+        self.write("loop.dhp", "fn main() {\n    let x = [i64](1000);\n"
+                   "    parallel for i in 0..x.len { x[i] = i * 31; }\n    print(x[7]);\n}\n")
+        if b"could not be loaded" in self.run_tool("dhpvm-run", "--jit=eager", "loop.dhp").stderr:
+            self.skipTest("SKIP: this build has no native code")
+        for device in "auto", "host", "sim":
+            done = self.expect(0, "dhpvm-run", "--explain-offload", "--cpu=no-such", f"--device={device}", "loop.dhp",
+                               out="217\n", error="interpreted, because there is no code generator")
+            self.assertIn(b"knows no processor 'no-such'", done.stderr)
+
     def test_code_for_devices_is_printed_where_it_is_used(self):
         if b"opencl:0 " not in self.run_tool("dhpvm-run", "--list-devices").stdout:
             self.skipTest("SKIP: there is no OpenCL device")
