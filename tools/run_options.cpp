@@ -333,6 +333,27 @@ Status set_option(RunRequest& request, const Arguments::Given& given) {
   return {};
 }
 
+// Refuses an option that only changes the effect of another one where that is missing.
+Status check_needed(const Arguments& arguments) {
+  struct Need {
+    std::string_view option;
+    std::string_view needed;
+  };
+  constexpr Need kNeeds[] = {
+      {"--reason", "--end-session"},
+      {"--end-session", "--worker-status"},
+      {"--json", "--worker-status"},
+      {"--metrics", "--worker"},
+  };
+  for (const Need& need : kNeeds) {
+    if (!arguments.has(need.option) || arguments.has(need.needed)) continue;
+    return Error(ErrorCode::kInvalidArgument,
+                 std::string(need.option) + " belongs to " + std::string(need.needed) +
+                     ": write that as well, or leave " + std::string(need.option) + " out");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const Option> run_options() { return kOptions; }
@@ -341,6 +362,7 @@ std::string run_help() { return help_text(kUsage, kOptions, kClosing); }
 Result<RunRequest> request_of(const Arguments& arguments) {
   RunRequest request;
   for (const Arguments::Given& given : arguments.options) DHPVM_TRY(set_option(request, given));
+  DHPVM_TRY(check_needed(arguments));
   request.isolate.check_races = arguments.has("--check-races");
   request.engine.code_cache = !arguments.has("--no-cache");
   request.engine.code_for_profiler = arguments.has("--perf");

@@ -370,6 +370,21 @@ fn main() { print(fib(32)); io.flush(); time.sleep(60.0); }
         ):
             self.expect(2, "dhpvm-run", text, "x.bc", error=part)
 
+    def test_options_that_belong_to_a_missing_one_are_refused(self):
+        self.write("p.dhp", HELLO)
+        for option, needed in (
+            ("--reason=lunch", "--end-session"),
+            ("--end-session=3", "--worker-status"),
+            ("--json", "--worker-status"),
+            ("--metrics=127.0.0.1:0", "--worker"),
+        ):
+            refused = f"{option.split('=')[0]} belongs to {needed}: write that as well"
+            for program in [], ["p.dhp"]:
+                self.expect(2, "dhpvm-run", option, *program, out="", error=refused)
+        # Behind the program, such words are its own.
+        self.write("words.dhp", "fn main(words: [str]) { print(words[0]); }\n")
+        self.expect(0, "dhpvm-run", "words.dhp", "--json", out="--json\n")
+
 
 class Measuring(ToolTest):
     def test_wrong_command_lines(self):
