@@ -2,10 +2,15 @@
 // dhpvm-bench: measures the effect of batching on loops on a device, and loops on workers.
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/files.h"
 #include "bench/page.h"
@@ -22,7 +27,7 @@ namespace {
 
 constexpr std::string_view kTool = "dhpvm-bench";
 
-constexpr std::string_view kUsage =
+constexpr std::string_view kBatchingUsage =
     "usage: dhpvm-bench batching [options]\n"
     "\n"
     "Runs kernels whose arrays are smaller and larger than the memory of a device, in four modes: serial "
@@ -31,8 +36,9 @@ constexpr std::string_view kUsage =
     "memory, serial with pinned memory, overlapped in fixed numbers of chunks, and overlapped with chunks of "
     "a "
     "size that\n"
-    "the runtime chooses. Every result is compared with that of the host's cores.\n"
-    "\n"
+    "the runtime chooses. Every result is compared with that of the host's cores.\n";
+
+constexpr std::string_view kRemoteUsage =
     "usage: dhpvm-bench remote --connect=HOST:PORT[,..] [options]\n"
     "\n"
     "Runs loops on the devices of workers: some that do nothing, some whose data and computation take "
@@ -40,9 +46,12 @@ constexpr std::string_view kUsage =
     "some on all devices at once, and products of matrices against the interpreter and native code of this "
     "machine.\n";
 
+constexpr std::string_view kWorkersGroup = "What to measure of workers";
+
 constexpr Option kOptions[] = {
     {"What to measure", "--device", 0, Value::kRequired, "NAME",
-     "where loops run: sim, opencl:0, cuda:0 .. (default: a CUDA device if there is one, or else sim)"},
+     "where loops run: sim, opencl:0, cuda:0 .. (default: a CUDA device if there is one, or else sim);\n"
+     "of workers: only these of their devices; may be repeated, or a list with commas"},
     {"What to measure", "--kernel", 0, Value::kRequired, "NAME",
      "only this kernel; may be repeated, or a list with commas"},
     {"What to measure", "--sizes", 0, Value::kRequired, "LIST",
@@ -56,11 +65,10 @@ constexpr Option kOptions[] = {
     {"What to measure", "--list", 0, Value::kNone, "",
      "print the kernels and the devices, and do not run anything"},
 
-    {"What to measure of workers", "--only", 0, Value::kRequired, "LIST",
+    {kWorkersGroup, "--only", 0, Value::kRequired, "LIST",
      "of loops, overlap, several and products (default: all)"},
-    {"What to measure of workers", "--data", 0, Value::kRequired, "SIZE",
-     "arrays of loops that move data (default 64M)"},
-    {"What to measure of workers", "--small", 0, Value::kNone, "", "leave out the product of large matrices"},
+    {kWorkersGroup, "--data", 0, Value::kRequired, "SIZE", "arrays of loops that move data (default 64M)"},
+    {kWorkersGroup, "--small", 0, Value::kNone, "", "leave out the product of large matrices"},
     {kRemoteGroup, "--connect", 0, Value::kRequired, "LIST", "the workers: gpubox:7471,otherbox"},
     {kRemoteGroup, "--key-file", 0, Value::kRequired, "FILE", "the secret that they have as well"},
     {kRemoteGroup, "--seal", 0, Value::kRequired, "MODE", "of data: full (default), integrity or none"},
@@ -76,6 +84,32 @@ constexpr Option kOptions[] = {
 constexpr std::string_view kClosing =
     "\n"
     "The exit code is 0 if all results agree, 1 if one differs, 2 if the command line is unusable.\n";
+
+// Whether `dhpvm-bench remote` uses the option.
+bool is_of_workers(const Option& option) {
+  constexpr std::string_view kOthers[] = {"--kernel", "--sizes", "--budget", "--chunks", "--list", "--html"};
+  return std::ranges::find(kOthers, option.name) == std::end(kOthers);
+}
+
+// Whether `dhpvm-bench batching` uses the option.
+bool is_of_batching(const Option& option) {
+  return option.group != kRemoteGroup && option.group != kWorkersGroup;
+}
+
+// The text for the one command that `operands` name, or for both.
+std::string help_of(const std::vector<std::string>& operands) {
+  const std::string_view command = operands.empty() ? std::string_view() : operands[0];
+  std::vector<Option> used(std::begin(kOptions), std::end(kOptions));
+  if (command == "batching") {
+    std::erase_if(used, [](const Option& option) { return !is_of_batching(option); });
+    return help_text(kBatchingUsage, used, kClosing);
+  }
+  if (command == "remote") {
+    std::erase_if(used, [](const Option& option) { return !is_of_workers(option); });
+    return help_text(kRemoteUsage, used, kClosing);
+  }
+  return help_text(std::string(kBatchingUsage) + "\n" + std::string(kRemoteUsage), used, kClosing);
+}
 
 Error invalid(std::string text) { return Error(ErrorCode::kInvalidArgument, std::move(text)); }
 
@@ -227,7 +261,7 @@ Ending main_of(std::span<const char* const> words) {
   }
   const Engine engine(options);
   if (arguments->has("--list")) text = listing(engine);
-  if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
+  if (arguments->has("--help")) text = help_of(arguments->operands);
   if (arguments->has("--version")) text = "dhpvm-bench " + std::string(library_version()) + "\n";
   if (!text.empty()) {
     const Status printed = print(text);

@@ -393,6 +393,19 @@ class Measuring(ToolTest):
         self.expect(2, "dhpvm-bench", "remote", "--connect=127.0.0.1:1", "--only=nothing", error="loops, overlap, several and products")
         self.expect(2, "dhpvm-bench", "remote", "--connect=127.0.0.1:1", "--data=1", error="at least 1M")
 
+    def test_help_of_a_command_has_its_options_alone(self):
+        batching, remote = ("usage: dhpvm-bench batching", "--kernel"), ("usage: dhpvm-bench remote", "--small")
+        for command, has, lacks in (
+            (["batching"], batching, remote),
+            (["remote"], remote, batching),
+            ([], batching + remote, ()),
+        ):
+            text = self.expect(0, "dhpvm-bench", *command, "--help").stdout.decode()
+            for part in (*has, "--device", "--runs", "--json", "--threads"):
+                self.assertIn(part, text)
+            for part in lacks:
+                self.assertNotIn(part, text)
+
 
 class Limits(ToolTest):
     def expect_trap(self, source, options, part):
