@@ -48,7 +48,10 @@ Status check_changes(const Request& request, const llvm::MCSubtargetInfo& any) {
   for (const std::string& change : request.changes) {
     const bool well_formed = change.size() > 1 && (change[0] == '+' || change[0] == '-');
     if (!well_formed) {
-      return error(ErrorCode::kInvalidArgument, "'{}' in --cpu is neither +feature nor -feature", change);
+      return error(ErrorCode::kInvalidArgument,
+                   "'{}' in --cpu is neither +feature nor -feature: write a sign and a name that "
+                   "`llc-19 -mattr=help` lists, as in --cpu=native,-avx2",
+                   change);
     }
     const auto features = any.getAllProcessorFeatures();
     if (std::none_of(features.begin(), features.end(),

@@ -22,6 +22,11 @@ TEST(Target, UnknownNamesAreErrors) {
     ASSERT_FALSE(target.ok()) << cpu;
     EXPECT_EQ(target.error().code(), ErrorCode::kInvalidArgument) << target.error().to_string();
   }
+  for (const char* cpu : {"native,avx2", "native,+", "native,"}) {
+    const std::string message = Target::create(cpu).error().message();
+    EXPECT_NE(message.find("`llc-19 -mattr=help` lists, as in --cpu=native,-avx2"), std::string::npos)
+        << message;
+  }
 }
 
 #if defined(__x86_64__)
