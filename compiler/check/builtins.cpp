@@ -27,6 +27,14 @@ std::string on_one_line(std::string_view source) {
   return text.substr(0, cut) + " ...";
 }
 
+// Whether the source shows the value as it is.
+bool is_literal(const ast::Expr& expr) {
+  using Kind = ast::ExprKind;
+  if (expr.kind == Kind::kUnary && expr.unary == ast::UnaryOp::kNegate) return is_literal(*expr.operands[0]);
+  return expr.kind == Kind::kInt || expr.kind == Kind::kFloat || expr.kind == Kind::kBool ||
+         expr.kind == Kind::kString;
+}
+
 }  // namespace
 
 bool BuiltinCalls::is_builtin(std::string_view name) {
@@ -118,12 +126,13 @@ hir::Expr* BuiltinCalls::message_of(const ast::Expr& expr) {
 }
 
 // "assertion failed: a.len == n (3 == 4)": what was asserted, and the values of a comparison of numbers, bool or
-// text, which `before` evaluates once. Parallel loops have no text to show values in.
+// text, which `before` evaluates once, unless the source shows them. Parallel loops have no text to show values in.
 hir::Expr* BuiltinCalls::failed_assertion(const ast::Expr& asserted, const std::string& text, E& test,
                                           Body& before) {
   const Range range = asserted.range;
   if (state_.in_kernel()) return string(text, range);
   if (asserted.kind != ast::ExprKind::kBinary || test->kind != ExprKind::kBinary) return string(text, range);
+  if (is_literal(*asserted.operands[0]) && is_literal(*asserted.operands[1])) return string(text, range);
   hir::Expr& compared = test->operands[0]->kind == ExprKind::kStringCompare ? *test->operands[0] : *test;
   const Type* type = compared.operands[0]->type;
   if (!type->is_primitive() && !type->is(TypeKind::kStr)) return string(text, range);
