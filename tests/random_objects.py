@@ -159,7 +159,9 @@ def program(seed):
     functions = [Code(chooser, f"f{i}") for i in range(chooser.randint(1, 2))]
     lines = ["fn main() {", "    let keep = List<V>();", "    var sum = 0;", "    for n in 0..60 {"]
     for code in functions:
-        lines.append(f"        try {{ sum = (sum * 7 + {code.name}(n, keep)) & 0xffffffffff; }} catch e {{ sum += 1; }}")
-    lines += ["        for v in keep { sum = (sum * 3 + v.x - v.y) & 0xffffffffff; }", "        print(sum);", "    }", "}"]
+        term = f"(sum * 7 + {code.name}(n, keep)) & 0xffffffffff"
+        lines.append(f"        try {{ sum = {term}; }} catch e {{ sum += 1; }}")
+    lines.append("        for v in keep { sum = (sum * 3 + v.x - v.y) & 0xffffffffff; }")
+    lines += ["        print(sum);", "    }", "}"]
     body = [line for code in functions for line in code.lines]
     return "\n".join(["// SPDX-License-Identifier: Apache-2.0", HEAD, *body, *lines]) + "\n"

@@ -75,19 +75,21 @@ Value* can_load_all(const MaskedAccess& access, llvm::IRBuilder<>& b, std::uint6
 void divide(const MaskedAccess& access, std::uint64_t bytes) {
   llvm::IRBuilder<> b(access.instruction);
   const bool is_load = access.stored == nullptr;
-  Value* const whole = is_load ? can_load_all(access, b, bytes)
-                               : b.CreateICmpEQ(bits_of_mask(access, b),
-                                                llvm::Constant::getAllOnesValue(
-                                                    b.getIntNTy(access.type->getNumElements())));
+  Value* const whole =
+      is_load ? can_load_all(access, b, bytes)
+              : b.CreateICmpEQ(bits_of_mask(access, b),
+                               llvm::Constant::getAllOnesValue(b.getIntNTy(access.type->getNumElements())));
   llvm::Instruction* at_once = nullptr;
   llvm::Instruction* one_by_one = nullptr;
   llvm::MDNode* const likely =
       is_load ? llvm::MDBuilder(b.getContext()).createLikelyBranchWeights() : nullptr;
-  llvm::SplitBlockAndInsertIfThenElse(whole, access.instruction->getIterator(), &at_once, &one_by_one, likely);
+  llvm::SplitBlockAndInsertIfThenElse(whole, access.instruction->getIterator(), &at_once, &one_by_one,
+                                      likely);
   b.SetInsertPoint(at_once);
   llvm::Instruction* const made =
-      is_load ? static_cast<llvm::Instruction*>(b.CreateAlignedLoad(access.type, access.pointer, access.align))
-              : b.CreateAlignedStore(access.stored, access.pointer, access.align);
+      is_load
+          ? static_cast<llvm::Instruction*>(b.CreateAlignedLoad(access.type, access.pointer, access.align))
+          : b.CreateAlignedStore(access.stored, access.pointer, access.align);
   made->copyMetadata(*access.instruction);
   Value* fetched = made;
   if (is_load && !llvm::isa<llvm::UndefValue>(access.instead))

@@ -38,8 +38,7 @@ define void @copy(ptr %from, ptr %to, ptr %loaded, i16 %bits) {{
 class LastPage {
  public:
   LastPage() : size_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
-    void* const memory =
-        mmap(nullptr, 2 * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const memory = mmap(nullptr, 2 * size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return;
     begin_ = static_cast<std::byte*>(memory);
     if (mprotect(begin_ + size_, size_, PROT_NONE) != 0) release();
@@ -67,8 +66,7 @@ void check(const char* cpu) {
   const auto compiler = new_compiler(cpu);
   auto code = compiler->compile(parse(*compiler, copy_lanes(8 * sizeof(Element))), Pipeline::kKernels);
   ASSERT_TRUE(code.ok()) << code.error().to_string();
-  const auto copy =
-      code->template function<void(const Element*, Element*, Element*, std::uint16_t)>("copy");
+  const auto copy = code->template function<void(const Element*, Element*, Element*, std::uint16_t)>("copy");
   const LastPage page;
   ASSERT_TRUE(page.is_there());
   // As many elements as there are before the end of the page; the lanes behind it are off.

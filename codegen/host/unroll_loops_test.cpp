@@ -200,8 +200,8 @@ TEST(UnrollSmallLoops, RowsThatAreInsideCheckNothing) {
   EXPECT_EQ(ends, 3U) << "of both, and whether there is a turn";
 }
 
-// A loop of three turns becomes straight code although LLVM's second level would leave it: neighbours of a cell, with the
-// size of the grid checked in each turn.
+// A loop of three turns becomes straight code although LLVM's second level would leave it: neighbours of a cell, with
+// the size of the grid checked in each turn.
 TEST(ShortLoops, AreUnrolledAltogether) {
   std::string text = R"(
 define i64 @neighbours(ptr %row, i64 %at, i64 %size) {
@@ -215,9 +215,9 @@ turn:
   constexpr int kCells = 10;
   for (int i = 0; i < kCells; ++i) {
     const std::string n = std::to_string(i);
-    text += "  %a" + n + " = add i64 %place, " + n + "\n  %r" + n + " = urem i64 %a" + n + ", %size\n  %p" + n +
-            " = getelementptr i64, ptr %row, i64 %r" + n + "\n  %v" + n + " = load volatile i64, ptr %p" + n +
-            "\n  %x" + n + " = xor i64 %v" + n + ", %sum" + n + "\n  %sum" + std::to_string(i + 1) +
+    text += "  %a" + n + " = add i64 %place, " + n + "\n  %r" + n + " = urem i64 %a" + n + ", %size\n  %p" +
+            n + " = getelementptr i64, ptr %row, i64 %r" + n + "\n  %v" + n + " = load volatile i64, ptr %p" +
+            n + "\n  %x" + n + " = xor i64 %v" + n + ", %sum" + n + "\n  %sum" + std::to_string(i + 1) +
             " = mul i64 %x" + n + ", 31\n";
   }
   text += "  %last = add i64 %sum" + std::to_string(kCells) + ", %k" + R"(

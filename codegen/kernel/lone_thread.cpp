@@ -61,8 +61,8 @@ class PlainForms {
 void serve_lone_thread(llvm::Function& kernel) {
   llvm::Function* const alone = PlainForms().of(kernel);
   if (alone == &kernel) return;
-  llvm::Function* const chosen = llvm::Function::Create(kernel.getFunctionType(), kernel.getLinkage(), "",
-                                                        kernel.getParent());
+  llvm::Function* const chosen =
+      llvm::Function::Create(kernel.getFunctionType(), kernel.getLinkage(), "", kernel.getParent());
   chosen->takeName(&kernel);
   chosen->copyAttributesFrom(&kernel);
   kernel.setName(chosen->getName() + ".together");

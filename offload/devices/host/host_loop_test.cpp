@@ -131,7 +131,8 @@ KernelStatus update(const KernelCall* call, KernelChunk* chunk) {
     } else {
       std::atomic_ref(counts[i % 5]).fetch_add(1);
       std::atomic_ref<std::int64_t> place(least[i % 3]);
-      for (std::int64_t seen = place; value < seen && !place.compare_exchange_weak(seen, value);) {}
+      for (std::int64_t seen = place; value < seen && !place.compare_exchange_weak(seen, value);) {
+      }
     }
   }
   return KernelStatus::kDone;
@@ -154,8 +155,10 @@ TEST_P(HostLoops, ThreadsUpdateCopies) {
       EXPECT_EQ(least[1], -50'000);
       EXPECT_EQ(least[0] < 5 && least[2] < 5, true);
       // Some are alone before the speed is known.
-      if (may_copy || !outcome.parallel) EXPECT_EQ(static_cast<std::uint64_t>(lone_chunks[0]), outcome.chunks);
-      if (!may_copy && outcome.parallel) EXPECT_LT(static_cast<std::uint64_t>(lone_chunks[0]), outcome.chunks);
+      if (may_copy || !outcome.parallel)
+        EXPECT_EQ(static_cast<std::uint64_t>(lone_chunks[0]), outcome.chunks);
+      if (!may_copy && outcome.parallel)
+        EXPECT_LT(static_cast<std::uint64_t>(lone_chunks[0]), outcome.chunks);
     }
   }
 }

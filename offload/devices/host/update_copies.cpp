@@ -67,7 +67,8 @@ UpdateCopies::Set* UpdateCopies::new_set() {
   for (const UpdatedArray& one : updated_) {
     codegen::KernelArray& array = set->arrays[one.array];
     const auto count = static_cast<std::uint64_t>(array.shape.length);
-    std::unique_ptr<std::byte[]> copy(new (std::nothrow) std::byte[count * bytecode::size_of(one.update.kind)]);
+    std::unique_ptr<std::byte[]> copy(new (std::nothrow)
+                                          std::byte[count * bytecode::size_of(one.update.kind)]);
     if (copy == nullptr) return nullptr;
     fill(copy.get(), count, one.update);
     array.data = copy.get();

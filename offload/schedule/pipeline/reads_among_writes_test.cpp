@@ -129,7 +129,7 @@ class ReadsAmongWrites : public ::testing::Test {
   }
 
   std::shared_ptr<PromptDevice> add(const char* name, bool may_be_lost) {
-    auto device = std::make_shared<PromptDevice>(info_of(name, may_be_lost));
+    auto device = devices_.emplace_back(std::make_shared<PromptDevice>(info_of(name, may_be_lost)));
     KernelImage image;
     image.name = kAmong;
     image.arrays = 1;
@@ -152,7 +152,7 @@ class ReadsAmongWrites : public ::testing::Test {
     loop.can_trap = false;
     return run_on_devices(parts_, loop, 1, {}, {});
   }
-  void forget_devices() {
+  void leave_devices() {
     EXPECT_TRUE(array_->copies()->to_host_for_writing().ok());
     parts_.clear();
     pipelines_.clear();
@@ -179,6 +179,7 @@ class ReadsAmongWrites : public ::testing::Test {
   BufferPool pool_;
   bytecode::Module module_;
   Footprint footprint_;
+  std::vector<std::shared_ptr<PromptDevice>> devices_;  // longer than what is registered with them
   Registrations registrations_{pool_};
   std::vector<std::unique_ptr<PipelineDevice>> pipelines_;
   std::vector<Part> parts_;
@@ -203,7 +204,7 @@ TEST_F(ReadsAmongWrites, FindNothingThatIsArriving) {
     }
     EXPECT_EQ(second->upload_waits, nullptr) << "it has waited";
     EXPECT_EQ(first->opened_by_download, nullptr);
-    forget_devices();
+    leave_devices();
   }
 }
 
