@@ -724,7 +724,7 @@ class Tiers : public testing::Test {
   const std::string folder_ = testing::TempDir() + fmt::format("dhpvm-tiers-{}", ::getpid());
 };
 
-constexpr std::string_view kFirstCode = "because this is its first code";
+constexpr std::string_view kBaselineCode = "because this is baseline code";
 
 TEST_F(Tiers, ShortLoopsAreOptimisedInTheNextRunAndFoundInTheThird) {
   const std::uint64_t expected = Program(kTiers).run("run", {~std::uint64_t{0}, 600, 1});
@@ -735,19 +735,19 @@ TEST_F(Tiers, ShortLoopsAreOptimisedInTheNextRunAndFoundInTheThird) {
   EXPECT_EQ(second.cache_hits, 1u);
   // Both codes, each once. On a busy machine the first run may take it for a loop that lasts.
   EXPECT_EQ(first.compiles + second.compiles, 2u);
-  if (first.compiles == 1) EXPECT_NE(first.story.find(kFirstCode), std::string::npos) << first.story;
+  if (first.compiles == 1) EXPECT_NE(first.story.find(kBaselineCode), std::string::npos) << first.story;
   const Run third = run(600, 1);
   EXPECT_EQ(third.result, expected);
   EXPECT_EQ(third.compiles, 0u);
   EXPECT_EQ(third.cache_hits, 1u);
-  EXPECT_EQ(third.story.find(kFirstCode), std::string::npos) << third.story;
+  EXPECT_EQ(third.story.find(kBaselineCode), std::string::npos) << third.story;
 }
 
 TEST_F(Tiers, LoopsThatLastAreOptimisedInTheSameRun) {
   const Run first = run(20'000, 200);
   EXPECT_EQ(first.result, Program(kTiers).run("run", {~std::uint64_t{0}, 20'000, 1}));
   EXPECT_EQ(first.compiles, 2u);
-  EXPECT_EQ(first.story.find(kFirstCode), std::string::npos) << first.story;
+  EXPECT_EQ(first.story.find(kBaselineCode), std::string::npos) << first.story;
   EXPECT_EQ(run(20'000, 200).cache_hits, 1u);
 }
 
@@ -755,7 +755,7 @@ TEST_F(Tiers, BaselineCodeAloneIsKeptWhereItIsAskedFor) {
   const Run baseline = run(20'000, 20, JitMode::kBaseline);
   EXPECT_EQ(baseline.result, Program(kTiers).run("run", {~std::uint64_t{0}, 20'000, 1}));
   EXPECT_EQ(baseline.compiles, 1u);
-  EXPECT_NE(baseline.story.find(kFirstCode), std::string::npos) << baseline.story;
+  EXPECT_NE(baseline.story.find(kBaselineCode), std::string::npos) << baseline.story;
 }
 
 // One execution begins in the interpreter, in the middle of a block, and goes on in both codes as they come.

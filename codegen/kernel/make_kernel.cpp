@@ -235,8 +235,8 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   WideBody wide{.full = body.function};
   if (request.tier == KernelTier::kBaseline) {
     description.scalar_reason =
-        "this is its first code, made in little time: it was over before better code was worth making, or "
-        "was there";
+        "this is baseline code, made in little time: the loop was over before optimised code was worth "
+        "making, or was there";
   } else if (request.most_lanes == 1) {
     description.scalar_reason =
         "there are few of them and each takes long, so that threads share them one by one";
