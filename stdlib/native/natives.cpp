@@ -65,7 +65,8 @@ Status register_natives(vm::NativeRegistry& registry, Reach allowed,
     if (row == natives().end() || registry.find(name) != nullptr) continue;
     if (row->reach > allowed)
       return error(ErrorCode::kLink,
-                   "this program may not reach files and the environment of the system, which '{}' does",
+                   "this program may not reach files and the environment of the system, which '{}' does; "
+                   "in place of --no-system, --allow=read:DIR,write:DIR,env,run permits what it lists",
                    name);
     DHPVM_TRY(register_native(registry, *row));
   }

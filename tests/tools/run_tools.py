@@ -442,7 +442,8 @@ class Limits(ToolTest):
     def test_the_system_can_be_out_of_reach(self):
         self.write("p.dhp", 'import io;\nfn main() { print(io.exists("/")); }\n')
         self.expect(0, "dhpvm-run", "p.dhp", out="true\n")
-        self.expect(2, "dhpvm-run", "--no-system", "p.dhp", out="", error="may not reach files")
+        done = self.expect(2, "dhpvm-run", "--no-system", "p.dhp", out="", error="may not reach files")
+        self.assertIn(b"--allow=read:DIR,write:DIR,env,run permits what it lists", done.stderr)
         self.write("p.dhp", "import io;\nfn main() { print(1); }\n")
         self.expect(0, "dhpvm-run", "--no-system", "p.dhp", out="1\n")
 
