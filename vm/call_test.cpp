@@ -64,6 +64,18 @@ TEST(Calls, TheStackLimitCountsBytes) {
   EXPECT_EQ(program.trap("deep", {depth}).code(), ErrorCode::kStackOverflow);
 }
 
+TEST(Calls, AStackWithoutRoomForTheFirstCallIsTooSmall) {
+  IsolateOptions options;
+  options.limits.stack_bytes = 0;
+  Program program(kRecursion, options);
+  Invocation call(program.isolate(), program.find("deep"));
+  ASSERT_FALSE(call.ok());
+  const Status status = call.run();
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), ErrorCode::kStackOverflow);
+  EXPECT_EQ(status.error().message(), "the stack limit leaves no room for a call: raise it");
+}
+
 // The next isolate finds references there that it has not stored, if anything is left.
 TEST(Calls, StacksAreCleanForTheNextIsolate) {
   constexpr std::size_t kStack = std::size_t{1} << 20;

@@ -51,6 +51,8 @@ void Invocation::clear() const {
 }
 
 Status Invocation::why_not() const {
+  if (frame_ == nullptr && context_.depth == 0)
+    return Error(ErrorCode::kStackOverflow, "the stack limit leaves no room for a call: raise it");
   if (frame_ == nullptr || context_.depth == kMaximumDepth)
     return error(ErrorCode::kStackOverflow, "calls from native functions are nested too deeply");
   context_.stop->lower(StopToken::kInterrupt);

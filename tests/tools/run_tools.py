@@ -427,6 +427,8 @@ class Limits(ToolTest):
         self.expect_trap(SPIN, ["--deadline=0s"], "deadline exceeded")
         self.expect_trap(KEEP, ["--heap=0"], "out of memory")
         self.expect_trap(BIG, ["--limits=off-heap=0"], "off-heap memory exhausted")
+        no_room = "stack overflow: the stack limit leaves no room for a call"
+        self.expect(3, "dhpvm-run", "--stack=0", "p.dhp", out="", error=no_room)
         self.write("p.dhp", BIG)
         self.expect(0, "dhpvm-run", "--limits=fuel=none,deadline=none,off-heap=none,device-memory=none,heap=none", "p.dhp")
         self.expect(2, "dhpvm-run", "--stack=none", "p.dhp", error="give it a size")
