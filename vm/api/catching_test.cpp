@@ -30,7 +30,7 @@ fn run(n: i64) -> i64 => inner(n, [0]);
 fn outer(n: i64) -> i64 {
     let opened = [0];
     let given = try { inner(n, opened) } catch err {
-        assert(err.message.ends_with("'host.call': at the bottom"), err.message);
+        assert(err.message.ends_with("in host function 'host.call' (5 times): at the bottom"), err.message);
         13
     };
     return given * 10 + opened[0];
