@@ -117,8 +117,7 @@ class LoopTier {
   bool run_native(const HostExecution& execution, const codegen::CompiledKernel& compiled,
                   const offload::IterationSpace& box, const offload::OpenBlock& open);
   static bool fetch_arrays(const HostExecution& execution);
-  static bool wait_for_kernel(const HostExecution& execution, unsigned lanes,
-                              std::chrono::nanoseconds patience);
+  bool wait_for_kernel(const HostExecution& execution, unsigned lanes, std::chrono::nanoseconds patience);
   void request_kernel(const HostExecution& execution, unsigned lanes);
   unsigned lanes_for(const HostExecution& execution, const offload::IterationSpace& space) const;
   std::uint32_t number_of(const LinkedKernel& kernel) const;
