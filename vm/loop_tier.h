@@ -108,17 +108,20 @@ class LoopTier {
     offload::OpenBlock open;                // of a reduction
     std::uint64_t iterations = 1;           // that interpret_next() takes
     std::chrono::nanoseconds last_took{0};  // the time of an iteration in the last box, on average
+    bool is_measured = false;  // whether last_took is not that of the first iterations, which take longer
   };
 
   bool run_on_cores(const HostExecution& execution, const offload::IterationSpace& space);
   bool interpret_next(const HostExecution& execution, HostRest& rest);
-  bool run_baseline(const HostExecution& execution, const codegen::CompiledKernel& compiled, HostRest& rest);
+  bool run_baseline(const HostExecution& execution, const codegen::CompiledKernel& compiled, unsigned lanes,
+                    HostRest& rest);
+  ThreadPool& pool_beside_compiler(bool is_compiling);
   bool begins_with_baseline(const HostExecution& execution) const;
-  bool run_native(const HostExecution& execution, const codegen::CompiledKernel& compiled,
+  bool run_native(const HostExecution& execution, const codegen::CompiledKernel& compiled, ThreadPool& pool,
                   const offload::IterationSpace& box, const offload::OpenBlock& open);
   static bool fetch_arrays(const HostExecution& execution);
   bool wait_for_kernel(const HostExecution& execution, unsigned lanes, std::chrono::nanoseconds patience);
-  void request_kernel(const HostExecution& execution, unsigned lanes);
+  void request_kernel(const HostExecution& execution, unsigned lanes, std::chrono::nanoseconds iteration);
   unsigned lanes_for(const HostExecution& execution, const offload::IterationSpace& space) const;
   std::uint32_t number_of(const LinkedKernel& kernel) const;
 
@@ -126,6 +129,7 @@ class LoopTier {
   const JitOptions options_;
   std::shared_ptr<CompileService> service_;
   std::shared_ptr<ThreadPool> pool_;
+  std::unique_ptr<ThreadPool> alone_;  // the calling thread; made on first need
   std::shared_ptr<Alarm> alarm_;
   std::unique_ptr<DeviceLoops> devices_;             // null: everything stays on the host
   std::unique_ptr<offload::LoopProgress> progress_;  // null: progress is not reported

@@ -26,6 +26,13 @@ class LoopTiming {
     interpreted_iterations_ += count;
   }
 
+  // The time of an iteration in the interpreter, on average; 0 while too few were interpreted to tell.
+  std::chrono::nanoseconds interpreted_on_average() const {
+    constexpr std::uint64_t kEnough = 16;
+    if (interpreted_iterations_ < kEnough) return std::chrono::nanoseconds(0);
+    return interpreted_ / static_cast<std::int64_t>(interpreted_iterations_);
+  }
+
   // A part of an execution took `time` in baseline code.
   void add_baseline(std::chrono::nanoseconds time) { baseline_ += time; }
 
