@@ -47,7 +47,7 @@ INTERNAL = {
     | {f"{name}_native" for name in "gemm_f64 gemm_f32 gemv_f64 gemv_f32 lu cholesky qr qr_q svd eigen_symmetric eigenvalues".split()},
     "list": {"List.grow", "List.check", "List.wrong_index", "List.items", "List.size"},
     "log": {"append", "quoted", "Logger.fields", "Logger.sink", "Logger.write"},
-    "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place", "entry_mask", "Map.entry_of", "Map.entry_value", "Map.set_entry",
+    "map": {"spread", "Pair", "Map.find", "Map.is_removed", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place", "entry_mask", "Map.entry_of", "Map.entry_value", "Map.set_entry",
             "Map.reset", "Map.respread", "Map.rebuild"},
     "npy": {"Head", "Kind", "Npz.file", "Npz.files", "central_head", "damaged_head", "damaged_zip", "elements", "end_of_directory", "entry",
             "kind_named", "kind_of", "little_endian", "local_head", "malformed", "most_elements", "most_head", "parse_head", "put", "put_entry", "unzip",

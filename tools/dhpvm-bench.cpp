@@ -50,7 +50,7 @@ constexpr std::string_view kWorkersGroup = "What to measure of workers";
 
 constexpr Option kOptions[] = {
     {"What to measure", "--device", 0, Value::kRequired, "NAME",
-     "where loops run: sim, opencl:0, cuda:0 .. (default: a CUDA device if there is one, or else sim);\n"
+     "where loops run: sim, opencl:0, cuda:0 .. (default: a CUDA device if there is one, else sim);\n"
      "of workers: only these of their devices; may be repeated, or a list with commas"},
     {"What to measure", "--kernel", 0, Value::kRequired, "NAME",
      "only this kernel; may be repeated, or a list with commas"},

@@ -324,8 +324,12 @@ Result<std::vector<std::pair<Value, Value>>> entries_of(const Object& object) {
   const ObjectState& state = *ObjectState::of(object);
   const bytecode::Module& module = module_of(state);
   DHPVM_ASSIGN(const Object pairs, array_field(object, "pairs"));
-  DHPVM_ASSIGN(const Object removed, array_field(object, "removed"));
-  DHPVM_ASSIGN(const std::span<const bool> gone, removed.elements<const bool>());
+  // Null as long as nothing was removed.
+  DHPVM_ASSIGN(const Object removed, object.get<Object>("removed"));
+  std::span<const bool> gone;
+  if (removed) {
+    DHPVM_ASSIGN(gone, removed.elements<const bool>());
+  }
   DHPVM_ASSIGN(const std::int64_t entries, object.get<std::int64_t>("entries"));
   const gc::Ref array = ObjectState::of(pairs)->root.get();
   const bytecode::ValueType& element = module.types[array->header.type].element;
@@ -336,14 +340,15 @@ Result<std::vector<std::pair<Value, Value>>> entries_of(const Object& object) {
   if (!key || !value) return wrong_collection(object, "a Map");
   std::vector<std::pair<Value, Value>> found;
   // The entries begin at 1, so that 0 is none.
-  const std::int64_t end = std::min(entries, static_cast<std::int64_t>(gone.size()) - 1) + 1;
-  DHPVM_TRY(each_element(state, array, 1, end, [&](const std::byte* where, std::int64_t index) -> Status {
-    if (!gone[static_cast<std::size_t>(index)]) {
-      const ReadLeaf read = leaves_at(state, element, where);
-      found.emplace_back(read_part(fields, *key, read), read_part(fields, *value, read));
-    }
-    return {};
-  }));
+  DHPVM_TRY(
+      each_element(state, array, 1, entries + 1, [&](const std::byte* where, std::int64_t index) -> Status {
+        const auto entry = static_cast<std::size_t>(index);
+        if (entry >= gone.size() || !gone[entry]) {
+          const ReadLeaf read = leaves_at(state, element, where);
+          found.emplace_back(read_part(fields, *key, read), read_part(fields, *value, read));
+        }
+        return {};
+      }));
   return found;
 }
 
