@@ -100,7 +100,7 @@ constexpr Option kOptions[] = {
     {kRemoteGroup, "--clients", 0, Value::kRequired, "FILE",
      "for a worker, instead of a key: the clients that may come in, each with keys and limits"},
     {kRemoteGroup, "--metrics", 0, Value::kRequired, "ADDRESS",
-     "for a worker: serve /metrics (Prometheus) and /healthz to this machine, at 127.0.0.1:9471 say"},
+     "for a worker: serve /metrics (Prometheus) and /healthz to this machine: 127.0.0.1:9471"},
     {kRemoteGroup, "--worker-status", 0, Value::kRequired, "ADDRESS",
      "print the state of the worker there: sessions, queue, devices; needs its key, or the right"},
     {kRemoteGroup, "--json", 0, Value::kNone, "", "with --worker-status: print JSON"},

@@ -66,7 +66,7 @@ class RemainingSpace {
   IterationSpace take(std::uint64_t iterations, std::uint64_t unit);
 
  private:
-  // What a box taken from the front leaves: the rest of its row, of its plane, and of the space. The front is the last
+  // A box taken from the front leaves the rest of its row, of its plane, and of the space. The front is the last
   // element in use.
   std::array<IterationSpace, 4> boxes_;
   unsigned count_;

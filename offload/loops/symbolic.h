@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the footprint analysis knows about a kernel's registers: polynomials over atoms, and facts that hold on the path
+// The footprint analysis's knowledge of a kernel's registers: polynomials over atoms, and facts that hold on the path
 // to a place in the code. Built once for each kernel; range.h evaluates it for each execution or chunk.
 //
 // Arithmetic in bytecode wraps, so a polynomial gives the value of a register only modulo 2^64. That suffices: if the

@@ -594,10 +594,10 @@ fn spin(n: i64) -> i64 {
 fn calls(n: i64) -> i64 => if n < 2 { spin(100) % 2 + n } else { calls(n - 1) + calls(n - 2) };
 fn list(n: i64) -> i64 {
     var head: Node? = null;
-    for i in 0..n { head = Node(if i % 100000 == 0 { null } else { head }); }
+    for i in 0..n { head = Node(if i % 1000000 == 0 { null } else { head }); }
     return n;
 }
-fn main() { print(spin(20000000) + calls(20) + list(3000000)); }
+fn main() { print(spin(20000000) + calls(20) + list(4000000)); }
 """
 
     def stacks(self, *options):

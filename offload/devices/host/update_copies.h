@@ -23,7 +23,7 @@ struct UpdatedArray {
   bytecode::Reduction update;
 };
 
-// Of one round of a loop. Thread-safe but for combine().
+// The copies of one round of a loop. Thread-safe, except combine().
 class UpdateCopies {
   // One copy of each updated array, and the call that has them in place of the arrays.
   struct Set {
@@ -40,7 +40,7 @@ class UpdateCopies {
   UpdateCopies(const UpdateCopies&) = delete;
   UpdateCopies& operator=(const UpdateCopies&) = delete;
 
-  // What a thread works with meanwhile.
+  // The copies that one thread updates, for as long as it has them.
   class Piece {
    public:
     explicit Piece(UpdateCopies& owner) : owner_(owner), set_(owner.take()) {}

@@ -250,6 +250,14 @@ void SessionWatcher::listen_to(const std::shared_ptr<SessionChild>& process) {
   }
 }
 
+// A process that sends more code gets an error. Taking what is queued wakes a sender that waits for room.
+void SessionWatcher::refuse_code(const SessionChild& process) {
+  static_cast<void>(shutdown(process.code.get(), SHUT_RD));
+  std::byte byte{};
+  while (recv(process.code.get(), &byte, 1, MSG_DONTWAIT | MSG_TRUNC) > 0) {
+  }
+}
+
 void SessionWatcher::take_code(SessionChild& process) {
   std::string folder;
   std::array<std::byte, codegen::kLongestCodeMessage> message;
@@ -258,8 +266,7 @@ void SessionWatcher::take_code(SessionChild& process) {
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     process.code_left -= std::min(process.code_left, std::max<std::uint64_t>(kLeastMessage, size));
     if (size <= 0) process.code_left = 0;
-    // A process that sends more gets an error, and does not wait.
-    if (process.code_left == 0) static_cast<void>(shutdown(process.code.get(), SHUT_RD));
+    if (process.code_left == 0) refuse_code(process);
     if (size <= 0 || static_cast<std::size_t>(size) > message.size()) continue;
     if (folder.empty()) {
       const std::lock_guard lock(mutex_);

@@ -61,6 +61,7 @@ class SessionWatcher {
   void spawn_spare();
   void listen_to(const std::shared_ptr<SessionChild>& process);
   void take_code(SessionChild& process);
+  static void refuse_code(const SessionChild& process);
   void handle(SessionChild& process, const control::FromSession& record);
   void finish(const std::shared_ptr<SessionChild>& process);
   void log(SessionChild& process, LogLevel level, std::string_view text);
