@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows an object's death: weak references to it become null, and its cleaner runs.
+// The consequences of an object's death: weak references to it become null, and its cleaner runs.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,7 @@ class Divergence {
   // whether it is computed in a loop that the edge leaves and that lanes leave at different times.
   bool outlives(const llvm::Value* value, const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
   // Whether lanes that take the edge out of the loop of `from` do so in one iteration, with which the loop ends: all
-  // that have not left by another way. What the edge takes along keeps its shape.
+  // that have not left by another way. Values that the edge takes along keep their shape.
   bool ends_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
   // Whether the edge leaves such a loop at all.
   bool leaves_diverging_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;

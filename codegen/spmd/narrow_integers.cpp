@@ -169,8 +169,8 @@ class Narrower {
   }
   bool is_all_there(const Value* value) { return is_narrow(value) && ranges_.fits(value, bits_); }
 
-  // Whether the user gives what it gives now by the low bits of `value`. Of those that become narrow themselves, some
-  // need a value that fits, and have been looked at for that.
+  // Whether the user gives what it gives now by the low bits of `value`. Some users that become narrow themselves
+  // need a value that fits, and have been checked for that.
   bool takes_narrow(const Instruction& user, const Value& value) {
     if (chosen_.contains(const_cast<Instruction*>(&user))) return true;
     if (llvm::isa<llvm::TruncInst>(user)) return !is_wider(user, bits_);

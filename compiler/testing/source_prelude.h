@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all random programs begin with: imports, functions and types that their statements use.
+// The beginning of every random program: imports, functions and types that its statements use.
 #pragma once
 
 namespace dhpvm::compiler::testing {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the queues and kernels of all drivers have in common. The vendor's classes decide how the driver gets an
+// The common part of the queues and kernels of all drivers. The vendor's classes decide how the driver gets an
 // operation.
 #pragma once
 

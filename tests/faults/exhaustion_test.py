@@ -107,7 +107,7 @@ class Worker:
             time.sleep(0.01)
 
     def end(self):
-        """What was wrong with it."""
+        """Its faults."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:

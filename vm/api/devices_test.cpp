@@ -184,8 +184,8 @@ TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   }
 }
 
-// What a device that may be lost makes of an array in place goes to other memory first, which finds room for small
-// chunks only, or for none.
+// The results of a loop in place go to other memory first on a device that may be lost. There is room for small chunks
+// only, or for none.
 TEST_F(Devices, AChunkWithoutRoomForItsResultsHasNotBegun) {
   const Module module = need(Module::compile(engine_, R"(
 fn f(n: i64) -> i64 {

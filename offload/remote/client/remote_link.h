@@ -104,7 +104,7 @@ class RemoteLink final : public FrameHandler,
   void on_progress_thread_after(std::chrono::milliseconds delay, std::function<void()> function);
   WorkerClock& clock() { return clock_; }
   LinkCounters& counters() { return counters_; }
-  // What the worker takes: workers of earlier releases lack some of it.
+  // The abilities of the worker: workers of earlier releases lack some of them.
   struct Capabilities {
     // The most bytes of an array in a frame; 0: none.
     std::uint64_t write_bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a worker's session share: client, limits, two threads, and whether the session has ended.
+// The state that the parts of a worker's session share: client, limits, two threads, and whether the session has ended.
 //
 // The state of all parts belongs to the progress thread. Devices may block, so they are called only on the session's
 // own thread, except for submitting operations, which never blocks.

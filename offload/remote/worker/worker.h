@@ -69,7 +69,7 @@ class Worker {
 
   ChannelOptions channel_options();
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
-  // What is known about a session from its beginning.
+  // The facts about a session that are known from its beginning.
   struct SessionFacts {
     std::string name;  // its authenticated name
     std::string key_name;

@@ -46,8 +46,8 @@ class DeviceBlocks {
   // While several devices work on a loop, each on a thread of its own, no copies are evicted, because that would affect
   // other threads.
   void keep_copies(bool keep) { keeps_copies_ = keep; }
-  // Fetches what only this device has, and drops its copies. What it cannot send any more is lost, which the array
-  // reports at each access. Fails, and may be called again, when the waiting is interrupted.
+  // Fetches what only this device has, and drops its copies. Data that it cannot send any more are lost, which the
+  // array reports at each access. Fails, and may be called again, when the waiting is interrupted.
   Status give_up_copies();
   // Drops the copies on this device, whether they are current or not.
   void forget_copies();

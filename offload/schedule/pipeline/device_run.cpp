@@ -79,7 +79,7 @@ DeviceRun::~DeviceRun() {
     for (Slot& slot : array.slots) give_back(slot.block);
     close(array.staging);
   }
-  // Whoever waits for the loop may have been stopped meanwhile, so the device keeps these buffers.
+  // The waiting for the loop may have been interrupted, so the device keeps these buffers.
   if (partials_ != nullptr) device_.hold(*partials_, last_);
   give_back(partials_block_);
   give_back(report_block_);

@@ -46,8 +46,8 @@ struct PipelineOutcome {
 // Why a loop could not be run on a device, or was given up there.
 struct PipelineFailure {
   Error error;
-  // What is left for the host, which has everything that it needs: the whole loop if nothing has been computed.
-  // Nothing: some arrays have neither their old nor their new contents.
+  // The iterations left for the host, which has all that it needs for them: the whole loop if nothing has been
+  // computed. Nothing: some arrays have neither their old nor their new contents.
   std::optional<std::vector<IterationSpace>> remaining;
 };
 
@@ -64,7 +64,7 @@ struct Part {
 using HostPart = std::function<std::optional<Part>()>;
 
 // Runs `loop` on one device, or, if it can be split, on several at once, each of which takes the next chunk when it has
-// room for one. What a device cannot finish is done by the others, and then by the host. A chunk has `rows` of the
+// room for one. The others do what a device cannot finish, and then the host does. A chunk has `rows` of the
 // outermost dimension; 0: as many as measurements suggest. The initial values of the reductions are in `accumulators`,
 // and the results after a loop that did not trap. `progress`, if there is one, counts chunks when one device gets them,
 // or when several have done them.

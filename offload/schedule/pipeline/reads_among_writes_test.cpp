@@ -55,7 +55,7 @@ class PromptDevice final : public DeviceForTests {
   explicit PromptDevice(DeviceInfo info) : DeviceForTests(std::move(info)) {}
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
 
-  // Of the first operations of their kind; null: nobody waits.
+  // Latches of the first operations of their kind; null: no operation waits.
   Latch* opened_by_download = nullptr;  // by the first half of it, when what it brings is not there yet
   Latch* download_waits = nullptr;
   Latch* upload_waits = nullptr;
