@@ -136,6 +136,9 @@ class PipelineDevice final : public Timelines {
   void set_behind(const Positions& until, double seconds);
   // The expected seconds until that; once it is late, as long again as it has been.
   double seconds_behind();
+  // Makes the device work on those operations, as a waiting caller does, and returns at once whether they are done.
+  // Fails as await() does.
+  Result<bool> catch_up();
   // Calls the listener when the first of these stages that is in flight is done, or has failed; false if none is in
   // flight. For devices whose semaphores rise without being asked, like those of workers.
   bool listen(const Positions& positions, const std::shared_ptr<SemaphoreListener>& listener,

@@ -113,6 +113,8 @@ double PipelineDevice::seconds_behind() {
   return std::max(behind_seconds_ - passed, passed);
 }
 
+Result<bool> PipelineDevice::catch_up() { return await(behind_, std::chrono::milliseconds(0)); }
+
 bool PipelineDevice::listen(const Positions& positions, const std::shared_ptr<SemaphoreListener>& listener,
                             std::uint64_t label) {
   for (unsigned stage = 0; stage < kStages; ++stage) {

@@ -165,7 +165,11 @@ Status Crew::take_chunks(Member& member) {
   PartRun& part = *member.part;
   while (member.is_here) {
     DHPVM_TRY(part.device->await_turn());
-    if (!may_begin(part)) return {};
+    if (!may_begin(part)) {
+      // Some devices only work while somebody waits for them.
+      DHPVM_ASSIGN(const bool has_caught_up, part.device->catch_up());
+      if (!has_caught_up) return {};
+    }
     const ChunkBoard::Offer offer = board_.next(part.part, now_in_seconds(), part.rows_now(loop_), part.unit);
     if (offer.advice == ChunkBoard::Advice::kWait) return {};
     DHPVM_TRY(offer.advice == ChunkBoard::Advice::kEnd ? stop(member) : compute(member, offer.chunk));

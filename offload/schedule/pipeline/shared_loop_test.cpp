@@ -76,6 +76,11 @@ class FarDevice final : public DeviceForTests {
     }
     changed_.notify_all();
   }
+  // It does nothing until somebody waits for it.
+  void hold_until_flushed() {
+    hold(true);
+    is_let_go_by_flush_ = true;
+  }
   // It is lost after so many operations more.
   void lose_after(unsigned operations) {
     const std::lock_guard lock(mutex_);
@@ -98,6 +103,7 @@ class FarDevice final : public DeviceForTests {
   bool is_held_ = false;
   bool is_ending_ = false;
   bool is_crowded_ = false;
+  std::atomic<bool> is_let_go_by_flush_ = false;
   unsigned asked_ = 0;
   std::thread thread_;
 };
@@ -107,7 +113,10 @@ class FarQueue final : public CheckedQueue {
   FarQueue(FarDevice& device, QueueOptions options)
       : CheckedQueue(device, std::move(options)), far_(device) {}
   ~FarQueue() override { far_.drain(); }
-  Status flush() override { return {}; }
+  Status flush() override {
+    if (far_.is_let_go_by_flush_.exchange(false)) far_.hold(false);
+    return {};
+  }
 
   void perform(Operation operation, bool is_lost) {
     Status status = await(operation);
@@ -281,6 +290,24 @@ TEST_F(SharedLoops, DoNotWaitForADeviceThatIsBehind) {
   // Now it takes part again.
   ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(run_in_place(1)));
   expect(1, 5);
+}
+
+// The only device that is left is behind with chunks of the loop before, and works only while somebody waits for it.
+TEST_F(SharedLoops, AreDoneByADeviceThatHasToBeWaitedFor) {
+  constexpr unsigned kLeft = 3;
+  devices_[kLeft]->hold_until_flushed();
+  ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(run(0)));
+  for (unsigned n = 0; n < kDevices; ++n) {
+    if (n != kLeft) devices_[n]->lose_after(0);
+  }
+  std::promise<Outcome> over;
+  std::thread later([&] { over.set_value(run_in_place(1)); });
+  std::future<Outcome> done = over.get_future();
+  EXPECT_EQ(done.wait_for(std::chrono::seconds(60)), std::future_status::ready);
+  devices_[kLeft]->hold(false);
+  later.join();
+  ASSERT_TRUE(std::holds_alternative<PipelineOutcome>(done.get()));
+  expect(1, 2);
 }
 
 TEST_F(SharedLoops, EndWhenAllAreLost) {
