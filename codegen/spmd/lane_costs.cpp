@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <optional>
 
 #include "codegen/spmd/divergence.h"
@@ -125,10 +126,23 @@ double latency_of(const llvm::Instruction& instruction) {
   return floating || llvm::isa<llvm::FCmpInst>(instruction) ? kLatency.floating : kLatency.integer;
 }
 
+// Whether it fills or drains a buffer or a panel, once for each block of turns.
+bool copies_block(const llvm::Instruction& instruction) {
+  return llvm::any_of(
+      std::initializer_list<const char*>{kFillFromRows, kDrainToRows, kPackRows, kPackColumns},
+      [&](const char* copy) { return calls(instruction, copy); });
+}
+
 class Estimate {
  public:
   Estimate(llvm::Function& function, unsigned vector_bits)
-      : function_(function), vector_bits_(vector_bits), dominators_(function), loops_(dominators_) {}
+      : function_(function), vector_bits_(vector_bits), dominators_(function), loops_(dominators_) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (!copies_block(instruction)) continue;
+      if (const llvm::Loop* const loop = loops_.getLoopFor(instruction.getParent()))
+        over_blocks_.insert(loop->getHeader());
+    }
+  }
 
   // Cycles of the whole function. `parting` gives those at the end of a block, where iterations diverge.
   double cycles(llvm::function_ref<double(const llvm::BasicBlock&)> parting) const {
@@ -149,8 +163,12 @@ class Estimate {
     return sum;
   }
 
-  static double weight(const llvm::Loop* loop) {
-    return loop == nullptr ? 1 : std::pow(kThresholds.turns, std::min(loop->getLoopDepth(), 6U));
+  // How often the loop's turns are done. Staging has cut a loop into blocks, which adds a loop and no turns.
+  double weight(const llvm::Loop* loop) const {
+    unsigned depth = 0;
+    for (; loop != nullptr; loop = loop->getParentLoop())
+      depth += over_blocks_.contains(loop->getHeader()) ? 0 : 1;
+    return std::pow(kThresholds.turns, std::min(depth, 6U));
   }
 
   // Whether a branch on the way to `block` is said to be seldom taken.
@@ -200,6 +218,7 @@ class Estimate {
   const unsigned vector_bits_;
   const llvm::DominatorTree dominators_;
   const llvm::LoopInfo loops_;
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 4> over_blocks_;  // the headers of staging's loops over blocks
 };
 
 // Whether the value is computed from what is read.
@@ -250,7 +269,7 @@ double rows_of_lanes(llvm::Function& body, const Estimate& estimate, LoopAnalyse
     if (address == nullptr || loop == nullptr || analyses.divergence.shape(address).is_uniform()) continue;
     if (estimate.is_rare(*instruction.getParent())) continue;
     if (walk_of(analyses, address, *loop) == LaneWalk::kRow)
-      sum += kThroughput.row_of_lane * Estimate::weight(loop);
+      sum += kThroughput.row_of_lane * estimate.weight(loop);
   }
   return sum;
 }

@@ -6,13 +6,19 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/SourceMgr.h>
 
+#include <cstdint>
+
+#include "codegen/spmd/staging.h"
 #include "codegen/spmd/test_kernel.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
 
+enum class OperandForm : std::uint8_t { kAsTheyLie, kStaged };
+
 // Estimates @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) for 16 lanes in vectors of so many bits.
-LaneCosts costs_of(const std::string& text, unsigned vector_bits = 512) {
+LaneCosts costs_of(const std::string& text, unsigned vector_bits = 512,
+                   OperandForm form = OperandForm::kAsTheyLie) {
   IrModule ir = test_compiler().new_module("test");
   llvm::SMDiagnostic problem;
   const bool failed =
@@ -26,6 +32,7 @@ LaneCosts costs_of(const std::string& text, unsigned vector_bits = 512) {
   options.args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform, ArgShape::kUniform,
                   ArgShape::kUniform};
   EXPECT_TRUE(prepare(body, options.args).ok());
+  if (form == OperandForm::kStaged) stage_operands(body, {.spmd = options});
   Result<llvm::Function*> wide = vectorize(body, options);
   EXPECT_TRUE(wide.ok());
   return wide.ok() ? estimate_costs(body, **wide, options) : LaneCosts{};
@@ -188,6 +195,41 @@ TEST(LaneCosts, BranchesOnDataGain) {
       ret void
     })");
   EXPECT_FALSE(costs.lanes_lose()) << costs.one << " " << costs.several;
+}
+
+// Rows of counts, set to 0 and counted up at places that are read. Staging cuts the first loop into blocks, which must
+// not count for more than the second one.
+TEST(LaneCosts, CountsInRowsLose) {
+  const LaneCosts costs = costs_of(std::string(kHead) + R"(
+      %row = mul nsw i64 %i, 1000
+      br label %clear
+    clear:
+      %k = phi i64 [ 0, %entry ], [ %next, %clear ]
+      %place = add nsw i64 %row, %k
+      %cleared = getelementptr i32, ptr %b, i64 %place
+      store i32 0, ptr %cleared
+      %next = add nsw i64 %k, 1
+      %again = icmp slt i64 %next, %n
+      br i1 %again, label %clear, label %count
+    count:
+      %m = phi i64 [ 0, %clear ], [ %then, %count ]
+      %at = add nsw i64 %row, %m
+      %from = getelementptr i8, ptr %a, i64 %at
+      %x = load i8, ptr %from
+      %column = zext i8 %x to i64
+      %counter = add nsw i64 %row, %column
+      %to = getelementptr i32, ptr %b, i64 %counter
+      %sum = load i32, ptr %to
+      %more = add i32 %sum, 1
+      store i32 %more, ptr %to
+      %then = add nsw i64 %m, 1
+      %goes.on = icmp slt i64 %then, %n
+      br i1 %goes.on, label %count, label %done
+    done:
+      ret void
+    })",
+                                   256, OperandForm::kStaged);
+  EXPECT_TRUE(costs.lanes_lose()) << costs.one << " " << costs.several;
 }
 
 // The number of lanes for a body that parts at both conditions, and divides on the way.
