@@ -2,6 +2,8 @@
 // The common beginning of all functions of the fake driver.
 #pragma once
 
+#include <fmt/format.h>
+
 #include "offload/drivers/cuda/fake/fake_state.h"
 
 #define FAKE extern "C" __attribute__((visibility("default")))
@@ -16,14 +18,18 @@ DHPVM_CUDA_GRAPH_FUNCTIONS(X)
 
 namespace dhpvm::offload::cu::fake {
 
+// With the mutex held. Returns the code.
+inline Code misuse(Code code) {
+  ++state().counts.misuses;
+  report(fmt::format("misuse: a call returns {}", static_cast<int>(code)));
+  return code;
+}
+
 // With the mutex held. The code that a call of `symbol` returns before it examines its arguments.
 inline Code begin_call(const char* symbol, bool needs_context) {
   State& all = state();
   ++all.counts.calls;
-  if (in_host_function()) {
-    ++all.counts.misuses;
-    return CUDA_ERROR_NOT_PERMITTED;
-  }
+  if (in_host_function()) return misuse(CUDA_ERROR_NOT_PERMITTED);
   if (!all.initialised) return CUDA_ERROR_NOT_INITIALIZED;
   for (auto fault = all.faults.begin(); fault != all.faults.end(); ++fault) {
     if (fault->symbol != symbol || fault->skip-- > 0) continue;
@@ -33,16 +39,8 @@ inline Code begin_call(const char* symbol, bool needs_context) {
   }
   if (symbol == all.refused) return CUDA_ERROR_NOT_SUPPORTED;
   if (!needs_context) return CUDA_SUCCESS;
-  if (current().empty()) {
-    ++all.counts.misuses;
-    return CUDA_ERROR_INVALID_CONTEXT;
-  }
+  if (current().empty()) return misuse(CUDA_ERROR_INVALID_CONTEXT);
   return current().back()->lost;
-}
-
-inline Code misuse(Code code) {
-  ++state().counts.misuses;
-  return code;
 }
 
 // Whether the module of the function is still loaded.

@@ -201,6 +201,7 @@ FAKE Code cuGraphLaunch(GraphExec exec, Stream stream) {
   for (const CUgraphNode_st& node : nodes)
     functions.push_back(node.function == nullptr ? CUfunc_st{} : *node.function);
   ++all.counts.graph_launches;
+  report("launch of a graph");
   ++exec->under_way;
   push(*stream, [=] {
     for (std::size_t n = 0; n < nodes.size(); ++n) {

@@ -9,17 +9,17 @@
 namespace dhpvm::offload::cu::fake {
 namespace {
 
-// The file for a line about each launch; null: none.
+// The file of the report; null: none.
 const char* report_path() { return std::getenv("DHPVM_CUDA_REPORT"); }
 
-void report(const ptx::Counts& counts) {
-  std::FILE* const file = std::fopen(report_path(), "a");
+}  // namespace
+
+void report(const std::string& line) {
+  std::FILE* const file = report_path() == nullptr ? nullptr : std::fopen(report_path(), "a");
   if (file == nullptr) return;
-  std::fprintf(file, "%s\n", text_of(counts).c_str());
+  std::fprintf(file, "%s\n", line.c_str());
   std::fclose(file);
 }
-
-}  // namespace
 
 std::string refused_call() {
   const char* const name = std::getenv("DHPVM_CUDA_REFUSES");
@@ -105,7 +105,7 @@ Code interpret(ptx::KernelLaunch& launch) {
   const std::lock_guard one(running);
   launch.is_metered = report_path() != nullptr;
   ptx::LaunchOutcome outcome = ptx::run(launch);
-  if (launch.is_metered) report(outcome.counts);
+  if (launch.is_metered) report(text_of(outcome.counts));
   if (!outcome.fault) return CUDA_SUCCESS;
   const std::lock_guard lock(state().mutex);
   state().fault = std::move(outcome.fault->message);

@@ -113,6 +113,8 @@ struct State {
 };
 
 State& state();
+// Appends the line to the file DHPVM_CUDA_REPORT, if that is set.
+void report(const std::string& line);
 // The contexts pushed by this thread, with the current one last; and whether the driver is calling the host on it.
 std::vector<CUctx_st*>& current();
 bool& in_host_function();
