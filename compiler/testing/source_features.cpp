@@ -6,7 +6,7 @@
 namespace dhpvm::compiler::testing {
 
 void SourceStatements::feature() {
-  switch (decisions_.below(17)) {
+  switch (decisions_.below(20)) {
     case 0: return visit_pairs();
     case 1: return visit_tuples();
     case 2: return visit_own();
@@ -23,6 +23,9 @@ void SourceStatements::feature() {
     case 13: return use_own_elements();
     case 14: return use_objects();
     case 15: return count_words();
+    case 16:
+    case 17:
+    case 18: return use_methods();
     default: return show_rest();
   }
 }

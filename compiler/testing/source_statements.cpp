@@ -88,7 +88,7 @@ void SourceStatements::simple() {
 }
 
 void SourceStatements::compound() {
-  switch (decisions_.below(is_free() ? 17 : 8)) {
+  switch (decisions_.below(is_free() ? 17 : 9)) {
     case 0:
     case 1: return choose();
     case 2: return repeat_while();
@@ -97,7 +97,7 @@ void SourceStatements::compound() {
     case 5: return visit();
     case 6: return match_number();
     case 7: return nested();
-    case 8: return match_object();
+    case 8: return is_free() ? match_object() : use_assigning_guard();
     case 9: return narrow();
     case 10: return attempt();
     case 11:

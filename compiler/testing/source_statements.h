@@ -74,6 +74,15 @@ class SourceStatements {
   void use_objects();
   void count_words();
   void show_rest();
+  // source_methods.cpp
+  void use_methods();
+  void use_list();
+  void use_map();
+  void use_set();
+  void use_assigning_closure();
+  void use_assigning_guard();
+  std::string in_closure(const SourceType& type);  // a value, as a closure at this place sees it
+  const SourceType& key_type();                    // a type that maps take for keys
   std::string fixed_variable(const SourceType& type, const char* prefix);  // its name; it is in scope now
 
   bool is_free() const { return !place_.in_kernel && !place_.is_pure; }
