@@ -33,8 +33,8 @@ class Mistakes {
   std::size_t count_ = 0;
 };
 
-// Reads the tokens of one line. After the first mistake every reading method returns a default and reports
-// nothing more, so that callers need not look after each step.
+// Reads the tokens of one line. After the first mistake every reading method returns a default and reports nothing
+// more, so that callers need not check each step.
 class Cursor {
  public:
   Cursor(const TokenStream& stream, const TokenLine& line, Mistakes& mistakes)
@@ -95,7 +95,7 @@ class Names {
   std::unordered_map<std::string, std::uint32_t> ids_;
 };
 
-// All that an operand may refer to.
+// The tables of names that operands refer to.
 struct Scope {
   explicit Scope(Module& m) : module(m) {}
 

@@ -162,8 +162,8 @@ class FunctionBuilder {
   std::string mistake_;
 };
 
-// The branch taken exactly when `op` is not; operands to be swapped when `swap` comes back true. Conditional
-// branches other than For* only.
+// The inverse of the conditional branch `op`, which is not a For*. Sets `swap` if the inverse takes the operands in the
+// opposite order.
 Op inverse(Op op, bool& swap);
 
 }  // namespace dhpvm::bytecode

@@ -10,12 +10,12 @@
 namespace dhpvm::bytecode {
 namespace {
 
-// The word where a trap of the instruction is caught, or kNoIndex. A protect is itself a branch to the handler.
+// The word of the handler for a trap of the instruction, or kNoIndex. A protect is itself a branch to the handler.
 std::uint32_t handler_of(const Instruction& i, const std::vector<std::uint32_t>& handlers) {
   return handlers.empty() || !i.has(kTraps) ? kNoIndex : handlers[i.pc];
 }
 
-// The reachable words, and those where blocks must start.
+// The reachable words, and the leaders: words that start a block.
 struct Reached {
   std::vector<bool> words;
   std::vector<bool> leaders;
@@ -45,7 +45,7 @@ Reached find_reached(const Module& module, const Function& function,
   return reached;
 }
 
-// In the order of the code.
+// The blocks in the order of the code.
 std::vector<CodeBlock> cut_into_blocks(const Module& module, const Function& function,
                                        const std::vector<std::uint32_t>& handlers, const Reached& reached) {
   std::vector<CodeBlock> blocks;
@@ -112,7 +112,7 @@ std::vector<std::uint32_t> find_handlers(const Module& module, const Function& f
     pc = i.next();
     if (i.row->family != Family::kProtect) continue;
     handlers.resize(function.code_size, kNoIndex);
-    // Inner ones come later.
+    // An inner protect comes later and overwrites the handler of the outer one.
     std::fill(handlers.begin() + pc, handlers.begin() + i.target(), i.target());
   }
   return handlers;

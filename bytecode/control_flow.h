@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of one function. Only reachable code counts: the verifier knows nothing about the rest.
+// The control-flow graph of one function: the basic blocks that are reachable, which alone are verified.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@ struct CodeBlock {
   std::vector<std::uint32_t> successors;  // block numbers; the target of a branch last
   std::vector<std::uint32_t> predecessors;
   bool is_loop_header = false;  // a back-edge leads here
-  // Where a trap of the first instruction is caught: a block number, or kNoIndex. Within the reach of a protect every
-  // instruction that can trap begins a block, so that the handler sees the registers as they are at the beginning.
+  // The block that catches a trap of this block's first instruction, or kNoIndex. Within a protect every instruction
+  // that can trap begins a block, so that the handler sees the registers as they are at that block's start.
   std::uint32_t handler = kNoIndex;
 };
 
-// By word of the code: where a trap of the instruction there is caught, as a word offset; kNoIndex where none is.
-// Empty if the function catches nothing.
+// For each word of the code, the word offset of the handler that catches a trap of the instruction there, or kNoIndex.
+// Empty if the function has no handler.
 std::vector<std::uint32_t> find_handlers(const Module& module, const Function& function);
 
-// In an order in which, back-edges aside, predecessors come first. The first block starts at word 0.
+// The reachable blocks in reverse postorder. The first block starts at word 0.
 std::vector<CodeBlock> find_blocks(const Module& module, const Function& function);
 
 }  // namespace dhpvm::bytecode

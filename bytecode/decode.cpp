@@ -10,8 +10,8 @@ constexpr std::uint16_t bit_of(Kind kind) {
   return static_cast<std::uint16_t>(1u << static_cast<unsigned>(kind));
 }
 
-// The element kinds that an access of `kind` accepts. A load of less than 32 bits must know how to extend; all other
-// accesses only care for the width and the bank, and updates that replace an element's bits not for floats either.
+// The element kinds that an access of `kind` accepts: those of its width and bank. A load of less than 32 bits extends
+// and needs the same signedness; `any_number` lets updates that replace an element's bits take floats as integers.
 constexpr std::uint16_t kinds_of(Kind kind, bool extends, bool any_number) {
   std::uint16_t set = 0;
   for (unsigned i = 0; i <= static_cast<unsigned>(Kind::kRef); ++i) {
@@ -86,10 +86,10 @@ constexpr auto make_table() {
 constexpr bool is_sound(const DecodeRow& row) {
   if ((row.writes | row.ref_writes) > kInA) return false;
   if (row.is_plain && row.ref_writes != 0) return false;
-  // The row tells the kind of every primitive result but of a constant and of a copy.
+  // The row gives the kind of every primitive result except those of constants and copies.
   const bool any_kind = row.family == Family::kConstant || row.family == Family::kMoveP;
   if (row.result.has_value() != (row.writes != 0 && !any_kind)) return false;
-  // Instructions that make objects or call may collect, and no others.
+  // Exactly the instructions that allocate or call may collect.
   const bool may_collect = row.memory == Memory::kAllocates || row.memory == Memory::kAnything;
   if (((row.flags & kCollects) != 0) != may_collect) return false;
   const bool names_no_kind = row.family == Family::kLocalZero || row.family == Family::kGetWeak;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decode table for passes over code: the columns of isa.def per opcode and, derived from them while compiling, which
-// registers it reads and writes and what kinds of elements it accepts.
+// The decode table for passes over code: the columns of isa.def per opcode and, derived from them at compile time, the
+// registers that it reads and writes and the element kinds that it accepts.
 #pragma once
 
 #include <array>
@@ -21,9 +21,9 @@ struct DecodeRow {
   Family family = Family::kNop;
   Operation operation = Operation::kNone;
   Memory memory = Memory::kNone;
-  // Whether the masks below say all that the verifier has to know.
+  // Whether the operand masks below suffice for the verifier.
   bool is_plain = true;
-  // Registers read and written, as Position bits. Windows of calls and ranges are the families' business.
+  // Registers read and written, as Position bits. The families define the windows of calls and the ranges.
   std::uint8_t reads = 0;
   std::uint8_t writes = 0;  // kInA or nothing
   std::uint8_t ref_reads = 0;

@@ -21,7 +21,7 @@
 namespace dhpvm::bytecode {
 namespace {
 
-// Which entry of a table a name stands for, when it stands for exactly one.
+// Maps a name to its entry in a table if exactly one entry has that name.
 class NameTable {
  public:
   void add(std::string_view name, std::uint32_t index) {
@@ -205,7 +205,7 @@ class Disassembler {
   }
 
   void instruction(const DecodeRow& row, Word word, Word x, std::int64_t label) {
-    // The text cannot say this: a field that should be 0 and is not. The verifier refuses these.
+    // Text cannot express a reserved field that is not 0. The verifier refuses these.
     const bool c_used = row.c != Operand::kNone;
     const std::optional<FieldPlace> updated = field_place(row.family, row.x, x);
     const Word registers = updated && row.family == Family::kAtomic ? x & 0xffffffff : x;
@@ -223,7 +223,7 @@ class Disassembler {
     first_ = true;
     operand(row.a, a_of(word), word, x, label);
     operand(row.b, b_of(word), word, x, label);
-    // The halves of 32-bit operands were printed with b; a method with its interface, below.
+    // 32-bit operands were printed whole with b; a method is printed with its interface, below.
     const bool wide = row.b == Operand::kImm32 || row.b == Operand::kOff32 || row.b == Operand::kString;
     if (!wide && row.c != Operand::kMethod) operand(row.c, c_of(word), word, x, label);
     second_word(row, word, x);

@@ -9,7 +9,7 @@
 namespace dhpvm::bytecode {
 namespace {
 
-// The string type and the resource type stand in every module.
+// Every module has the string type and the resource type.
 constexpr std::uint32_t kFixedTypes = 2;
 
 class Extraction {
@@ -22,19 +22,19 @@ class Extraction {
   ExtractedKernel run(std::uint32_t kernel) {
     KernelRecord record = from_.kernels[kernel];
     record.function = function(record.function);
-    // Where the loop was to run, and how, has been decided.
+    // The hints have been applied already.
     record.device_hint.clear();
     record.batch_hint = 0;
-    // Messages are made where the program is; that iterations are blocks, GPUs have to know.
+    // The client makes the messages, so arrays need no names here; GPUs need to know that iterations are blocks.
     record.source.arrays.clear();
     result_.module.kernels.push_back(std::move(record));
-    // A function may call others, which are appended behind it.
+    // copy_function() may append callees to the list.
     for (std::uint32_t number = 0; number < result_.functions.size(); ++number) copy_function(number);
     return std::move(result_);
   }
 
  private:
-  // Numbers in the new module; what was not there yet gets the next one.
+  // The number in the new module, assigned at the first use.
   std::uint32_t function(std::uint32_t old) {
     const auto [found, is_new] = functions_.try_emplace(old, static_cast<std::uint32_t>(functions_.size()));
     if (is_new) result_.functions.push_back(old);
@@ -50,7 +50,7 @@ class Extraction {
   std::uint32_t type(std::uint32_t old) {
     if (old < kFixedTypes) return old;
     if (const auto found = types_.find(old); found != types_.end()) return found->second;
-    // Kernels know arrays, and structs without references: nothing in a type leads back to it.
+    // Kernels use arrays, and structs without references, so types are not recursive.
     Type copy = from_.types[old];
     copy.element = value(copy.element);
     for (Field& field : copy.fields) field.type = value(field.type);
@@ -89,7 +89,7 @@ class Extraction {
     switch (static_cast<Op>(op_of(word))) {
       case Op::kCall:
         return encode(Op::kCall, a_of(word), b_of(word), static_cast<std::uint16_t>(function(c_of(word))));
-      // The message is made where the program is. A trap with a code is known to older workers, too.
+      // The client makes the message. Older workers know a trap with a code, too.
       case Op::kTrapText: return encode(Op::kTrap, static_cast<std::uint16_t>(ErrorCode::kUserTrap), 0, 0);
       default: return word;
     }

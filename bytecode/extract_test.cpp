@@ -33,7 +33,7 @@ TEST(Extract, WhatComesOutIsAModuleOfItsOwn) {
         EXPECT_EQ(copy.code_size, original.code_size);
         EXPECT_EQ(extracted.module.name_of(copy), module.name_of(original));
       }
-      // It survives the journey.
+      // The module can be written and read.
       const auto read = read_module(write_module(extracted.module));
       ASSERT_TRUE(read.ok()) << read.error().message();
       EXPECT_EQ(*read, extracted.module);
@@ -42,7 +42,7 @@ TEST(Extract, WhatComesOutIsAModuleOfItsOwn) {
   EXPECT_GT(kernels, 300u);
 }
 
-// Workers of the release before do not know the opcode, and none needs it or the names.
+// Workers of the previous release do not know the opcode, and no worker needs it or the names.
 TEST(Extract, KeepsTextsOfTrapsAndNamesAtHome) {
   const Result<Module> module = assemble(
       "type string str\ntype resource resource\ntype array [f64]: f64\n"
@@ -58,7 +58,7 @@ TEST(Extract, KeepsTextsOfTrapsAndNamesAtHome) {
   EXPECT_EQ(write_module(extracted.module)[6], std::byte{0});
 }
 
-// GPUs of workers share blocks as those here do.
+// Workers' GPUs share blocks as local GPUs do.
 TEST(Extract, KeepsThatIterationsAreBlocks) {
   const Result<Module> module = assemble(
       "type string str\ntype resource resource\ntype array [f64]: f64\n"

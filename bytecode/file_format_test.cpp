@@ -101,7 +101,7 @@ TEST(File, EveryFlippedBitBehindTheChecksumsIsHarmless) {
     const Result<Module> module = read_module(file);
     if (module.ok() && verify(*module).ok()) ++accepted;
   }
-  EXPECT_GT(accepted, 0);  // another constant, say
+  EXPECT_GT(accepted, 0);  // for example, a module with another constant
 }
 
 TEST(File, UnknownOptionalSectionsAreSkipped) {
@@ -114,7 +114,7 @@ TEST(File, UnknownOptionalSectionsAreSkipped) {
   EXPECT_TRUE(again->functions[0].lines.empty());
 }
 
-// Older machines take what they can run.
+// Older machines accept the modules that they can run.
 TEST(File, IsOfTheOldestVersionThatHasItsOpcodes) {
   const auto minor = [](std::string_view body) {
     const Result<Module> module = assemble("function f() registers 2 1\n" + std::string(body) + "\nend");

@@ -46,8 +46,8 @@ struct Inverse {
   bool swaps = false;
 };
 
-// The relation that holds where `relation` does not. NaN is neither below a number nor not below it, so that
-// floating-point numbers have relations of their own for that.
+// The negation of a relation. A comparison with NaN is false, so the negation of < on floats is "not less", not
+// >=.
 constexpr Operation negation(Operation relation, bool of_floats) {
   switch (relation) {
     case Operation::kEq: return Operation::kNe;
@@ -62,7 +62,7 @@ constexpr Operation negation(Operation relation, bool of_floats) {
   }
 }
 
-// The relation that holds between b and a where `relation` holds between a and b.
+// The relation for swapped operands: a relation b if and only if b mirrored(relation) a.
 constexpr Operation mirrored(Operation relation) {
   switch (relation) {
     case Operation::kGt: return Operation::kLt;
@@ -85,7 +85,7 @@ constexpr Inverse find_inverse(const OpInfo& branch) {
   return mirror;
 }
 
-// A protect only ever leads forward, over what it protects.
+// A protect only leads forward, over the instructions that it protects.
 constexpr bool is_condition(const OpInfo& row) {
   return row.has(kBranch) && !row.has(kBackEdge) && row.family != Family::kProtect;
 }
@@ -275,7 +275,7 @@ void FunctionBuilder::mark_line(std::uint32_t file, std::uint32_t line, std::uin
   if (!lines_.empty()) {
     Line& last = lines_.back();
     if (last.file == file && last.line == line && last.column == column) return;
-    if (last.pc == size()) {  // no instruction came of the position before
+    if (last.pc == size()) {  // the previous position has no instructions
       last = {size(), file, line, column};
       return;
     }
@@ -289,8 +289,8 @@ std::uint16_t FunctionBuilder::add_local(Kind kind, std::uint32_t count) {
   return static_cast<std::uint16_t>(locals_.size() - 1);
 }
 
-// extra_before[i]: how many words the long forms among the first i branches add. Lengthening one branch may
-// push another out of reach, hence the repetition; branches only ever grow, so it ends.
+// extra_before[i]: the number of words that the long forms of the first i branches add. Lengthening one branch may push
+// another out of reach, so this repeats until nothing changes; branches never shrink, so it ends.
 void FunctionBuilder::find_far_branches(std::vector<std::uint32_t>& extra_before) {
   for (bool changed = true; changed;) {
     changed = false;
@@ -379,7 +379,7 @@ Status FunctionBuilder::finish() {
     while (branch < fixups_.size() && fixups_[branch].at < line.pc) ++branch;
     line.pc += extra_before[branch];
   }
-  // A position marked after the last instruction belongs to nothing.
+  // A position marked after the last instruction is dropped.
   if (!lines_.empty() && lines_.back().pc >= function.code_size) lines_.pop_back();
   function.lines = std::move(lines_);
   return {};

@@ -135,13 +135,13 @@ void BodyGenerator::branch(std::uint32_t depth) {
   f_.bind(end);
 }
 
-// Registers keep their types, so what catches a trap may read all of them.
+// Registers keep their types, so a handler may read all of them.
 void BodyGenerator::protect(std::uint32_t depth) {
   const Label handler = f_.new_label();
   const Label end = f_.new_label();
   f_.branch(Op::kProtect, 0, handler);
   block(depth + 1);
-  // Traps are rare elsewhere: a division by what is 0 half of the time.
+  // Traps are rare elsewhere, so this divides by a value that is 0 half of the time.
   if (choices_.one_in(2)) {
     emit(Op::kAndImmI64, scratch_, source(Pool::kI64), 1);
     emit(Op::kRemI64, any(Pool::kI64), source(Pool::kI64), scratch_);
@@ -167,7 +167,7 @@ void BodyGenerator::loop(std::uint32_t depth) {
   const bool wide = choices_.one_in(2);
   const Label out = f_.new_label();
   const Label top = f_.new_label();
-  // Mostly a few times from 0; now and then at an end of the numbers, or up to a bound that only the program knows.
+  // Mostly a few iterations from 0; sometimes up to the largest number, or to a bound known only at run time.
   const std::int64_t most = wide ? INT64_MAX : INT32_MAX;
   const std::int64_t first = choices_.one_in(8) ? choices_.pick({most - 3, -most - 1, std::int64_t{-2}}) : 0;
   f_.load_integer(counter, first);
@@ -228,7 +228,7 @@ void BodyGenerator::finish() {
   } else if (results.size() == 1) {
     emit(Op::kReturnP, source(pool_of(results[0].kind)));
   } else {
-    // Through the window, since a result's register may hold another result's value.
+    // The values pass through the window, since a result's register may hold another result's value.
     std::uint16_t p = 0;
     std::uint16_t r = 0;
     for (const ValueType& result : results) {

@@ -22,7 +22,7 @@ std::vector<Computation> computations(bool approximate_math) {
     const Op op = static_cast<Op>(i);
     const OpInfo& row = info(op);
     const DecodeRow& decode = kDecode[i];
-    // Constants and moves are handled apart.
+    // Other code makes constants and moves.
     if (!decode.is_plain || row.a != Operand::kPd || decode.ref_reads != 0 || !row.kind || !row.result)
       continue;
     if (!approximate_math && row.has(kApproximate)) continue;

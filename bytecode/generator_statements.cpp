@@ -30,8 +30,8 @@ void BodyGenerator::constant(std::uint16_t reg, Pool pool) {
 }
 
 std::uint16_t BodyGenerator::operand(Pool pool) {
-  // The low half of an i64 is an i32. Not the other way round: what stands above 32 bits is not specified for
-  // parameters, results of calls and constants.
+  // The low half of an i64 is an i32. The converse is wrong: the bits above 32 are unspecified for parameters, results
+  // of calls and constants.
   return source(pool == Pool::kI32 && choices_.one_in(10) ? Pool::kI64 : pool);
 }
 
@@ -101,9 +101,8 @@ void BodyGenerator::compute() {
   const std::uint16_t b = operand(c.b);
   std::uint16_t third = 0;
   if (row.c == Operand::kPs) third = operand(c.c);
-  if ((row.flags & kTraps) != 0 &&
-      !choices_.one_in(100)) {  // a division: nearly always by something else than 0
-    third = u16(scratch_ + 2);  // the others may hold an index
+  if ((row.flags & kTraps) != 0 && !choices_.one_in(100)) {  // a division: the divisor is nearly always not 0
+    third = u16(scratch_ + 2);                               // the others may hold an index
     f_.load_integer(third, choices_.pick({1, -1, 2, 3, -7, 10, 1000003}));
   }
   if (row.c == Operand::kImm) third = u16(choices_.bits() & 0xffff);
@@ -165,7 +164,7 @@ void BodyGenerator::atomic(std::uint16_t array, std::uint32_t type, bool keep_ol
     kind = field.type.kind;
     place = atomic_place({.size = of.size, .offset = field.offset});
   }
-  // Between iterations only commuting updates give one result; exchanges are for sequential code.
+  // Between iterations only commuting updates are deterministic; exchanges are for sequential code.
   std::vector<Op> ops;
   if (keep_old_value && choices_.one_in(3)) ops = atomic_ops(kind, Order::kMatters);
   if (ops.empty()) ops = atomic_ops(kind, Order::kAny);
@@ -240,7 +239,7 @@ void BodyGenerator::reference_move() {
       Reference weak;
       if (!reference_of(TypeKind::kWeak, weak)) return compute();
       mend(weak);
-      // Whether the target still lives depends on when the collector ran: nothing may follow from it.
+      // Whether the target is still alive depends on the collector: the result must not depend on it.
       emit(Op::kGetWeak, window_r_, weak.reg);
       const std::uint16_t target = of_type(world_.module.type(weak.type).element.type);
       if (target != kNone) emit_x(Op::kNewWeak, weak.reg, target, 0, weak.type);
@@ -279,7 +278,7 @@ void BodyGenerator::string_operation() {
       if (!choices_.one_in(100)) f_.emit32(Op::kConstString, a, world_.module.string("some text"));
       return emit(Op::kStringByte, any(Pool::kI32), a, index(7));
     default: {
-      // Constants only: a text that is joined with itself in a loop doubles each time.
+      // Constants only: joining a text with itself in a loop doubles it each time.
       const std::uint32_t count = 1 + choices_.below(3);
       for (std::uint32_t i = 0; i < count; ++i) new_value(u16(window_r_ + i), kStringType);
       return emit(Op::kStringConcat, a, window_r_, u16(count));
@@ -355,8 +354,8 @@ void BodyGenerator::launch() {
   const KernelRecord& kernel = world_.module.module().kernels[id];
   const Signature signature = world_.module.module().functions[kernel.function].signature;
   const std::uint32_t dimensions = kernel.dimensions;
-  // Fresh arrays, since an iteration's own element must not be a shared one by another name; kept afterwards,
-  // so that what the loop wrote is looked at. They come first: making them uses the window of primitives.
+  // Fresh arrays, so that an iteration's own element never aliases a shared one. They are kept afterwards, so that the
+  // results of the loop are read, and made first, because making them uses the window of primitives.
   constexpr std::uint32_t kLarge[] = {5000, 60, 14};  // by dimensions
   std::uint32_t extra = 0;
   if (world_.options.large_loops && loops_ == 0 && choices_.one_in(2))

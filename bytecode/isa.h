@@ -119,7 +119,7 @@ enum OpFlag : std::uint8_t {
   kApproximate = 1 << 7,
 };
 
-// A row of isa.def without its texts, which isa_text.h has: nothing that runs depends on how an instruction is spelled.
+// A row of isa.def without its texts, which isa_text.h has: execution never depends on an instruction's spelling.
 struct OpInfo {
   Operand a, b, c, x;
   Family family;

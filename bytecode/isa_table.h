@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of isa.def as a constant, for what is derived from them or proved of them while compiling: the decode table,
-// that every instruction has a lowering. Everything else asks info().
+// The rows of isa.def as a constant for use at compile time: for the decode table, and to prove that every instruction
+// has a lowering. All other code calls info().
 #pragma once
 
 #include "bytecode/isa.h"

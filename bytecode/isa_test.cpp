@@ -106,7 +106,7 @@ TEST(Isa, NoTwoInstructionsAreTheSame) {
   });
 }
 
-// The numbers of version 1.0 are in files: a row that was moved, removed or put in between changes this sum.
+// Files contain the numbers of version 1.0: moving, removing or inserting a row changes this sum.
 TEST(Isa, OpcodesOfVersion10KeepTheirNumbers) {
   constexpr std::uint16_t kCountOf10 = 345;
   std::uint64_t sum = 0xcbf29ce484222325;

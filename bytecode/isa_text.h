@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names and descriptions of instructions for people: for the assembler, the disassembler, the reference
-// and for messages. The meaning of an instruction is read from isa.h, never from its mnemonic; ./dev check knows
-// who may include this.
+// The names and descriptions of instructions for people: for the assembler, the disassembler, the reference and for
+// messages. The meaning of an instruction is read from isa.h, never from its mnemonic; ./dev check restricts the files
+// that may include this one.
 #pragma once
 
 #include <string_view>

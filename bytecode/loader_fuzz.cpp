@@ -2,8 +2,8 @@
 // Bytes to module: whatever the bytes, reading and verifying end with a result; what is accepted survives a
 // round trip through the file and through the text unchanged.
 //
-// Mutations work on one section at a time and put a right table around it, so that they get
-// past the checksums.
+// Mutations change one section at a time and put a correct section table around it, so that they get past the
+// checksums.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -54,7 +54,7 @@ int test_one(const std::uint8_t* data, std::size_t size) {
 std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
   std::minstd_rand random(seed);
   std::vector<testing::RawSection> sections = testing::split(std::as_bytes(std::span(data, size)));
-  // Now and then the file as a whole, for the header and the table.
+  // Sometimes mutate the file as a whole, for the header and the table.
   if (sections.empty() || random() % 16 == 0) return LLVMFuzzerMutate(data, size, max_size);
   testing::RawSection& section = sections[random() % sections.size()];
   const std::size_t room = max_size - std::min(max_size, size + 64);

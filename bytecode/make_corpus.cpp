@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the seeds of the fuzzers: make_corpus tests/fuzz
+// Writes the seed corpora of the fuzzers: make_corpus tests/fuzz
 #include <cstdio>
 #include <filesystem>
 #include <span>

@@ -48,8 +48,9 @@ struct Field {
   bool operator==(const Field&) const = default;
 };
 
-// Ends the name of a field that says whether the one behind it is there, or those whose names go on from it: "limit?",
-// "limit"; "at?", "at.x", "at.y". Where the whole is the element of an array, it has no name: "?", "" or "?", "x", "y".
+// The suffix of a flag's name: the field behind the flag is valid only if the flag is set, as are all fields whose
+// names extend its name: "limit?", "limit"; "at?", "at.x", "at.y". In an array's element the name is empty: "?", "" or
+// "?", "x", "y".
 inline constexpr char kFlagSuffix = '?';
 
 struct Method {
@@ -58,8 +59,8 @@ struct Method {
   bool operator==(const Method&) const = default;
 };
 
-// A class's answer to one interface: its function for each method, in the interface's order. Each takes the
-// receiver as its first reference parameter (typed as the class), then the method's parameters.
+// How a class implements one interface: its function for each method, in the interface's order. Each takes the receiver
+// as its first reference parameter (typed as the class), then the method's parameters.
 struct Implementation {
   std::uint32_t interface = 0;
   std::vector<std::uint32_t> functions;
@@ -102,8 +103,8 @@ struct Line {
   bool operator==(const Line&) const = default;
 };
 
-// Consecutive parameters or results that are one value in the program: the leaves of a struct, a tuple, or a value that
-// may be null and is no reference. For hosts that call by name; no executor looks at it.
+// Consecutive parameters or results that are one value in the program: the fields of a struct, a tuple, or a nullable
+// value that is not a reference. For hosts that call by name; executors ignore it.
 struct StructValue {
   std::uint32_t first = 0;  // of the parameters, behind which the results are counted on
   std::uint32_t type = 0;   // kStruct: its fields are the values
@@ -124,8 +125,8 @@ struct Function {
   bool operator==(const Function&) const = default;
 };
 
-// Behind the name of an import: its failures are values. Two more results follow those of the function, a message (str,
-// null when all went well) and a code (i64, see FailureCode in vm/native.h).
+// The suffix of the name of an import that returns failures as values: after the function's results come a message
+// (str, null on success) and a code (i64, see FailureCode in vm/native.h).
 inline constexpr char kFallibleImport = '!';
 
 // A native function, found by name when the module is linked: "io.write", "host.log", "io.read_text!".
@@ -143,19 +144,19 @@ struct Reduction {
   bool operator==(const Reduction&) const = default;
 };
 
-// How the source program names what a kernel works with. No result depends on it, and it may be missing.
+// The source names of a kernel's arrays, and its loops over blocks. Optional; no result depends on it.
 struct KernelSource {
   struct Array {
-    std::uint32_t name = 0;  // a string; empty for what the compiler made
+    std::uint32_t name = 0;  // a string; empty for an array that the compiler made
     bool is_parts = false;  // element [b, ..] is the part that block b has of element [..] of the named array
     bool operator==(const Array&) const = default;
   };
   std::vector<Array> arrays;  // empty, or one for each captured array
-  // Where the one dimension counts blocks of iterations (docs/decisions/0041): the P registers that count the
-  // iterations in a block, outermost first; empty elsewhere.
+  // If the one dimension counts blocks of iterations (docs/decisions/0041): the P registers that count the iterations
+  // in a block, outermost first; otherwise empty.
   std::vector<std::uint16_t> iterated;
-  // With them: the P register of the captured scalar that is the number of iterations of the outermost range in a
-  // block. Behind it lie the low and the high bound of that range.
+  // If `iterated` is not empty: the P register of the captured scalar that holds the number of iterations of the
+  // outermost range in a block. The next two hold the low and the high bound of that range.
   std::uint16_t block_rows = 0;
   bool operator==(const KernelSource&) const = default;
 };

@@ -247,7 +247,7 @@ class Decoder {
     }
   }
 
-  // Registers are numbers of 16 bits here; the verifier looks whether there are such.
+  // The reader accepts any 16-bit number; the verifier checks that the register exists.
   static std::uint16_t register_number(ByteReader& in) {
     const std::uint32_t value = in.varint();
     if (value > 0xffff) in.fail("register " + std::to_string(value) + " does not exist");
@@ -324,8 +324,8 @@ Result<std::uint32_t> read_header(std::span<const std::byte> bytes) {
   return sections;
 }
 
-// The table's rows lie in file order, without overlap, the gaps filled with zeros: every byte of a file is
-// checked by something.
+// The table's rows lie in file order, without overlap, the gaps filled with zeros, so that every byte of a file is
+// checked.
 Status read_table(std::span<const std::byte> bytes, std::uint32_t sections, Places& places) {
   const std::size_t table_bytes = sections * kSectionEntryBytes;
   ByteReader head(bytes.subspan(16), 16);

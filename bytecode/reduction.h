@@ -10,8 +10,8 @@
 
 namespace dhpvm::bytecode {
 
-// The value that changes nothing: 0 for integer +, -0.0 for floating-point + (0.0 would turn -0.0 into 0.0),
-// 1 for *, the largest value (infinity) for min, the smallest for max, all ones for &, 0 for | and ^.
+// The identity: 0 for integer +, -0.0 for floating-point + (0.0 would turn -0.0 into 0.0), 1 for *, the largest value
+// (infinity) for min, the smallest for max, all ones for &, 0 for | and ^.
 std::uint64_t identity(const Reduction& reduction);
 
 // left op right, rounded and wrapped to the kind; min and max choose like the instructions min.* and max.*.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic that no program of the interpreter's tests reaches; what whole loops compute is tested
-// there.
+// The arithmetic that no program of the interpreter's tests reaches. Those programs test the results of whole
+// loops.
 #include "bytecode/reduction.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which reference registers of a function are still needed at a place in its code: they are read there or later, on
-// some path, and not written before. The code generator keeps no others alive across collections, nor does the
-// interpreter across full ones.
+// Liveness of reference registers: a register is live at a place in the code if some path from there reads it before
+// writing it. The code generator keeps only live references across collections; the interpreter does so across full
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace dhpvm::bytecode {
 
 class ReferenceLiveness {
  public:
-  // `module` and `function` must outlive this; the blocks are those of find_blocks().
+  // `module` and `function` must outlive this; `blocks` comes from find_blocks().
   ReferenceLiveness(const Module& module, const Function& function, const std::vector<CodeBlock>& blocks);
 
-  // Needed by the instruction at `pc` of block `block`, or later.
+  // The registers that are live before the instruction at `pc` of block `block`.
   RegisterSet before(std::uint32_t block, std::uint32_t pc) const;
-  // Needed later, and not because that instruction will have written it; or by what catches its trap.
+  // Those that are live after it and not written by it, or live where its trap is caught.
   RegisterSet across(std::uint32_t block, std::uint32_t pc) const;
-  // Adds what is needed if the instruction at `pc` of block `block` traps, and the trap is caught.
+  // Adds the registers that are live in the handler of the instruction at `pc` of block `block`, if it can trap.
   void add_if_caught(std::uint32_t block, std::uint32_t pc, RegisterSet& live) const;
 
  private:
@@ -32,7 +32,7 @@ class ReferenceLiveness {
     std::uint32_t handler;  // CodeBlock::handler
   };
 
-  // Takes `live` back from the end of the block to in front of the instruction at `pc`.
+  // Updates `live` from the end of the block back to the start of the instruction at `pc`.
   void step_back(std::uint32_t block, std::uint32_t pc, RegisterSet& live) const;
 
   const Module& module_;

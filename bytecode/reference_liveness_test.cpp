@@ -13,7 +13,7 @@
 namespace dhpvm::bytecode {
 namespace {
 
-// The registers needed in front of each instruction of the first function, as "01,1,..": their numbers.
+// The registers that are live before each instruction of the first function, as their numbers: "01,1,..".
 std::string needed(std::string_view text) {
   const Module module = assemble(text).value();
   const Function& function = module.functions.front();
@@ -56,7 +56,7 @@ TEST(ReferenceLiveness, GoesAroundLoops) {
             "01,01,01,1");
 }
 
-// The arguments are needed in front of a call, its results afterwards.
+// Arguments are live before a call, its results after it.
 TEST(ReferenceLiveness, KnowsTheWindowsOfCalls) {
   EXPECT_EQ(needed("function f(str, str) -> str registers 0 4\n"
                    "  move.r r2, r1\n"
@@ -77,7 +77,7 @@ TEST(ReferenceLiveness, DoesNotGrowWhereControlEnds) {
             "0,0,");
 }
 
-// A handler needs its registers in front of each instruction that may trap, and no longer.
+// Registers that a handler reads are live before each instruction that may trap, and no longer.
 TEST(ReferenceLiveness, KeepsWhatHandlersNeed) {
   EXPECT_EQ(needed("function f(i64, str, str) -> str registers 1 2\n"
                    "  protect H\n"

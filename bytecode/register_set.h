@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of registers, and analyses of them that go backwards through a function.
+// Sets of registers, and backward dataflow analysis over them.
 #pragma once
 
 #include <cstddef>
@@ -19,19 +19,19 @@ inline bool contains(const RegisterSet& set, std::uint32_t reg) {
 }
 inline void insert(RegisterSet& set, std::uint32_t reg) { set[reg / 64] |= std::uint64_t{1} << reg % 64; }
 inline void remove(RegisterSet& set, std::uint32_t reg) { set[reg / 64] &= ~(std::uint64_t{1} << reg % 64); }
-// Adds the registers of `other`, a set over as many registers.
+// Adds the registers of `other`, which has the same size.
 inline void unite(RegisterSet& set, const RegisterSet& other) {
   for (std::size_t word = 0; word < set.size(); ++word) set[word] |= other[word];
 }
 
-// The registers that are needed where each block begins, by its instructions or later, and where it ends.
+// The live registers at the start and at the end of each block.
 struct LiveSets {
   std::vector<RegisterSet> in;
   std::vector<RegisterSet> out;
 };
 
-// `step_back(block, live)` takes the set from the end of the block to its beginning. The handler of a block needs its
-// registers where the block begins.
+// `step_back(block, live)` updates the set from the end of the block to its start. The registers that are live in a
+// block's handler are live at the block's start.
 template <typename StepBack>
 LiveSets flow_backwards(const std::vector<CodeBlock>& blocks, std::uint32_t registers, StepBack&& step_back) {
   const RegisterSet none(registers / 64 + 1);

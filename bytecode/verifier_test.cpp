@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that the verifier refuses, and some that it must not refuse. They are given as text; see kPrelude for the
-// types and kOpen for the registers that the bodies find.
+// Programs that the verifier must refuse, and some that it must accept, as text. kPrelude has the types and kOpen the
+// registers of the bodies.
 #include "bytecode/verifier.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(Verifier, AcceptsGoodBodies) {
       "atomic.add.f32 p2, r3, p0, p1, 4:12\n atomic.cas.i32 p2, r3, p0, p1, p1, 0:12",
       "atomic.exchange.i64 p2, r1, p0, p0\n atomic.cas.i64 p2, r1, p0, p0, p0",
       "null r16\n atomic.add.i32 p2, r16, p0, p0, 8:4",
-      // Null passes where an object is wanted, and what comes of it is null.
+      // Null is accepted where an object is expected, and its parts count as null.
       "null r16\n get.ref r16, r16, 8\n load.ref r16, r16, p0\n get.ref r16, r16, 4000\n put.ref r0, 8, r16",
       "null r16\n put.i64 r16, 8, p0\n store.ref r16, p0, r5\n store.field.f32 r16, p0, p0, 99:7",
       "null r16\n load.f64 p2, r16, p0\n array.dim p2, r16, 2\n index2 p2, r16, p0, p0",
@@ -144,7 +144,7 @@ TEST(Verifier, AcceptsGoodBodies) {
       "move.r r16, r11\n move.r r17, r11\n call.interface p2, r16, Shape::merge\n upcast r1, r16, Shape",
       "cast r16, r6, Circle\n get.f64 p2, r16, 8\n cast r16, r0, Shape\n is.type p2, r16, Node",
       "new.weak r16, r0, weakNode\n get.weak r17, r16\n get.i64 p2, r17, 24",
-      // Windows may be empty, and then lie behind the bank.
+      // Windows may be empty, and then start behind the bank.
       "call p12, r20, nothing",
       "imm p4, 0\n imm p5, 9\n imm p6, 0\n imm p7, 0\n parallel.for p4, r1, #0\n add.f64 p4, p4, p4",
       "move.r r16, r5\n move.r r17, r5\n string.concat r18, r16, 2\n string.eq p2, r18, r5",
@@ -164,7 +164,7 @@ TEST(Verifier, AcceptsGoodBodies) {
   }
 }
 
-// Each module is refused with words that its author can act on. `module_of` makes it of a case's text.
+// Each module is refused with a message that its author can act on. `module_of` makes it from a case's text.
 template <typename ModuleOf>
 void expect_refused(std::span<const Case> cases, ModuleOf&& module_of) {
   for (const Case& c : cases) {
@@ -686,7 +686,7 @@ TEST(Verifier, AcceptsHandlers) {
     H:
       caught p2
       null.check r16)",
-      // One in another, and one in the handler of another.
+      // A protect inside another, and one inside the handler of another.
       R"(protect A
       protect B
       div.i64 p2, p0, p1
@@ -701,7 +701,7 @@ TEST(Verifier, AcceptsHandlers) {
       jump End
     C:
       caught p3)",
-      // Nothing in it traps.
+      // A protect in which nothing traps.
       "protect H\n jump End\nH:\n caught p2",
       "protect H\n call p8, r17, nothing\n jump End\nH:\n caught p2\n move.r r17, r1",
   };
@@ -724,7 +724,7 @@ TEST(Verifier, RefusesBadHandlers) {
       {"protect H\n div.i64 p2, p0, p1\n jump End\nH:\n caught p3\n move.p p3, p2", "P2 is not assigned"},
       {"protect H\n null.check r0\n imm p2, 1\n jump End\nH:\n caught p3\n move.p p3, p2",
        "P2 is not assigned"},
-      // A call leaves nothing behind its windows.
+      // A call clobbers everything behind its windows.
       {"imm p9, 1\n protect H\n call p8, r17, nothing\n jump End\nH:\n caught p2\n move.p p3, p9",
        "P9 is not assigned"},
       {"move.r r18, r0\n protect H\n call p8, r17, nothing\n jump End\nH:\n caught p2\n null.check r18",
@@ -760,7 +760,7 @@ TEST(Verifier, BoundsItsOwnWork) {
   status = verify(module);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.error().message().find("too complex"), std::string::npos);
-  // A loop whose header learns something new only with each round, register by register.
+  // A loop whose header changes in each round by one register.
   text = "function f(str, i64) registers 2 300\n";
   for (int i = 1; i < 300; ++i) text += "null r" + std::to_string(i) + "\n";
   text += "A:\n";

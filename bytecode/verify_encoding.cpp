@@ -21,8 +21,8 @@ bool is_known_trap(std::uint16_t code) {
 
 FunctionVerifier::FunctionVerifier(const Facts& facts, Budget& budget)
     : facts_(facts), module_(facts.module), budget_(budget) {
-  // 16-bit operands that the table alone does not bound: immediates, halves of 32-bit operands, and those
-  // whose meaning depends on a type.
+  // 16-bit operands that the table alone does not bound: immediates, halves of 32-bit operands, and operands whose
+  // meaning depends on a type.
   std::fill(std::begin(limits_), std::end(limits_), 0x10000u);
   const auto set = [&](Operand kind, std::size_t count) {
     limits_[static_cast<std::size_t>(kind)] = limit(count);
@@ -33,7 +33,7 @@ FunctionVerifier::FunctionVerifier(const Facts& facts, Budget& budget)
   set(Operand::kKernel, module_.kernels.size());
 }
 
-// The banks hold at least what calls bring and take.
+// The banks hold at least the parameters and results.
 bool FunctionVerifier::frame() {
   const std::size_t primitives = std::max(shape_->in.primitives, shape_->out.primitives);
   const std::size_t references = std::max(shape_->in.references.size(), shape_->out.references.size());
@@ -77,8 +77,8 @@ bool FunctionVerifier::encoding() {
   return handlers_are_caught() && targets_are_instructions() && lines();
 }
 
-// A handler is entered by a trap alone: each protect leads to a `caught` of its own, which no branch leads to and the
-// code before does not fall into, and there is no other `caught`. Protects nest.
+// Only a trap enters a handler: each protect leads to its own `caught`, which is no branch's target and which the code
+// before does not fall into. There is no other `caught`. Protects nest.
 bool FunctionVerifier::handlers_are_caught() {
   std::size_t handlers = 0;
   bool falls_through = true;
@@ -135,7 +135,7 @@ bool FunctionVerifier::operand(char position, Operand kind, std::uint16_t value)
 }
 
 bool FunctionVerifier::second_word(const DecodeRow& row, Word word, Word x) {
-  // The field that an atomic update changes depends on the array; its registers do not.
+  // The field of an atomic update depends on the array; its registers do not.
   if (row.family == Family::kAtomic) x &= 0xffffffff;
   switch (row.x) {
     case Operand::kP:

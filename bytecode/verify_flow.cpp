@@ -52,7 +52,7 @@ bool FunctionVerifier::flow() {
   // The entry state costs as much as that of a target.
   if ((slots + std::uint64_t{1}) * cells > kMostCells || !budget_.spend(cells + 16))
     return fail("the function is too complex: {} branch targets times {} registers", slots, cells);
-  // Grown, never shrunk, and not cleared: a slot's state is written when it is first visited.
+  // Only grows, and is not cleared: a slot's state is written at its first visit.
   if (slot_primitives_.size() < slots * std::uint64_t{primitive_words_})
     slot_primitives_.resize(slots * std::size_t{primitive_words_});
   if (slot_references_.size() < slots * std::uint64_t{function_->reference_registers})
@@ -87,7 +87,7 @@ bool FunctionVerifier::flow() {
   return true;
 }
 
-// Carries the state from `pc` on until control ends or arrives where nothing new is learned.
+// Carries the state from `pc` on until control ends or a target's state does not change.
 bool FunctionVerifier::walk(std::uint32_t pc) {
   const std::uint32_t begin = pc;
   for (bool go_on = true; go_on;) {
@@ -165,7 +165,7 @@ bool FunctionVerifier::branch_to(std::uint32_t pc) {
   return true;
 }
 
-// Carries the state before the instruction, as far as it survives a call, to where its trap is caught.
+// Merges the state before the instruction, without the registers that a call clobbers, into that of its handler.
 bool FunctionVerifier::trap_to(std::uint32_t pc, const DecodeRow& row, Word word) {
   if (!budget_.spend(reaches_.size())) return fail("the module is too complex to verify");
   const Reach* innermost = nullptr;
@@ -183,7 +183,7 @@ bool FunctionVerifier::trap_to(std::uint32_t pc, const DecodeRow& row, Word word
   return ok;
 }
 
-// Control reaches a target from the instruction before. The walk goes on from there with the merged state.
+// Control falls through to a target. The walk continues from there with the merged state.
 bool FunctionVerifier::arrive(std::uint32_t pc, bool& go_on) {
   const std::uint32_t slot = slot_of_[pc];
   Merge outcome;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the verifier share this: views of the module that are quick to ask, and the work budget.
+// Shared by the parts of the verifier: indexed facts about the module, and the work budget.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels: that the function of a `parallel for` has the signature its record implies, and that it is pure.
 //
-// A pure function consists of opcodes marked kKernel and calls only pure functions, without recursion. It has
-// no way to make, load or forget a reference: its reference registers only ever hold array parameters, so all
-// its stores go to those.
+// A pure function consists of opcodes marked kKernel and calls only pure functions, without recursion. It cannot
+// make, load or drop a reference: its reference registers only ever hold array parameters, so all its stores go to
+// those.
 #include <algorithm>
 
 #include "base/error.h"
@@ -79,7 +79,7 @@ Status verify_record(const Facts& facts, Budget& budget, std::uint32_t id) {
   return verify_source(m, kernel, primitives.size(), id);
 }
 
-// Why an instruction has no place in a parallel loop, where there are numbers and arrays of numbers alone.
+// The reason why a parallel loop, which has only numbers and arrays of numbers, cannot contain the instruction.
 std::string_view why_impure(const DecodeRow& row) {
   if (row.family == Family::kConstString) return "it gives a text, and loops have only numbers and arrays";
   if (row.family == Family::kParallelFor) return "a loop cannot start another";
@@ -122,8 +122,8 @@ class PurityVerifier {
     std::uint32_t pc;
   };
 
-  // Depth first through the callees, on a stack of its own: the depth of the call graph is
-  // the module's choice.
+  // Depth first through the callees with an explicit stack, because the module determines the depth of the call
+  // graph.
   Status pure(std::uint32_t root) {
     if (states_[root] == State::kPure) return {};
     DHPVM_TRY(enter(root));

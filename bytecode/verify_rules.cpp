@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow-dependent rules: types of references, windows of calls, ranges of registers.
 //
-// A register that is null on every path passes where an object is wanted: the instruction will trap. Its result
-// is then called null as well, which nothing can observe.
+// A register that is null on every path is accepted where an object is expected: the instruction will trap. Its result
+// then counts as null too, which no program can observe.
 #include "bytecode/names.h"
 #include "bytecode/verify_function.h"
 
@@ -60,7 +60,7 @@ bool FunctionVerifier::returns(const DecodeRow& row, Word word) {
   return primitive || assignable(a_of(word), out.references[0], "result");
 }
 
-// The callee's frame lies over the windows: nothing from there on survives a call, except its results.
+// The callee's frame overlaps the windows: of the registers from there on, only results survive a call.
 void FunctionVerifier::clobber_from(std::uint16_t a, std::uint16_t b) {
   if (a < function_->primitive_registers) {
     primitives_[a / 64] &= (std::uint64_t{1} << (a % 64)) - 1;

@@ -26,7 +26,7 @@ class TypeVerifier {
     for (std::size_t i = 0; i < m_.imports.size(); ++i)
       DHPVM_TRY(signature(m_.imports[i].signature, [&] { return fmt::format("import {}", i); }));
     for (std::uint32_t id = 0; id < m_.functions.size(); ++id) DHPVM_TRY(function(id));
-    // Only now: implementations compare the signatures of interfaces and functions.
+    // This comes last: implementations compare the signatures of interfaces and functions.
     for (std::uint32_t id = 0; id < m_.types.size(); ++id) DHPVM_TRY(implementations(id));
     DHPVM_TRY(exports());
     DHPVM_TRY(code_ranges());
@@ -83,7 +83,7 @@ class TypeVerifier {
     return {};
   }
 
-  // Everything of a type that does not depend on functions.
+  // The part of a type that does not depend on functions.
   Status shape(std::uint32_t id) const {
     const Type& type = m_.types[id];
     const bool has_fields = type.kind == TypeKind::kClass || type.kind == TypeKind::kStruct;
@@ -159,7 +159,7 @@ class TypeVerifier {
     return structs(function, where);
   }
 
-  // Each lies inside the parameters or the results, and its fields are these values.
+  // Each struct value lies inside the parameters or the results, and its fields are these values.
   template <typename Where>
   Status structs(const Function& function, Where&& where) const {
     const std::size_t parameters = function.signature.parameters.size();

@@ -210,7 +210,7 @@ Bytes write_loops(const Module& module) {
   return bytes;
 }
 
-// Only functions that have some.
+// Functions without struct values are left out.
 Bytes write_structs(const Module& module) {
   Bytes bytes;
   ByteWriter out(bytes);
@@ -250,7 +250,7 @@ bool has_names(const Module& module) {
 // Version 1.2 lets atomic updates change fields, and replace the bits of floats, with opcodes that are older.
 constexpr auto kFirstWithNewerForms = static_cast<std::uint16_t>(Op::kTrapText);
 
-// Whether the instruction needs version 1.2, whatever its opcode says.
+// Whether the instruction needs version 1.2 although its opcode is older.
 bool is_newer_form(const OpInfo& row, Word x) {
   const bool replaces_bits = row.operation == Operation::kExchange || row.operation == Operation::kCas;
   return row.family == Family::kAtomic && (replaces_bits || field_place(row.family, row.x, x));

@@ -10,8 +10,8 @@
 namespace dhpvm::bytecode {
 
 struct WriteOptions {
-  // Leave out what only people need: source positions and the names of functions that are not exported. The
-  // texts that served only these become empty; indices stay.
+  // Leave out source positions and the names of functions that are not exported. The texts that only these used become
+  // empty; indices stay.
   bool strip = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel compiled for a device: text that the device's driver compiles, and how to call it.
+// A kernel compiled for a device: text for the device driver's compiler, and its calling convention.
 //
-// Each work-item of a launch takes the iterations of its chunk that are its own, as DeviceCode::dealing says.
+// DeviceCode::dealing determines which iterations of a chunk each work-item runs.
 #pragma once
 
 #include <cstdint>
@@ -12,39 +12,37 @@ namespace dhpvm::codegen {
 
 struct KernelSite;
 
-// The device that a kernel is compiled for. A language takes notice of what differs among its devices, and of
-// nothing else.
+// The device that a kernel is compiled for. A language uses only those fields in which its devices differ.
 struct DeviceTarget {
-  // As the language calls itself: "ptx", "opencl". Empty for devices that take no text.
+  // The name of the language: "ptx", "opencl". Empty for devices that take no text.
   std::string language;
-  // The architecture, as the language names them: "sm_75" to "sm_90" of PTX. Empty where it knows none.
+  // The architecture by its name in the language: "sm_75" to "sm_90" for PTX. Empty if it has none.
   std::string processor;
   bool has_f64 = true;
   bool has_atomics_64 = true;
-  // f32 as IEEE 754 has it: denormals are kept, quotients and roots correctly rounded when
-  // DeviceCode::options ask for it.
+  // f32 is IEEE 754: denormals are kept, and quotients and roots are correctly rounded if DeviceCode::options ask for
+  // it.
   bool has_exact_f32 = true;
-  // A processor works off the items of a group one after the other, or makes vectors of neighbours. Items
-  // that step over each other's iterations are slower by a factor of 5 to 500 there.
+  // A CPU executes the items of a group one after the other, or vectorises over neighbours. Strided work-items are
+  // slower there by a factor of 5 to 500.
   bool is_processor = false;
 };
 
-// The distribution of a chunk's iterations among the work-items of a launch. Axis 0 of the grid is the innermost
+// How the iterations of a chunk are distributed over the work-items of a launch. Axis 0 of the grid is the innermost
 // dimension.
 enum class Dealing : std::uint8_t {
-  // In each dimension in steps of the number of work-items along its axis, so that neighbours do neighbouring
-  // iterations; any number of work-items does the whole chunk. With reductions, a group is some runs of
-  // bytecode::kReductionLanes work-items along axis 0, each of which works off one block of
-  // bytecode::kReductionBlock iterations at a time.
+  // Strided by the number of work-items along each axis, so that neighbours run neighbouring iterations; any number of
+  // work-items covers the whole chunk. With reductions, a group consists of runs of bytecode::kReductionLanes
+  // work-items along axis 0, each of which processes one block of bytecode::kReductionBlock iterations at a time.
   kStrides,
-  // For processors, with reductions: the blocks of the chunk, numbered in iteration order, in one run of
-  // neighbours for each work-item along axis 0, any number of them. A work-item works off a block alone.
+  // For CPUs, with reductions: the blocks of the chunk, in iteration order, are divided into one contiguous run for
+  // each work-item along axis 0, of any number. A work-item processes a block alone.
   kRuns,
-  // For processors, without reductions: one iteration for each work-item, as far behind the low bounds as its
-  // global numbers say. A loop around it would keep the driver's compiler from making vectors of neighbours.
+  // For CPUs, without reductions: one iteration for each work-item, at the low bounds plus its global ids. A loop
+  // around it would keep the driver's compiler from vectorising over neighbours.
   kSingly,
-  // Without reductions: iterations are few and long, and `group` is not 0. Each is done by one group, or by several
-  // where there are more groups than iterations; any number of work-items along axis 0 does the whole chunk.
+  // Without reductions: iterations are few and long, and `group` is not 0. One group runs each, or several if there are
+  // more groups than iterations; any number of work-items along axis 0 covers the whole chunk.
   kShared,
 };
 
@@ -54,21 +52,21 @@ enum class ParameterKind : std::uint8_t {
   kLow,     // of the chunk, by `index`: the dimension
   kHigh,    //
   kScalar,  // captured scalar `index`
-  // Captured array `index`: the address of its element 0, which need not exist, a multiple of kDataAlignment; or, in
-  // languages that know no addresses, a buffer.
+  // Captured array `index`: the address of its element 0, which may be outside the buffer, a multiple of
+  // kDataAlignment; or a buffer, in languages without addresses.
   kData,
-  kDataOffset,  // where there are buffers: the signed distance in bytes from the start of that one to element 0
+  kDataOffset,  // with buffers: the signed offset in bytes from the start of the buffer to element 0
   kReadable,    // captured array `index`: fields of KernelArray
   kWritable,    //
   kLength,      //
-  kDimension,  // dims[`dimension`]
-  kPartials,   // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
-  kPartialsOffset,  // where there are buffers: the distance in bytes from the start of that one to the first register
+  kDimension,   // dims[`dimension`]
+  kPartials,  // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
+  kPartialsOffset,  // with buffers: the offset in bytes from the start of the buffer to the first register
   kReport,          // a KernelReport: an address or a buffer
-  kReportOffset,  // where there are buffers: the distance in bytes from the start of that one to the report
+  kReportOffset,    // with buffers: the offset in bytes from the start of the buffer to the report
 };
 
-// An integer as the kernel gets it: by its value, or by a constant of division by it (codegen/division.h).
+// The form in which a kernel receives an integer: its value, or a constant for division by it (codegen/division.h).
 enum class ParameterForm : std::uint8_t { kValue, kMultiplier, kShift, kSmallMultiplier, kSmallShift };
 
 struct KernelParameter {
@@ -79,34 +77,34 @@ struct KernelParameter {
   bool operator==(const KernelParameter&) const = default;
 };
 
-// Fields that lie together, and elements that do, are then loaded and stored several at a time, as GPUs can.
+// Alignment that lets GPUs load and store several adjacent fields or elements at a time.
 inline constexpr std::uint64_t kDataAlignment = 16;
 
-// Work-items of the largest groups of a kernel with reductions.
+// The maximal number of work-items in a group of a kernel with reductions.
 inline constexpr std::uint32_t kReductionGroup = 256;
 
-// For OpenCL C: added to DeviceCode::options for launches whose arrays overlap.
+// For OpenCL C: appended to DeviceCode::options for launches whose arrays overlap.
 inline constexpr char kMayOverlap[] = " -DRESTRICT=";
 
 struct DeviceCode {
   std::string language;  // as in DeviceTarget
   std::string text;
   std::string entry;  // the kernel in it
-  // Options for the driver's compiler. With these, OpenCL C takes arrays for distinct.
+  // Options for the driver's compiler. By default, OpenCL C assumes that arrays do not overlap.
   std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
-  // kStrides, kShared: the most work-items of a group; 0: any number of them. For kStrides without reductions also a
-  // sign that they move tiles together: their number along axis 0 is a multiple of 32 then.
+  // kStrides, kShared: the maximal number of work-items in a group; 0: any number. For kStrides without reductions, not
+  // 0 also means that they move tiles together: their number along axis 0 is a multiple of 32 then.
   std::uint32_t group = 0;
-  // kStrides without reductions: iterations along axis 1 that a work-item does one after the other. If that is more
-  // than one, groups have one work-item along that axis. With reductions: more than 1 if all of a group can work off
-  // one block, which they do where there are as many groups as blocks, or one fewer in each row of blocks
+  // kStrides without reductions: the number of iterations along axis 1 that a work-item runs one after the other; if
+  // that is more than one, groups have one work-item along that axis. With reductions: more than 1 if a whole group can
+  // process one block, which happens if there are as many groups as blocks, or one fewer in each row of blocks
   // (kLeastRunsForTwo).
   std::uint32_t run = 1;
   // Work-items for each iteration along axis 0, in loops of one dimension without reductions: 1 or kItemsForRow.
   std::uint32_t items = 1;
-  // Groups of kSquareGroup by kSquareGroup work-items do squares of iterations (group_work.h); `run` is 1 then.
+  // Groups of kSquareGroup by kSquareGroup work-items run squares of iterations (group_work.h); `run` is 1 then.
   bool has_squares = false;
   Dealing dealing = Dealing::kStrides;
 };

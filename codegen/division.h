@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Division by an integer that stays the same during a launch, without dividing: the host computes constants, and each
-// work-item multiplies by them. Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
+// Division by an integer that is invariant during a launch: the host computes constants, and each work-item multiplies
+// by them. Granlund and Montgomery, "Division by Invariant Integers using Multiplication" (1994).
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace dhpvm::codegen {
 
-// For a divisor d, which is not 0, by its magnitude |d|. `high(a, b)` is the upper half of the product:
+// For a divisor d other than 0, using its magnitude |d|. `high(a, b)` is the upper half of the product:
 //   x / |d| = (high(x, multiplier) + x) >> shift               for x up to 2^63, in 64 bits
 //   x / |d| = (high(x, small_multiplier) + x) >> small_shift   for x below 2^31, in 32 bits
 struct Division {

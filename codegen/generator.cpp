@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code generator: lowering, vectorisation and host compiler put together. What it compiles is kept; who asks has
-// looked for it in the cache (cached/cached_generator.h).
+// The code generator: combines lowering, vectorisation and host compiler, and stores its results in the cache. The
+// caller has searched the cache (cached/cached_generator.h).
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -33,7 +33,7 @@ class HostGenerator final : public CodeGenerator {
         track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")),
         devices_(std::move(cache), options.tracer, track_) {}
 
-  // Follows GeneratorOptions::list_language. kInvalidArgument if it names no language.
+  // Sets the target of GeneratorOptions::list_language. kInvalidArgument if it names no language.
   Status choose_listed_target() {
     if (options_.list_kernels != Listing::kDevice) return {};
     DHPVM_ASSIGN(listed_target_, devices_.target_of(options_.list_language));
@@ -58,7 +58,7 @@ class HostGenerator final : public CodeGenerator {
     return compiled_kernel(std::move(code), std::move(description));
   }
 
-  // The cache is the caller's (cached/cached_generator.h).
+  // The caller has searched the cache (cached/cached_generator.h).
   std::unique_ptr<CompiledKernel> find(const KernelRequest& /*request*/) override { return nullptr; }
 
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override {
@@ -108,13 +108,13 @@ class HostGenerator final : public CodeGenerator {
   }
 
  private:
-  // Without lanes, it is LLVM that may find vectors, in its inner loops.
+  // Without lanes, LLVM may vectorise inner loops.
   static Pipeline pipeline_of(const KernelDescription& kernel) {
     if (kernel.tier == KernelTier::kBaseline) return Pipeline::kBaseline;
     return kernel.width > 1 ? Pipeline::kKernels : Pipeline::kOneLane;
   }
 
-  // Lists the code for a device, as it is mostly run there, if that is requested; the host's code stays the same.
+  // Lists the code for a device in its usual form, if requested; the host's code is unchanged.
   bool list_for_device(KernelRequest request) {
     if (listed_target_.language.empty()) return false;
     request.has_small_indices = true;
@@ -123,7 +123,7 @@ class HostGenerator final : public CodeGenerator {
     return true;
   }
 
-  // Where host and device both compile a loop, the same text comes twice.
+  // Avoids a duplicate if both host and device compile a loop.
   void list_once(const KernelRequest& request, const std::string& text) {
     {
       const std::lock_guard lock(mutex_);
@@ -149,7 +149,7 @@ class HostGenerator final : public CodeGenerator {
     times.push_back(static_cast<std::uint64_t>(elapsed.count()));
   }
 
-  // The upper one of two; 0 of none.
+  // The upper median; 0 if there are none.
   static std::uint64_t median(std::vector<std::uint64_t> times) {
     if (times.empty()) return 0;
     const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
@@ -162,7 +162,7 @@ class HostGenerator final : public CodeGenerator {
   const CodeSetting setting_;
   const std::uint32_t track_;  // of the tracer
   DeviceCompiler devices_;
-  DeviceTarget listed_target_;  // without a language: nothing is listed as a device would get it
+  DeviceTarget listed_target_;  // without a language: no device listings
   mutable std::mutex mutex_;
   std::vector<std::uint64_t> kernel_times_;  // of all compilations
   std::vector<std::uint64_t> function_times_;

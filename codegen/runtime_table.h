@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The knowledge that compiled functions have of the virtual machine: where its state lies, how heap objects
-// look, and which of its functions they may call. The virtual machine fills in the offsets; compiled code
-// holds no address of it, so that it can be kept on disk.
+// What compiled functions know about the virtual machine: the location of its state, the layout of heap objects, and
+// the functions that they may call. The virtual machine fills in the offsets; compiled code contains no addresses of
+// it, so it can be cached on disk.
 #pragma once
 
 #include <cstdint>
 
 namespace dhpvm::codegen {
 
-// Why an instruction cannot go on. With the instruction itself this decides code and message of the trap.
+// Why an instruction traps. Together with the instruction this determines the trap's code and message.
 enum class TrapKind : std::uint32_t {
   kDivisionByZero,
   kNull,
@@ -21,18 +21,18 @@ enum class TrapKind : std::uint32_t {
   kTrapMessage,
 };
 
-// Offsets in bytes. In the virtual machine's state, which compiled functions get as their first argument:
+// Offsets in bytes in the virtual machine's state, the first argument of compiled functions:
 struct StateLayout {
   std::uint32_t allocation_area;  // pointer to {cursor, limit}
   std::uint32_t functions;        // pointer to a table: for each function its compiled body, or null
   std::uint32_t primitives;       // pointer to the first free primitive register
-  std::uint32_t ticks;         // i64: what is left of the batch of fuel; written when a called function traps
-  std::uint32_t native_limit;  // the lowest address of the machine's stack that compiled code may reach
-  std::uint32_t strings;       // pointer to a table: string constants made so far, or null
-  std::uint32_t types;         // pointer to a table of type descriptions
-  // u64: the iterations of a parallel loop up to which compiled functions run it in place; 0: they never do.
+  std::uint32_t ticks;            // i64: the rest of the batch of fuel; written when a callee traps
+  std::uint32_t native_limit;     // the lowest stack address that compiled code may reach
+  std::uint32_t strings;          // pointer to a table: string constants made so far, or null
+  std::uint32_t types;            // pointer to a table of type descriptions
+  // u64: the largest number of iterations of a parallel loop that runs in place; 0: none does.
   std::uint32_t most_in_place;
-  // u64, to which loops in place are added: their number, their iterations, and the same as fuel.
+  // u64 counters of loops in place: their number, their iterations, and the iterations as fuel.
   std::uint32_t parallel_loops;
   std::uint32_t parallel_iterations;
   std::uint32_t fuel_batched;
@@ -64,18 +64,16 @@ struct RuntimeLayout {
   ObjectLayout object;
 };
 
-// The virtual machine calls a compiled function by this, or continues in the middle of a running one (at a loop
-// header), with everything in the interpreter's registers: results come back there. Returns the ticks left,
-// or a negative number if the program has trapped. `left` is what remains of the stack limit; `locals` the
-// memory of local arrays.
+// The virtual machine calls a compiled function, or continues a running one at a loop header, through this: everything
+// is in the interpreter's registers, where the results are returned, too. Returns the remaining ticks, or a negative
+// number if the program has trapped. `left` is the rest of the stack limit; `locals` the memory of local arrays.
 using EnterFunction = std::int64_t (*)(void* state, std::uint64_t* p, void** r, std::int64_t ticks,
                                        std::int64_t left, void* locals);
 
-// The functions that compiled code calls, by the names under which they are linked. Signatures are in
-// lower/runtime_calls.cpp and, as C++, in the virtual machine. `site` is the function's index above bit 32
-// and the word offset inside it below; `r` is the first free place on the reference stack, everything below
-// which is a root. Those that can trap say so by null or a negative number, and have then recorded the trap
-// with the position `site`.
+// The functions that compiled code calls, by their symbol names. Signatures are in lower/runtime_calls.cpp and, as C++,
+// in the virtual machine. `site` is the function's index above bit 32 and the word offset below; `r` is the first free
+// slot of the reference stack, below which everything is a root. Functions that can trap return null or a negative
+// number then, and have recorded the trap with the position `site`.
 #define DHPVM_RUNTIME_CALLS(X) \
   X(trap)                      \
   X(unwind)                    \

@@ -22,7 +22,7 @@ Error wrong_program(const Diagnostics& diagnostics, const CompileOptions& option
   return Error(ErrorCode::kCompile, std::move(text));
 }
 
-// Its own, and those of the modules that it imports.
+// Whether the module and its imports have all their declarations.
 bool has_all_declarations(const std::unique_ptr<ast::Module>& module) {
   const auto found = [](const ast::Import& import) { return import.module != nullptr; };
   return module->is_complete && std::all_of(module->imports.begin(), module->imports.end(), found);
@@ -40,8 +40,8 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   const ImportOptions imports{options.builtin_modules, options.import_paths, options.read};
   const ast::Program program =
       load_program(sources, options.file_name, std::string(source), imports, diagnostics);
-  // Where declarations are missing, the checker would complain of each use. Mistakes inside function bodies
-  // leave nodes that it passes over in silence, so that its own findings come in the same run.
+  // If declarations are missing, the checker would report each use. Errors inside function bodies leave nodes that it
+  // ignores, so that its own errors are reported in the same run.
   if (!std::all_of(program.modules.begin(), program.modules.end(), has_all_declarations)) {
     return wrong_program(diagnostics, options);
   }

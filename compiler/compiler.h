@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The entrance to the compiler: source text in, bytecode module out.
+// The entry point of the compiler: source text in, bytecode module out.
 #pragma once
 
 #include <functional>
@@ -26,12 +26,12 @@ struct CompileOptions {
   std::span<const BuiltinModule> builtin_modules;
   // Colours the diagnostics with ANSI escapes, for a terminal.
   bool colour = false;
-  // The line table names the place of every instruction, for counting how often each line is run. The code is slower.
+  // The line table covers every instruction, to count executions of each line. The code is slower.
   bool all_lines = false;
   // The module exports constructors and methods of the classes of the source, for hosts that make objects: see
   // check/host_objects.h. It is larger.
   bool host_objects = false;
-  // Where the warnings of a program that compiles go, rendered like errors; null drops them.
+  // Receives the warnings of a program that compiles, rendered like errors; null drops them.
   std::string* warnings = nullptr;
 };
 

@@ -52,7 +52,7 @@ TEST(CompilerTest, DoesNotMissWhatSyntaxErrorsHaveSwallowed) {
   EXPECT_EQ(message.find("2:"), std::string::npos) << message;
 }
 
-// A statement that could not be read may have been a `return`, or a call that makes `x` non-null.
+// A statement with a syntax error may have been a `return`, or a call that narrows `x`.
 TEST(CompilerTest, SaysNothingOfWhatFollowsFromSyntaxErrors) {
   const std::string message = message_of(
       "fn f(x: i64?) -> i64 {\n  if x == null { retrun 1; }\n  return x;\n}\n"

@@ -18,7 +18,7 @@ namespace dhpvm::codegen {
 namespace {
 
 struct Search {
-  std::uintptr_t address;  // in the object that is wanted
+  std::uintptr_t address;  // in the object to identify
   std::string id;
 };
 
@@ -56,7 +56,7 @@ int look_at(dl_phdr_info* object, std::size_t /*size*/, void* data) {
   }
   if (!wanted) return 0;
   search.id = std::move(id);
-  return 1;  // the search is over
+  return 1;  // ends the search
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ std::string build_id() {
 
 std::string build_id_in_file(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  // The notes stand behind the headers, at the beginning.
+  // The notes follow the headers, near the start of the file.
   std::vector<char> bytes(4096);
   const ssize_t got = file.is_open() ? ::pread(file.get(), bytes.data(), bytes.size(), 0) : -1;
   ElfW(Ehdr) header;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts as the bytes of entries or keys in the cache of compiled code. In the byte order of
-// the machine, which the cache knows.
+// Encodes numbers and texts in entries and keys of the cache of compiled code, in the byte order of the machine, which
+// is part of the key.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 
 namespace dhpvm::codegen {
 
-// The compilation of a request, from its beginning to its end.
+// One request, from its start to its end.
 class CachedGenerator::Attempt {
  public:
   template <typename Request>
@@ -40,23 +40,23 @@ CachedGenerator::CachedGenerator(const GeneratorOptions& options, const std::vec
     : options_(options),
       load_(std::move(load)),
       track_(options.tracer == nullptr ? 0 : options.tracer->add_track("code cache")) {
-  // Listings show what is compiled, and counted mutations are made while it is.
+  // Listings and counted mutations require that code is compiled.
   const bool is_listed = options.list_kernels != Listing::kNone || options.list_functions != Listing::kNone;
   if (!options.cache || is_listed || options.mutation != nullptr) return;
   auto linker =
       Linker::create(std::make_unique<SymbolTable>(),
                      {.debugger = options.debugger, .profiler = options.profiler, .loaded = options.loaded});
-  // The library will say why.
+  // The library reports the reason.
   if (!linker.ok()) return;
   linker_ = std::move(linker).value();
   cache_ = std::make_unique<CodeCache>(
       CodeCacheOptions{.directory = options.cache_directory, .limit = options.cache_limit, .warn = {}});
   setting_.cpu = options.cpu;
   setting_.is_traceable = options.debugger || options.profiler || options.loaded;
-  // Whether another one is understood, LLVM alone knows.
+  // Only LLVM knows whether it supports any other processor.
   if (options.cpu != "native") return;
   for (const std::string& path : paths) {
-    if (path.find('/') == path.npos) return;  // the loader knows where that is
+    if (path.find('/') == path.npos) return;  // the dynamic loader searches for it
     setting_.build = build_id_in_file(path);
     if (!setting_.build.empty()) return;
   }

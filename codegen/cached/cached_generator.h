@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code generator for whoever has compiled before: what is in the cache is loaded without the code generator's
-// library, which is large and is loaded for the first code that is not.
+// A code generator in front of the cache: it loads cached code without the library of the code generator, which is
+// large and is loaded at the first miss.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace dhpvm::codegen {
 
-// The code generator of a library that was loaded, and the library's build.
+// The code generator of the loaded library, and the library's build ID.
 struct LoadedGenerator {
   std::unique_ptr<CodeGenerator> generator;
   std::string build;
@@ -31,11 +31,11 @@ class CachedGenerator final : public CodeGenerator {
  public:
   using Load = std::function<Result<LoadedGenerator>()>;
 
-  // `paths`: where `load` looks for the library, in turn. It is called again after a failure.
+  // `paths`: the candidates for the library, in order. `load` is called again after a failure.
   CachedGenerator(const GeneratorOptions& options, const std::vector<std::string>& paths, Load load);
   ~CachedGenerator() override;
 
-  // Loads the library, unless all that it would say is known: that it is there, and that it takes the options.
+  // Loads the library, unless its answers are cached: that it exists, and that it accepts the options.
   Status prepare();
   // Loads the library.
   Status load();
@@ -46,9 +46,10 @@ class CachedGenerator final : public CodeGenerator {
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override;
   GeneratorStats stats() const override;
 
-  // For a process that ends now: notes in the cache what is being compiled.
+  // For a process that ends now: records in the cache what is still being compiled.
   void give_up();
-  // How many processes have given up before what this one has begun to compile: the most of any code.
+  // The largest number of processes that ended before they had compiled a piece of code that this one has started to
+  // compile.
   unsigned attempts() const { return attempts_.load(std::memory_order_relaxed); }
 
  private:
@@ -60,14 +61,14 @@ class CachedGenerator final : public CodeGenerator {
 
   const GeneratorOptions options_;
   const Load load_;
-  const std::uint32_t track_;         // of the tracer
+  const std::uint32_t track_;         // the track of the tracer
   std::unique_ptr<CodeCache> cache_;  // null: everything is compiled anew
   std::unique_ptr<Linker> linker_;    // as is the cache
   mutable std::mutex mutex_;
   CodeSetting
-      setting_;  // guarded by the mutex; without a build, the cache cannot be asked before the library is there
+      setting_;  // guarded by the mutex; without a build ID, the cache cannot be used before the library is loaded
   std::unique_ptr<CodeGenerator> library_;  // guarded by the mutex
-  std::vector<CacheKey> begun_;             // what the library compiles now; guarded by the mutex
+  std::vector<CacheKey> begun_;             // being compiled by the library; guarded by the mutex
   std::atomic<std::uint64_t> hits_ = 0;
   std::atomic<unsigned> attempts_ = 0;
 };

@@ -26,18 +26,18 @@ namespace {
 
 constexpr std::string_view kSuffix = ".code";
 constexpr std::string_view kTemporary = ".tmp-";
-// A file of a byte for each process that has given up compiling what the key stands for.
+// Per key: a file with one byte for each process that gave up compiling it.
 constexpr std::string_view kAttempts = ".attempts";
 constexpr std::uint32_t kVersion = 1;
-// A hit makes an entry's time of last use exact to a minute; more would only write to the disk.
+// A hit updates an entry's time of last use at most once a minute, to limit writes to the disk.
 constexpr std::time_t kUseGranularity = 60;
 // A temporary file of a process that died is removed after this many seconds.
 constexpr std::time_t kTemporaryLife = 3600;
-// Notes of attempts for code that nobody has wanted since are removed after as many: a month.
+// Records of attempts are removed this many seconds after the last one: a month.
 constexpr std::time_t kAttemptsLife = 30 * 24 * 3600;
 
-// The first bytes of an entry; the object file and the metadata follow. In the byte order of the machine,
-// which is part of every key.
+// The head of an entry; the object file and the metadata follow. It has the byte order of the machine, which is part of
+// every key.
 struct Header {
   char magic[8] = {'D', 'H', 'P', 'V', 'M', 'C', 'C', '\n'};
   std::uint32_t version = kVersion;
@@ -58,7 +58,7 @@ std::string name_of(const CacheKey& key, std::string_view suffix = kSuffix) {
   return name.append(suffix);
 }
 
-// An entry counts for so many bytes at least: small ones take a block and a name as well.
+// The minimal size that an entry counts for: small ones need a block and a name as well.
 constexpr std::uint64_t least_size(std::uint64_t limit) { return limit >> 16; }
 
 bool mine_alone(const struct stat& info) { return info.st_uid == ::geteuid() && (info.st_mode & 022) == 0; }
@@ -149,9 +149,9 @@ std::optional<CachedCode> CodeCache::find(const CacheKey& key) {
 }
 
 CodeCache::Found CodeCache::read(const std::string& name, const CacheKey& key, CachedCode& code) const {
-  // Without O_NONBLOCK a named pipe in place of the entry would make this wait.
+  // Without O_NONBLOCK, opening a named pipe would block.
   const Descriptor file(::openat(directory_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  // Not there, or this process cannot open it for reasons of its own (too many open files).
+  // It does not exist, or this process cannot open it for another reason (too many open files).
   if (!file.is_open()) return errno == ELOOP || errno == EACCES ? Found::kBad : Found::kNothing;
   struct stat info{};
   if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || !mine_alone(info)) return Found::kBad;
@@ -205,12 +205,12 @@ bool CodeCache::write(const std::string& name, std::span<const std::span<const s
   {
     const std::lock_guard lock(mutex_);
     if (!writable_) return false;
-    // The time keeps processes apart that have the same number, in containers that share a directory.
+    // The time distinguishes processes with the same id, in containers that share a directory.
     timespec now{};
     ::clock_gettime(CLOCK_REALTIME, &now);
     temporary = fmt::format("{}{}-{}-{}", kTemporary, ::getpid(), now.tv_nsec, temporaries_++);
   }
-  // Writing past this limit would not fail but kill the process, by SIGXFSZ.
+  // Writing past this limit would kill the process by SIGXFSZ.
   rlimit file_size{};
   bool written = ::getrlimit(RLIMIT_FSIZE, &file_size) != 0 || size <= file_size.rlim_cur;
   if (!written) errno = EFBIG;
@@ -220,7 +220,7 @@ bool CodeCache::write(const std::string& name, std::span<const std::span<const s
     written = file.is_open();
     for (const std::span<const std::byte> piece : pieces)
       written = written && write_exactly(file.get(), piece);
-    // Not synchronised: an entry that a crash of the machine cuts short is found out by its checksum.
+    // Not synced to disk: the checksum detects an entry that a crash of the machine truncated.
     written = written && file.close() == 0 &&
               ::renameat(directory_, temporary.c_str(), directory_, name.c_str()) == 0;
   }
@@ -261,7 +261,7 @@ void CodeCache::account(std::uint64_t written) {
   written = std::max(written, least_size(options_.limit));
   if (size_) *size_ += written;
   unseen_ += written;
-  // Other processes write as well: look again after a sixteenth of the limit.
+  // Other processes write as well: scan again after a sixteenth of the limit.
   if (!size_ || *size_ > options_.limit || unseen_ > options_.limit / 16) evict();
 }
 
@@ -296,14 +296,14 @@ void CodeCache::evict() {
     }
   }
   if (total > options_.limit) {
-    // A little more than needed, so that the next entries are written without looking through the directory.
+    // Evicts a little more than needed, so that the next entries are written without scanning the directory.
     const std::uint64_t enough = options_.limit - options_.limit / 8;
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
       return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
     });
     for (const Entry& entry : entries) {
       if (total <= enough) break;
-      // An entry that another process has removed in the meantime frees its bytes as well.
+      // An entry that another process has removed in the meantime is gone, too.
       if (::unlinkat(directory_, entry.name.c_str(), 0) == 0) ++stats_.evicted;
       total -= entry.size;
     }

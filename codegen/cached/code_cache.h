@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cache of object files on disk, shared by all processes of a user: a program that ran before compiles
-// nothing.
+// A cache of object files on disk, shared by all processes of a user: a program that has run before compiles nothing.
 //
-// One file per entry, named by its key, written under another name and then renamed, so that a reader sees
-// all of it or nothing. Entries become machine code: one is used only if its checksum and key are
-// right and if only this user can have written it; otherwise it is removed and compiled again. The time
-// of last use is the file's modification time, so that eviction needs no index that processes would have to
-// agree on.
+// Each entry is a file named by its key. It is written under another name and then renamed, so that a reader sees all
+// of it or nothing. Entries become machine code, so an entry is used only if its checksum and key are right and if only
+// this user can have written it; otherwise it is removed and compiled again. The time of last use is the file's
+// modification time, so eviction needs no index shared between processes.
 #pragma once
 
 #include <array>
@@ -29,9 +27,8 @@ struct CacheKey {
   bool operator==(const CacheKey&) const = default;
 };
 
-// SHA-256 of the parts, each with its length, of the version of this file format, and of the build of the
-// code generator (build_id.h), so that nothing is used that another one has compiled. {"ab", "c"} and
-// {"a", "bc"} have different keys.
+// SHA-256 of the version of this file format, of the build ID of the code generator (build_id.h), and of the parts,
+// each with its length. Code of another build is never used, and {"ab", "c"} and {"a", "bc"} have different keys.
 CacheKey cache_key(std::string_view build, std::initializer_list<std::string_view> parts);
 
 // An entry in memory. `object` is aligned to 16 bytes.
@@ -50,8 +47,8 @@ class CachedCode {
 struct CodeCacheOptions {
   // Empty: $XDG_CACHE_HOME/dhpvm, or ~/.cache/dhpvm. Made, with mode 0700, if it does not exist.
   std::string directory;
-  // In bytes. The entries used longest ago go first; several processes at once may pass it by a sixteenth
-  // each.
+  // In bytes. The least recently used entries are evicted first; each of several processes may exceed the limit by a
+  // sixteenth.
   std::uint64_t limit = std::uint64_t{256} << 20;
   // Called once, with one line, when the cache cannot be used or written; compilation goes on without it.
   std::function<void(const std::string&)> warn;
@@ -61,11 +58,11 @@ struct CodeCacheStats {
   std::uint64_t hits = 0;
   std::uint64_t misses = 0;
   std::uint64_t stored = 0;
-  std::uint64_t rejected = 0;  // entries that were found and not trusted; they are among the misses
+  std::uint64_t rejected = 0;  // entries that were found but not trusted; they count as misses
   std::uint64_t evicted = 0;
 };
 
-// Thread-safe. Never fails: a cache that does not work finds nothing and stores nothing.
+// Thread-safe. Never fails: a cache that does not work finds and stores nothing.
 class CodeCache {
  public:
   explicit CodeCache(CodeCacheOptions options);
@@ -73,18 +70,18 @@ class CodeCache {
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
 
-  // The entry of `key`, and marks it as used now.
+  // Finds the entry of `key` and marks it as used now.
   std::optional<CachedCode> find(const CacheKey& key);
 
-  // Stores an object file and a few bytes of the caller's own (a table of trap sites, say) under `key`.
+  // Stores an object file and some metadata of the caller (for example a table of trap sites) under `key`.
   void store(const CacheKey& key, std::span<const std::byte> object, std::span<const std::byte> metadata);
 
-  // For an entry that cannot be used although it is intact.
+  // Removes an intact entry that cannot be used.
   void remove(const CacheKey& key);
 
-  // Notes that this process ends before it has compiled what would be kept under `key`. Stored code removes the note.
+  // Records that this process ends before it has compiled the code for `key`. Storing that code removes the record.
   void note_attempt(const CacheKey& key);
-  // How many processes have noted it since code was last stored.
+  // The number of processes that have recorded this since code was last stored.
   unsigned attempts(const CacheKey& key) const;
 
   CodeCacheStats stats() const;
@@ -108,8 +105,8 @@ class CodeCache {
   CodeCacheStats stats_;
   bool writable_ = true;
   std::optional<std::uint64_t>
-      size_;                  // of all entries, as far as this process knows; unknown before the first store
-  std::uint64_t unseen_ = 0;  // bytes written since the directory was looked through
+      size_;                  // of all entries as far as this process knows; unknown before the first store
+  std::uint64_t unseen_ = 0;  // bytes written since the directory was last scanned
   std::uint64_t temporaries_ = 0;
 };
 

@@ -66,10 +66,11 @@ TEST_F(CodeCacheTest, KeysDependOnEveryPart) {
 
 TEST_F(CodeCacheTest, KeysDependOnTheBuild) {
   EXPECT_NE(cache_key("a build", {"code"}), cache_key("another build", {"code"}));
-  // Linkers write 8 bytes at least, and everything here is linked with them: without, an upgrade would run old code.
+  // Linkers write at least 8 bytes, and everything here has a build ID: without it, old code would run after an
+  // upgrade.
   EXPECT_GE(build_id().size(), 8u);
   EXPECT_EQ(build_id(), build_id());
-  // This program is a file, too: the code generator's library is recognised without being loaded.
+  // The build ID is read from a file without loading it, as that of the code generator's library is.
   EXPECT_EQ(build_id_in_file("/proc/self/exe"), build_id());
   EXPECT_EQ(build_id_in_file(directory()), "");
   EXPECT_EQ(build_id_in_file("/dev/null"), "");
@@ -123,7 +124,7 @@ TEST_F(CodeCacheTest, OldAttemptsAreForgotten) {
   cache.note_attempt(kKey);
   const auto two_months_ago = fs::file_time_type::clock::now() - std::chrono::hours(24 * 60);
   fs::last_write_time(files().at(0), two_months_ago);
-  cache.store(cache_key("build", {"other"}), bytes("code"), {});  // looks through the directory
+  cache.store(cache_key("build", {"other"}), bytes("code"), {});  // scans the directory
   EXPECT_EQ(cache.attempts(kKey), 0U);
   EXPECT_EQ(files().size(), 1U);
 }
@@ -190,7 +191,7 @@ TEST_F(CodeCacheTest, WhatOthersCanWriteIsNotTaken) {
   fs::create_symlink(root_ + "/elsewhere", file);
   EXPECT_FALSE(cache.find(kKey));
   EXPECT_FALSE(fs::exists(fs::symlink_status(file)));
-  // A pipe must not make it wait, and a directory cannot be read.
+  // A pipe must not block it, and a directory cannot be read.
   ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
   EXPECT_FALSE(cache.find(kKey));
   fs::create_directory(file);
@@ -276,7 +277,7 @@ TEST_F(CodeCacheTest, RemovesWhatDeadProcessesLeft) {
 }
 
 TEST_F(CodeCacheTest, AFullDiskIsSaidOnceAndLeavesNothing) {
-  // The limit on the size of files stands for the disk; without care its signal would end the process.
+  // The file size limit simulates a full disk; its signal must not end the process.
   EXPECT_EQ(in_child([&] {
               const rlimit limit = {4096, 4096};
               ::setrlimit(RLIMIT_FSIZE, &limit);
@@ -296,7 +297,7 @@ TEST_F(CodeCacheTest, AFullDiskIsSaidOnceAndLeavesNothing) {
 TEST_F(CodeCacheTest, AReadOnlyDirectoryIsStillRead) {
   CodeCache(options()).store(kKey, bytes("code"), {});
   fs::permissions(directory(), fs::perms::owner_read | fs::perms::owner_exec);
-  // Permissions do not bind root: everything is given to another user, and the child becomes that user.
+  // Permissions do not bind root, so all files go to another user, and the child becomes that user.
   constexpr uid_t kSomebody = 12345;
   if (::geteuid() == 0) {
     for (const std::string& path : {root_, root_ + "/a", directory(), files().at(0).string()}) {

@@ -7,7 +7,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Everything that compiled functions depend on apart from the module and the target.
+// What compiled functions depend on besides the module and the target.
 std::string surroundings_of(const FunctionRequest& request) {
   std::string content;
   const auto add = [&](const void* data, std::size_t size) {
@@ -36,7 +36,7 @@ CacheKey key_of(const KernelRequest& request, const CodeSetting& setting) {
   return make_key(setting, "kernel", kernel_content(request), {});
 }
 
-// The whole module, because inlining, layouts and the classes behind an interface come from anywhere in it.
+// The whole module, because inlining, layouts and the classes of an interface may come from any part of it.
 CacheKey key_of(const FunctionRequest& request, const CodeSetting& setting) {
   const std::string_view module(reinterpret_cast<const char*>(request.identity.data()),
                                 request.identity.size());

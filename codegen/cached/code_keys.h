@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the symbols of compiled code, and the keys under which it is kept.
+// The symbol names of compiled code, and its keys in the cache.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace dhpvm::codegen {
 // The function that a kernel's code defines.
 inline constexpr char kKernelSymbol[] = "kernel";
 
-// The functions that the code of function `function` defines: "body", "enter" or "continue", for instance.
+// The symbol that the code of a function defines: with the prefix "body", "enter" or "continue", for instance.
 inline std::string function_symbol(std::string_view prefix, std::uint32_t function) {
   return std::string(prefix).append(".").append(std::to_string(function));
 }
 
-// The code depends on this besides the request.
+// What compiled code depends on besides the request.
 struct CodeSetting {
   std::string build;          // of the code generator's library (build_id.h)
   std::string cpu;            // GeneratorOptions::cpu

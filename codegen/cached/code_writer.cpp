@@ -15,7 +15,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// The head of a message. In the byte order of the machine: both processes are on it.
+// The head of a message, in the machine's byte order: both processes run on it.
 struct Head {
   CacheKey key;
   std::uint64_t object_size = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells gdb of code that was loaded, by its interface for just-in-time compilers ("JIT Compilation Interface" in its
+// Registers loaded code with gdb through its interface for just-in-time compilers ("JIT Compilation Interface" in its
 // manual).
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace dhpvm::codegen {
 
-// `object`: an object file whose headers say where its sections are. It stays registered for good. Thread-safe.
+// `object`: an object file whose section headers have final addresses. It is never unregistered. Thread-safe.
 void tell_debugger(std::vector<std::byte> object);
 
 }  // namespace dhpvm::codegen

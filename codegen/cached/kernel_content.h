@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled kernels in the cache: their keys, and the data kept with the code.
+// Compiled kernels in the cache: their keys, and the metadata stored with the code.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,15 @@ struct KernelDescription {
   unsigned staged_operands = 0;
   unsigned packed_operands = 0;
   std::size_t panel_bytes = 0;
-  std::string scalar_reason;  // why it is 1
+  std::string scalar_reason;  // the reason for a width of 1
 };
 
-// Everything in the module that the kernel depends on: its record, and the functions that it consists of. Equal loops
-// of different programs, or of a program that was changed elsewhere, have equal content if their functions have the
-// same numbers.
+// The parts of the module that the kernel depends on: its record, and its functions. Equal loops of different programs,
+// or of a program that was changed elsewhere, have equal content if their functions have the same numbers.
 std::string kernel_content(const KernelRequest& request);
 
 std::vector<std::byte> encode_description(const KernelDescription& description);
-// Nothing if the bytes are not what encode_description makes.
+// Empty if the bytes are not the output of encode_description.
 std::optional<KernelDescription> decode_description(std::span<const std::byte> bytes);
 
 }  // namespace dhpvm::codegen

@@ -36,7 +36,7 @@ Part part_of(const Elf64_Shdr& section) {
   return (section.sh_flags & SHF_WRITE) != 0 ? kVariables : kConstants;
 }
 
-// Memory from the system; unmapped when this goes, unless it is to stay.
+// Memory of the system, unmapped by the destructor unless it must stay.
 class Pages {
  public:
   Pages() = default;
@@ -89,10 +89,10 @@ class Loading {
  public:
   Loading(const ObjectFile& file, Pages& pages) : file_(file), pages_(pages) {}
 
-  // By symbol: where those are that the file does not define.
+  // By symbol: the addresses of those that the file does not define.
   Status run(std::vector<const void*> outside);
 
-  // Where a defined symbol is; not for undefined ones.
+  // The address of a defined symbol.
   std::byte* address(const ObjectFile::Symbol& symbol) const {
     if (symbol.is_absolute()) return reinterpret_cast<std::byte*>(symbol.entry.st_value);
     return base(symbol.entry.st_shndx) + symbol.entry.st_value;
@@ -127,7 +127,7 @@ class Loading {
 };
 
 Status Loading::lay_out() {
-  // Every function outside may be too far away for a call, and gets a stub and a slot.
+  // Any outside function may be too far away for a direct call, so it gets a stub and a slot.
   slot_of_.assign(file_.symbols.size(), kNowhere);
   for (const ObjectFile::Relocation& relocation : file_.relocations) {
     const ObjectFile::Symbol& symbol = file_.symbols[relocation.symbol];
@@ -220,7 +220,7 @@ Status Loading::protect() const {
                    std::strerror(errno));
     }
   }
-  // On processors whose caches of instructions do not see what is written: no instruction on the others.
+  // For processors with incoherent instruction caches: generates no instruction for the others.
   __builtin___clear_cache(reinterpret_cast<char*>(pages_.memory()),
                           reinterpret_cast<char*>(pages_.memory() + begins_[kCode + 1]));
   return {};
@@ -234,7 +234,7 @@ Status Loading::run(std::vector<const void*> outside) {
   return protect();
 }
 
-// The functions that somebody is told of.
+// The functions to report.
 std::vector<LoadedFunction> functions_of(const ObjectFile& file, const Loading& loading) {
   std::vector<LoadedFunction> functions;
   for (const ObjectFile::Symbol& symbol : file.symbols) {
@@ -246,7 +246,7 @@ std::vector<LoadedFunction> functions_of(const ObjectFile& file, const Loading& 
   return functions;
 }
 
-// The object file with the addresses of its sections in their headers.
+// The object file with the final addresses in its section headers.
 std::vector<std::byte> placed(std::span<const std::byte> object, const ObjectFile& file,
                               const Loading& loading) {
   std::vector<std::byte> copy(object.begin(), object.end());

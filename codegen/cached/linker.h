@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an object file in memory to code that can be called, and back to nothing.
+// Loads object files from memory as callable code, and unloads them.
 //
-// Objects are position-independent code with what LLVM's small code model has of relocations (relocations.h). An object
-// gets pages of its own: code, constants and variables lie within 2 GiB of each other, and what it calls outside is
-// reached through a table next to them. Pages are writable while they are filled and executable afterwards, never both
-// at once.
+// Objects are position-independent code with the relocations of LLVM's small code model (relocations.h). Each object
+// gets its own pages: code, constants and variables lie within 2 GiB of each other, and outside functions are reached
+// through a table next to them. Pages are writable while they are filled and executable afterwards, never both.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +21,18 @@
 namespace dhpvm::codegen {
 
 struct LinkerOptions {
-  // With either of these, loaded code stays in memory for good: what was told about it cannot be taken back.
+  // With either of these, code is never unloaded, because debuggers and profilers cannot be told so.
   bool debugger = false;  // tell gdb about the code, by its interface for just-in-time compilers
   bool profiler = false;  // name the code for perf, in /tmp/perf-PID.map
-  // Told of every function that is loaded, from any thread; empty: nobody is.
+  // Called for every loaded function, from any thread; may be empty.
   std::function<void(const void* begin, std::size_t size, std::string_view name)> loaded = {};
 
-  // Whether somebody walks the stack through the code.
+  // Whether debuggers or profilers may unwind the stack through the code.
   bool is_traceable() const { return debugger || profiler || loaded; }
 };
 
-// Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. It keeps the libraries
-// open that it calls.
+// Loaded code and its memory. When it is destroyed, no thread may be in the code or enter it later. It keeps the
+// libraries open that it calls.
 class LoadedCode {
  public:
   class State;
@@ -42,7 +41,7 @@ class LoadedCode {
   LoadedCode(LoadedCode&&) noexcept;
   LoadedCode& operator=(LoadedCode&&) noexcept;
 
-  // Where the object's global symbol `name` is, or null.
+  // The address of the object's global symbol `name`, or null.
   void* address(std::string_view name) const;
   template <typename Function>
   Function* function(std::string_view name) const {
@@ -65,9 +64,9 @@ class Linker {
   // The table given to create.
   SymbolTable& symbols();
 
-  // Loads `object`, whose bytes need not live longer than the call. Undefined symbols are looked for in `symbols`, then
-  // in the linker's own table; kLink names what is in neither. kInternal for bytes that are not such a file,
-  // kOutOfMemory when there is no memory for the code.
+  // Loads `object`, whose bytes need not outlive the call. Undefined symbols are resolved in `symbols`, then in the
+  // linker's own table; kLink names those that are in neither. kInternal for a malformed file, kOutOfMemory if there is
+  // no memory for the code.
   Result<LoadedCode> load(std::span<const std::byte> object, std::span<const NamedAddress> symbols = {});
 
  private:

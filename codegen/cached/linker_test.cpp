@@ -121,7 +121,7 @@ TEST(Linker, BytesThatAreNoObjectAreErrors) {
   EXPECT_TRUE((*linker)->load(object).ok());
 }
 
-// Whatever the bytes are: an error or code, and no access outside of them.
+// For any bytes: an error or code, and no access outside of them.
 TEST(Linker, ChangedObjectsAreErrorsOrCode) {
   const auto compiler = new_compiler();
   auto linker = Linker::create(std::make_unique<SymbolTable>());
@@ -130,7 +130,7 @@ TEST(Linker, ChangedObjectsAreErrorsOrCode) {
   std::size_t errors = 0;
   for (std::size_t at = 0; at < object.size(); ++at) {
     for (const int value : {0, 0x7f, 0xff}) {
-      // Memory that ends with the object, so that a sanitizer sees what is read behind it.
+      // Memory that ends with the object, so that a sanitizer detects reads beyond it.
       std::vector<std::byte> changed(object);
       changed[at] = std::byte(value);
       changed.shrink_to_fit();
@@ -140,7 +140,7 @@ TEST(Linker, ChangedObjectsAreErrorsOrCode) {
   EXPECT_GT(errors, 100u);
 }
 
-// Everything outside lies anywhere: calls go through stubs, data through the table of addresses.
+// Outside symbols may be anywhere: calls use stubs, data the table of addresses.
 TEST(Linker, ReachesWhatIsFarAway) {
   const auto compiler = new_compiler();
   const auto add = +[](int a, int b) { return a + b; };
@@ -179,7 +179,7 @@ TEST(Linker, ManyThreadsCompileAtOnce) {
         auto code = compiler->compile(parse(*compiler, returning(i * round)), Pipeline::kKernels);
         ASSERT_TRUE(code.ok()) << code.error().to_string();
         EXPECT_EQ(code->function<int()>("get")(), i * round);
-        // A failure in between belongs to its own thread.
+        // A failure concerns only its own thread.
         auto failed = compiler->compile(parse(*compiler,
                                               "declare void @lost()\n"
                                               "define void @f() {\n call void @lost()\n ret void\n}"),
@@ -194,7 +194,7 @@ TEST(Linker, ManyThreadsCompileAtOnce) {
 }
 
 TEST(Linker, TellsTheDebugger) {
-  // In a process of its own, because such code is never taken back.
+  // In a child process, because such code is never unloaded.
   EXPECT_EQ(in_child([] {
               HostOptions options;
               options.linker.debugger = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Debuggers and profilers are told about code that was loaded.
+// The notification of debuggers and profilers about loaded code.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ struct LoadedFunction {
   std::string_view name;
 };
 
-// Takes all functions of an object at once, from any thread. A report is never taken back: code stays where it is, or
-// other code takes its place (see LinkerOptions).
+// Receives all functions of an object at once, from any thread. There is no notification of unloading: code stays in
+// place, or is replaced by other code (see LinkerOptions).
 using LoadWatch = std::function<void(std::span<const LoadedFunction>)>;
 
 }  // namespace dhpvm::codegen

@@ -69,7 +69,7 @@ std::optional<CachedCompilation> load_cached(CodeCache& cache, Linker& linker, c
   if (!found) return std::nullopt;
   Result<LoadedCode> code = linker.load(found->object(), symbols);
   if (!code.ok()) {
-    // Code that is intact has no room now, and may have it later.
+    // Intact code for which there is no memory now may be loaded later.
     if (code.error().code() != ErrorCode::kOutOfMemory) cache.remove(key);
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled functions and kernels as the virtual machine sees them, made of code that is loaded.
+// Compiled functions and kernels in the form that the virtual machine uses, made of loaded code.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace dhpvm::codegen {
 std::unique_ptr<CompiledFunctions> compiled_functions(LoadedCode code);
 std::unique_ptr<CompiledKernel> compiled_kernel(LoadedCode code, KernelDescription description);
 
-// The runtime's functions by the names that compiled functions call them by.
+// The runtime's functions by their symbol names in compiled code.
 std::vector<NamedAddress> named_calls(const RuntimeCalls& calls);
 
 struct CachedCompilation {
@@ -25,8 +25,8 @@ struct CachedCompilation {
   std::vector<std::byte> metadata;
 };
 
-// The code kept under this key, loaded; nothing if it has to be compiled. An entry that is intact and cannot be loaded
-// is removed: a new compilation replaces it or reports the mistake.
+// Loads the code that is cached under this key; empty if it has to be compiled. An intact entry that cannot be loaded
+// is removed: a new compilation replaces it or reports the error.
 std::optional<CachedCompilation> load_cached(CodeCache& cache, Linker& linker, const CacheKey& key,
                                              std::span<const NamedAddress> symbols = {});
 

@@ -10,7 +10,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// An alignment or a size above these is no compiled function's.
+// No compiled function has a larger alignment or size.
 constexpr std::uint64_t kMostAlignment = 4096;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a relocatable object file (ELF, for this process's architecture) that loading it needs. Every offset is
-// checked: the bytes may come from a disk.
+// The parts of a relocatable object file (ELF, for this process's architecture) that loading needs. Every offset is
+// checked, because the bytes may come from a disk.
 #pragma once
 
 #include <elf.h>
@@ -31,17 +31,17 @@ struct ObjectFile {
   };
   struct Relocation {
     Elf64_Rela entry{};
-    std::size_t section = 0;  // that it changes
+    std::size_t section = 0;  // the section that it changes
     std::size_t symbol = 0;
     std::uint32_t type() const { return static_cast<std::uint32_t>(ELF64_R_TYPE(entry.r_info)); }
   };
 
   std::vector<Section> sections;
-  std::vector<Symbol> symbols;          // the first is none
+  std::vector<Symbol> symbols;          // the first is the null symbol
   std::vector<Relocation> relocations;  // of loaded sections
 };
 
-// kInternal for bytes that are not such a file. The result refers to them.
+// kInternal for malformed bytes. The result points into them.
 Result<ObjectFile> read_object_file(std::span<const std::byte> bytes);
 
 }  // namespace dhpvm::codegen

@@ -23,7 +23,7 @@ void write_names(int fd, std::span<const LoadedFunction> functions) {
     lines += fmt::format("{:x} {:x} {}\n", reinterpret_cast<std::uintptr_t>(function.begin), function.size,
                          function.name);
   }
-  // In one piece, so that the lines of several threads do not mix. A name that is not written is only missed.
+  // A single write, so that lines of several threads do not mix. A failure only loses names.
   if (::write(fd, lines.data(), lines.size()) < 0) return;
 }
 
@@ -35,7 +35,7 @@ Result<LoadWatch> perf_map() {
   if (fd < 0) return error(ErrorCode::kIo, "cannot write '{}' for perf: {}", path, std::strerror(errno));
   auto file = std::make_shared<Descriptor>(fd);
   struct stat info{};
-  // perf does not read what another user has put there.
+  // perf refuses a file of another user.
   if (::fstat(fd, &info) != 0 || info.st_uid != ::geteuid()) {
     return error(ErrorCode::kIo, "cannot write '{}' for perf: it belongs to another user; remove it", path);
   }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names compiled functions for `perf report`: the file /tmp/perf-PID.map, which perf reads by itself.
+// Names compiled functions for `perf report`, in the file /tmp/perf-PID.map, which perf reads by default.
 //
-// LLVM can also write perf's other format, jitdump; its header in LLVM 19 has garbage for flags, and perf
-// refuses it.
+// LLVM can also write perf's other format, jitdump; in LLVM 19 its header has undefined flags, and perf refuses it.
 #pragma once
 
 #include "codegen/cached/load_watch.h"
@@ -10,7 +9,7 @@
 
 namespace dhpvm::codegen {
 
-// Adds a line for each function that it is told of. kIo when the file cannot be written.
+// Writes a line for each loaded function. kIo if the file cannot be written.
 Result<LoadWatch> perf_map();
 
 }  // namespace dhpvm::codegen

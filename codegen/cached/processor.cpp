@@ -32,7 +32,7 @@ std::string ask() {
     answers.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
   bool saves_registers = false;
-  // Asked as seldom as can be: in a virtual machine each question takes microseconds.
+  // As few queries as possible: in a virtual machine each takes microseconds.
   const std::uint32_t most_basic = __get_cpuid_max(0, nullptr);
   const std::uint32_t most_extended = __get_cpuid_max(0x80000000, nullptr);
   for (const Question& question : kQuestions) {
@@ -41,9 +41,9 @@ std::string ask() {
     __cpuid_count(question.leaf, question.part, a[0], a[1], a[2], a[3]);
     if (question.leaf == 1) {
       saves_registers = (a[2] & bit_OSXSAVE) != 0;
-      a[1] = 0;  // tells the cores apart
+      a[1] = 0;  // identifies the core
     }
-    // The widths of addresses and the number of cores stand beside the features.
+    // The same leaf has address widths and the number of cores.
     if (question.leaf == 0x80000008) a[0] = a[2] = a[3] = 0;
     add(question.leaf);
     for (const std::uint32_t answer : a) add(answer);
@@ -61,7 +61,7 @@ std::string ask() {
 
 // The register MIDR_EL1: manufacturer and model, by the Arm Architecture Reference Manual.
 std::string model() {
-  // That of the first core, because cores of one machine may be of several models, and the caller may be on any.
+  // That of the first core, because a machine may have cores of several models, and the caller may run on any.
   auto first = read_text_file("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
   if (first.ok()) return std::move(first).value();
   if ((::getauxval(AT_HWCAP) & HWCAP_CPUID) == 0) return {};
@@ -70,7 +70,7 @@ std::string model() {
   return std::to_string(midr);
 }
 
-// The system's lists of instructions hold what it lets programs use; those of this architecture are all in them.
+// The system's feature lists contain what it lets programs use, including all of this architecture's.
 std::string ask() {
   return std::to_string(::getauxval(AT_HWCAP)) + ' ' + std::to_string(::getauxval(AT_HWCAP2)) + ' ' + model();
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processor this is, for keys of compiled code.
+// Identifies this processor in keys of compiled code.
 #pragma once
 
 #include <string>
 
 namespace dhpvm::codegen {
 
-// All that can be asked about this processor's model and instructions, and what the system lets programs use of them.
-// Where it is the same, LLVM finds the same target.
+// The processor's model and instruction sets, and those that the system lets programs use. Equal identities mean that
+// LLVM finds equal targets.
 const std::string& processor_identity();
 
 }  // namespace dhpvm::codegen

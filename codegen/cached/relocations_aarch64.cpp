@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t page_of(std::uint64_t address) { return address & ~std::uint64_t{0xfff}; }
 constexpr std::uint64_t in_page(std::uint64_t address) { return address & 0xfff; }
 
-// Whether a signed number of so many bits holds it.
+// Whether a signed number of so many bits can hold it.
 constexpr bool fits(std::uint64_t value, unsigned bits) {
   const auto limit = std::int64_t{1} << (bits - 1);
   const auto number = static_cast<std::int64_t>(value);
@@ -27,7 +27,7 @@ std::uint32_t load(const std::byte* bytes) {
   return instruction;
 }
 
-// Puts `value` into a field of the instruction.
+// Writes `value` into a field of the instruction.
 void put(std::byte* bytes, std::uint64_t value, unsigned lowest_bit, unsigned bits) {
   const std::uint32_t mask = ((std::uint32_t{1} << bits) - 1) << lowest_bit;
   const std::uint32_t changed =
@@ -61,8 +61,8 @@ Fixed put_branch(std::byte* bytes, const Fixup& fixup) {
   return Fixed::kDone;
 }
 
-// adrp x16, slot; ldr x16, [x16, slot]; br x16; brk 0. Calls may change x16: it is the first of the scratch registers
-// that the procedure call standard gives to linkers.
+// adrp x16, slot; ldr x16, [x16, slot]; br x16; brk 0. Calls may change x16: the procedure call standard gives it to
+// linkers as a scratch register.
 void write_stub(std::byte* stub, std::uint64_t place, std::uint64_t slot) {
   constexpr std::array<std::uint32_t, 4> kCode = {0x90000010, 0xf9400210, 0xd61f0200, 0xd4200000};
   std::memcpy(stub, kCode.data(), sizeof kCode);
@@ -113,7 +113,7 @@ Fixed fix(std::byte* bytes, const Fixup& fixup) {
     case R_AARCH64_LDST128_ABS_LO12_NC: return put_rest(bytes, target, 4);
     case R_AARCH64_CALL26:
     case R_AARCH64_JUMP26: return put_branch(bytes, fixup);
-    // A slot holds the symbol's address and no other near it.
+    // Every symbol has its own slot.
     case R_AARCH64_ADR_GOT_PAGE:
       return fixup.addend != 0 ? Fixed::kUnknown : put_page(bytes, fixup.place, fixup.slot);
     case R_AARCH64_LD64_GOT_LO12_NC:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expected instructions are what an assembler makes of the comments beside them.
+// An assembler encodes the comments as the expected instructions.
 #include "codegen/cached/relocations.h"
 
 #include <elf.h>
@@ -27,7 +27,7 @@ std::uint64_t fixed_wide(const Architecture& architecture, const Fixup& fixup) {
   return value;
 }
 
-// Nothing changes unless the relocation is done.
+// A refused relocation changes nothing.
 Fixed refused(const Architecture& architecture, const Fixup& fixup) {
   std::uint64_t value = 0x5555555555555555;
   const Fixed result = architecture.fix(reinterpret_cast<std::byte*>(&value), fixup);

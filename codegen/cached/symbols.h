@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that compiled code may call outside of itself, by name: the runtime's functions, C's memory functions,
-// libm, and glibc's vector math. Nothing else of the process can be reached by accident.
+// The symbols that compiled code may refer to: the runtime's functions, C's memory functions, libm, and glibc's vector
+// math. No other symbol of the process is visible.
 #pragma once
 
 #include <mutex>
@@ -23,21 +23,21 @@ class SymbolTable {
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
-  // Before the table is shared by threads. A later definition of a name replaces an earlier one.
+  // Call it before threads share the table. A later definition of a name replaces an earlier one.
   void add(NamedAddress symbol);
 
   // The address of `name`, or null. Thread-safe. The first use of a mathematical function loads its library.
   const void* find(std::string_view name);
 
  private:
-  // A shared library that is opened on first need; where it does not exist, it defines nothing.
+  // A shared library that is opened at first use; a missing one defines no symbols.
   struct Library {
     explicit Library(const char* name) : file(name) {}
 
     const char* const file;
     std::once_flag opened;
     void* handle = nullptr;
-    void* base = nullptr;  // where it is mapped
+    void* base = nullptr;  // its load address
   };
   static const void* find_in(Library& library, const std::string& name);
 

@@ -17,8 +17,7 @@ namespace {
 using Rmw = llvm::AtomicRMWInst;
 using llvm::Value;
 
-// Whether all are of one kind whose order does not show in the final contents of memory, and no old values
-// are used.
+// Whether all are of one kind whose order does not affect the final contents of memory, and all old values are unused.
 bool is_one_unobserved_sum(const llvm::SmallVectorImpl<llvm::Instruction*>& updates) {
   const auto* const first = llvm::dyn_cast<Rmw>(updates.front());
   if (first == nullptr || first->getOperation() == Rmw::Xchg) return false;
@@ -28,7 +27,7 @@ bool is_one_unobserved_sum(const llvm::SmallVectorImpl<llvm::Instruction*>& upda
   });
 }
 
-// Whether nothing is done to memory that others see between a fence and the instruction.
+// Whether no shared memory is accessed between a fence and the instruction.
 bool follows_fence(const llvm::Instruction& instruction) {
   const auto is_private = [](const llvm::Instruction& other) {
     const Value* const address = llvm::getLoadStorePointerOperand(&other);
@@ -51,7 +50,7 @@ void order_updates(llvm::Function& body) {
     }
   }
   if (updates.empty() || is_one_unobserved_sum(updates)) return;
-  // Iterations have no order among each other: one update in each is no more than an update of one element.
+  // Iterations are unordered: one update per iteration is equivalent to updates of one element.
   const llvm::DominatorTree dominators(body);
   const llvm::LoopInfo loops(dominators);
   if (updates.size() == 1 && loops.getLoopFor(updates.front()->getParent()) == nullptr) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic updates on devices: their order, and those that a device does not have.
+// Atomic updates on devices: their order, and their expansion where a device lacks them.
 #pragma once
 
 namespace llvm {
@@ -9,12 +9,12 @@ class Function;
 
 namespace dhpvm::codegen {
 
-// The language has atomic updates happen in one order that all iterations agree on; devices promise so for a
-// single element only. Puts fences around the updates in the body of a loop, which must be in SSA form,
-// unless the difference is unobservable.
+// The language requires a single order of atomic updates on which all iterations agree; devices guarantee that only for
+// a single element. Adds fences around the updates in the body of a loop, which must be in SSA form, unless the
+// difference is unobservable.
 void order_updates(llvm::Function& body);
 
-// Replaces an update by a loop around a compare-exchange of integers.
+// Replaces an update by a loop of integer compare-exchanges.
 void expand_update(llvm::AtomicRMWInst& update);
 
 }  // namespace dhpvm::codegen

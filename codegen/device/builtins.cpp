@@ -24,7 +24,7 @@ llvm::Function* declare(llvm::IRBuilderBase& b, Builtin which, llvm::FunctionTyp
     function->setDoesNotAccessMemory();
     function->setSpeculatable();
   }
-  // All work-items of a group must reach a barrier together, so LLVM may not move it into divergent control flow.
+  // All work-items of a group must reach a barrier together, so LLVM must not move it into divergent control flow.
   if (which == Builtin::kBarrier) function->setConvergent();
   return function;
 }

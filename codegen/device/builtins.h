@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that a kernel for a device needs from its surroundings: the device loop calls them, and each back end
-// replaces by what its language has.
+// The functions that a kernel for a device needs from its environment: the device loop calls them, and each back end
+// replaces them by those of its language.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -26,25 +26,24 @@ enum class Builtin : std::uint8_t {
   kLocalId,
   kLocalSize,
   kMulHigh,  // i64 (i64, i64): the upper half of the product of two unsigned numbers
-  // i32 (i32): the same number. The optimiser does not know that, and lets each call stand where it is: so nothing that
-  // is computed from it takes registers before.
+  // i32 (i32): the identity, which the optimiser does not know and does not move. So computations that depend on the
+  // result occupy no registers before the call.
   kOpaque,
-  // void (): all work-items of the group get here before one goes on, and see each other's local memory; in PTX, their
-  // global memory, too
+  // void (): a barrier of the group, with visibility of local memory and, in PTX, of global memory
   kBarrier,
-  kFence,  // void (): what this work-item did to global memory comes before what it does next, for all others
+  kFence,  // void (): orders this work-item's accesses to global memory for all others
 };
 
 llvm::Value* call_builtin(llvm::IRBuilderBase& builder, Builtin which, unsigned dimension = 0);
 llvm::Value* call_mul_high(llvm::IRBuilderBase& builder, llvm::Value* left, llvm::Value* right);
 llvm::CallInst* call_opaque(llvm::IRBuilderBase& builder, llvm::Value* number);
-// Local memory of every group that runs the kernel, unwritten at first.
+// Local memory of every group that runs the kernel, initially undefined.
 llvm::GlobalVariable* local_array(llvm::Module& module, llvm::Type* element, std::uint64_t count,
                                   const char* name);
 std::vector<llvm::GlobalVariable*> local_arrays(llvm::Module& module);
-// Puts the given ones and all others at the same place, for groups that use either those or these.
+// Overlays the given arrays and all others in the same memory, for groups that use either those or these.
 void overlay_local_arrays(llvm::Module& module, const std::vector<llvm::GlobalVariable*>& some);
-// The one that is called; nothing if it is another function.
+// The builtin that the call calls; empty for any other function.
 std::optional<Builtin> builtin_of(const llvm::CallBase& call);
 
 }  // namespace dhpvm::codegen

@@ -32,7 +32,7 @@ void hoist_descriptors(llvm::Function& body, llvm::Argument& arrays) {
     hoisted->copyMetadata(*loads.front());
     for (llvm::LoadInst* const load : loads) load->replaceAllUsesWith(hoisted);
   }
-  // The builder may stand before one of them until here.
+  // The builder may have been placed before one of them.
   for (auto& [field, loads] : fields) {
     for (llvm::LoadInst* const load : loads) load->eraseFromParent();
   }

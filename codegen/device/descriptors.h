@@ -6,7 +6,7 @@
 
 namespace dhpvm::codegen {
 
-// Moves loads of the descriptors' fields to the function's begin, each field once, where everything may use them.
+// Moves loads of the descriptors' fields to the function's entry, each field once, so that they dominate all uses.
 void hoist_descriptors(llvm::Function& body, llvm::Argument& arrays);
 
 }  // namespace dhpvm::codegen

@@ -63,7 +63,7 @@ std::optional<DeviceCode> decode(const CachedCode& cached) {
   return code;
 }
 
-// When LLVM gives up, what it worked on is lost with the frames that owned it.
+// If LLVM gives up, the frames that owned its objects are gone, so these leak.
 Result<DeviceCode> make(const KernelLanguage& language, const KernelRequest& request,
                         const DeviceTarget& target) {
   DeviceCode code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for devices: languages, cache on disk and LLVM's ways to fail put together.
+// Kernels for devices: combines languages, the cache on disk and the handling of LLVM's failures.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class DeviceCompiler {
   // `cache` may be null. The tracer, if there is one, must outlive this.
   DeviceCompiler(std::shared_ptr<CodeCache> cache, Tracer* tracer, std::uint32_t track);
 
-  // As CodeGenerator::compile; a listing is always made anew.
+  // As CodeGenerator::compile; a listing is never taken from the cache.
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target, bool use_cache = true);
 
   // The target of GeneratorOptions::list_language. kInvalidArgument.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the texts of kernels for devices. The tests of devices see that they compute the right thing;
-// whole texts are compared in tests/kernels.
+// Tests the texts of kernels for devices. The tests of devices check their results; tests/kernels has whole texts.
 #include "codegen/device/device_compiler.h"
 
 #include <fmt/format.h>
@@ -98,7 +97,7 @@ std::vector<ParameterKind> kinds(const DeviceCode& code) {
   return kinds;
 }
 
-// Sets a variable of the environment, or removes it, for as long as it lives.
+// Sets or unsets an environment variable during its lifetime.
 class Environment {
  public:
   Environment(const char* name, const char* value) : name_(name) {
@@ -130,7 +129,7 @@ TEST(DeviceCode, TakesOnlyTheParametersThatItUses) {
               ElementsAre(kLow, kHigh, kData, kWritable, kData, kReadable, kData, kReadable, kReport));
 }
 
-// The number of places that can trap in `code`, besides the access that ends it.
+// The number of sites in `code` that can trap, besides the access at its end.
 std::size_t sites_besides_store(const std::string& code) {
   const bytecode::Module module =
       module_of("(i64, i64, [i64]) registers 5 1", code + "\nstore.i64 r0, p0, p2\nreturn");
@@ -140,9 +139,9 @@ std::size_t sites_besides_store(const std::string& code) {
 TEST(DeviceCode, ChecksNoDivisorThatIsStated) {
   EXPECT_EQ(sites_besides_store("imm p3, 16\nrem.i64 p2, p0, p3"), 0U);
   EXPECT_EQ(sites_besides_store("imm p3, 16\nmove.p p4, p3\ndiv.u64 p2, p0, p4"), 0U);
-  // Into the register of the divisor, which the result replaces.
+  // The result replaces the divisor in its register.
   EXPECT_EQ(sites_besides_store("imm p3, 16\nrem.i64 p3, p0, p3\ndiv.i64 p2, p0, p3"), 1U);
-  // Stated in another block, and nothing else ever assigned.
+  // A constant from another block, the only one ever assigned.
   EXPECT_EQ(sites_besides_store("imm p3, 16\nimm p2, 0\njump.eq.i64 p0, p1, over\ndiv.i64 p2, p0, p3\nover:"),
             0U);
   EXPECT_EQ(sites_besides_store("imm p3, 0\nrem.i64 p2, p0, p3"), 1U);
@@ -168,7 +167,7 @@ DeviceCode with_small_indices(const bytecode::Module& module, const DeviceTarget
   return compiler.compile(request, target).value();
 }
 
-// The whole way of an index, around its loop and into the address: only the address itself has 64 bits.
+// An index from its loop to its address: only the address itself has 64 bits.
 TEST(DeviceCode, ComputesSmallIndicesIn32Bits) {
   const bytecode::Module module =
       module_of("(i64, i64, [f32]) registers 6 1",
@@ -200,13 +199,13 @@ TEST(DeviceCode, DividesByParametersWithoutDividing) {
     EXPECT_THAT(with_small_indices(body(division), ptx()).text, HasSubstr("mul.hi.u32"));
     EXPECT_THAT(compile(body(division), ptx()).value().text, HasSubstr("mul.hi.u64"));
   }
-  // Unsigned ones by captured numbers may be as large as there are, and those by loaded ones are not known.
+  // Unsigned indices from captured numbers may have any size, and loaded ones are unknown.
   EXPECT_THAT(compile(body("div.u64 p2, p0, p1"), ptx()).value().text, HasSubstr("div.u64"));
   EXPECT_THAT(compile(body("load.i64 p3, r0, p0\nrem.i64 p2, p1, p3"), ptx()).value().text,
               HasSubstr("rem."));
 }
 
-// Fields of a struct lie together, at a multiple of what a vector needs.
+// Fields of a struct are adjacent, and aligned for a vector access.
 TEST(DeviceCode, LoadsFieldsTogether) {
   const bytecode::Module module = module_of(
       "(i64, [f32]) registers 8 1",
@@ -222,7 +221,7 @@ TEST(DeviceCode, LoadsFieldsTogether) {
   }
 }
 
-// A loop that adds up rows of as many elements as `turns` puts into p7.
+// A loop that sums rows, with as many elements as `turns` puts into p7.
 DeviceCode sum_rows(const std::string& turns, const DeviceTarget& target, bool can_trap = false) {
   const bytecode::Module module = module_of("(i64, i64, [f32], [f32]) registers 8 2", fmt::format(R"(
     {}
@@ -259,7 +258,7 @@ TEST(DeviceCode, MovesRowsByTiles) {
   }
 }
 
-// Adds up rows of four arrays of f64, and then of four of f32.
+// Sums rows of four arrays of f64, and then of four of f32.
 TEST(DeviceCode, TakesNoMoreMemoryForTilesThanGroupsHave) {
   std::string code = "mul.i64 p3, p0, p1\n";
   for (const auto& [type, first] : {std::pair("f64", 0), std::pair("f32", 4)}) {
@@ -488,7 +487,7 @@ TEST(DeviceCode, OrdersUpdatesOnlyWhereThatShows) {
   EXPECT_THAT(kernel_of(observed), HasSubstr("mem_fence"));
 }
 
-// The optimiser reads the old value once, where the first exchange and those of the loop meet.
+// The optimiser reads the old value once, where the paths of the first exchange and of those in the loop join.
 TEST(DeviceCode, ExchangesInLoops) {
   const bytecode::Module minimum = module_of("(i64, f32, [f32]) registers 7 1", R"(
       imm p4, 0
@@ -545,9 +544,8 @@ TEST(DeviceCode, ComputesSineAndCosineTogether) {
       << "of different numbers";
 }
 
-// Whether an array of i64 is stored to in a loop that looks for the largest number in an array of f32, and
-// stores where that is whenever it finds a larger one. `before` and `behind` are instructions of the loop's
-// body.
+// Whether a loop that searches for the maximum in an array of f32 stores its index in an array of i64 at each new
+// maximum, instead of after the loop. `before` and `behind` are instructions of the loop's body.
 bool stores_in_loop(const std::string& before, const std::string& behind) {
   const std::string code = fmt::format(R"(
     imm p2, 0
@@ -583,7 +581,7 @@ TEST(DeviceCode, StoresOnceBehindALoop) {
   EXPECT_TRUE(stores_in_loop("", "atomic.add.f32 p5, r0, p0, p3")) << "others look at it in between, perhaps";
 }
 
-// A question whose answer makes no difference any more, once it is known that there is no further round.
+// The test for another round becomes dead once there is known to be none.
 TEST(DeviceCode, WritesNothingThatIsOfNoUse) {
   const bytecode::Module module = module_of("(i64, [i64], [i64]) registers 5 2", R"(
     imm p1, 0
@@ -601,7 +599,7 @@ TEST(DeviceCode, WritesNothingThatIsOfNoUse) {
 }
 
 TEST(DeviceCode, TakesArraysThatChangePlaces) {
-  // The arrays that the two registers refer to are not known before the loop runs.
+  // The arrays in the two registers are unknown before the loop runs.
   const bytecode::Module module = module_of("(i64, [i64], [i64]) registers 5 5", R"(
     move.r r2, r0
     move.r r3, r1

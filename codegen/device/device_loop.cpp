@@ -63,7 +63,7 @@ void LoopEmitter::for_indices(Value* first, Value* end, unsigned d, Value* step,
     return;
   }
   const auto narrow = [&](Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
-  // Neither an extent and the work-items of a grid together, nor a bound of the loop, have more bits.
+  // Extents and grid sizes together, and bounds of the loop, have no more bits.
   counted(narrow(first), narrow(end), narrow(step), [&](Value* offset) {
     Value* const index = b_.CreateAdd(narrow(low_[d]), offset, "", /*HasNUW=*/true, /*HasNSW=*/true);
     index_[d] = b_.CreateZExt(index, b_.getInt64Ty(), "i", /*IsNonNeg=*/true);
@@ -85,7 +85,7 @@ void LoopEmitter::counted(Value* first, Value* end, Value* step, llvm::function_
   inside(number);
   number->addIncoming(b_.CreateAdd(number, step, "", /*HasNUW=*/true), b_.GetInsertBlock());
   llvm::BranchInst* const back = b_.CreateBr(header);
-  // Loops over lanes are there for the driver's compiler to make vectors of.
+  // The driver's compiler vectorises the loops over lanes.
   if (llvm::isa<llvm::ConstantInt>(first) && llvm::isa<llvm::ConstantInt>(end)) {
     llvm::LLVMContext& context = b_.getContext();
     llvm::MDNode* const whole =
@@ -141,8 +141,8 @@ void LoopEmitter::emit_dimension(unsigned d) {
   for_indices(id, extent_[d], d, call_builtin(b_, Builtin::kGlobalSize, axis), inside);
 }
 
-// The part of the outermost dimension that the group does, as begin and end. Groups that run at a time then do
-// neighbouring rows or planes, and find in the caches what their neighbours have loaded.
+// The part of the outermost dimension for this group, as begin and end. Groups that run at the same time then compute
+// neighbouring rows or planes, and find their neighbours' loads in the caches.
 std::pair<llvm::Value*, llvm::Value*> LoopEmitter::band_of_group(unsigned d) {
   const unsigned axis = inner_ - d;
   Value* const size = call_builtin(b_, Builtin::kLocalSize, axis);
@@ -150,7 +150,7 @@ std::pair<llvm::Value*, llvm::Value*> LoopEmitter::band_of_group(unsigned d) {
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const cut = block("cut");
   BasicBlock* const known = block("known");
-  // Mostly there is a work-item for each index: dividing would take longer than most bodies.
+  // Usually each index has a work-item: a division would take longer than most bodies.
   b_.CreateCondBr(b_.CreateICmpUGE(b_.CreateMul(groups, size), extent_[d]), known, cut);
   b_.SetInsertPoint(cut);
   const auto divided_up = [&](Value* value, Value* by) {

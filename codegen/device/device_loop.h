@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that a device runs, around the body of a parallel loop: which work-item does which iterations, reductions
-// in their prescribed order (bytecode/module.h), and traps. device_code.h says how it is launched.
+// The kernel that a device runs, around the body of a parallel loop: the assignment of iterations to work-items,
+// reductions in their prescribed order (bytecode/module.h), and traps. device_code.h describes its launch.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -13,16 +13,16 @@
 
 namespace dhpvm::codegen {
 
-// A function whose arguments are `parameters`.
+// A function with the arguments `parameters`.
 struct DeviceEntry {
   llvm::Function* function = nullptr;
   std::vector<KernelParameter> parameters;
 };
 
-// The addressing of arrays' elements.
+// How a kernel addresses the elements of arrays, the partial results and the report.
 enum class Buffers : std::uint8_t {
   kAddresses,   // by addresses of element 0, of the first register of the partial results, of the report
-  kAndOffsets,  // each by a buffer and a distance from its start
+  kAndOffsets,  // by a buffer and an offset in it
 };
 
 struct DeviceForm {
@@ -30,7 +30,7 @@ struct DeviceForm {
   Dealing dealing = Dealing::kStrides;
   std::uint32_t group = 0;         // as in DeviceCode
   std::uint32_t run = 1;           // as in DeviceCode
-  std::uint32_t items = 1;         // too
+  std::uint32_t items = 1;         // as in DeviceCode
   bool has_small_indices = false;  // as in KernelRequest
   // Called in place of the body, if not null: a tiled body (tile_loops.h). Without reductions, kStrides.
   llvm::Function* tiled = nullptr;
@@ -38,7 +38,7 @@ struct DeviceForm {
   llvm::Function* square = nullptr;
   // kShared: called by all work-items that share an iteration (shared_turns.h).
   llvm::Function* shared = nullptr;
-  // With reductions, kStrides: not null if groups share blocks where there are as many groups as blocks.
+  // With reductions, kStrides: not null if groups share blocks when there are as many groups as blocks.
   const BodyTerms* terms = nullptr;
 };
 

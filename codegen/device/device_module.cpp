@@ -29,7 +29,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Registers come as memory.
+// Registers are allocas at first.
 constexpr char kFirstPasses[] =
     "function(sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
@@ -38,14 +38,14 @@ Dealing dealing_of(const bytecode::KernelRecord& record, bool is_processor) {
   return record.reductions.empty() ? Dealing::kSingly : Dealing::kRuns;
 }
 
-// Whether iterations are blocks of what the program calls iterations: few, and long ones.
+// Whether iterations are blocks of the program's iterations, and so few and long.
 bool are_blocks(const bytecode::KernelRecord& record) {
   return !record.source.iterated.empty() && record.dimensions == 1 && record.reductions.empty();
 }
 
-// A work-item has a value of each reduction in its group's local memory.
+// Each work-item has a value for each reduction in its group's local memory.
 std::uint32_t largest_group(const KernelBody& body) {
-  // Half of what devices have at least (32 KiB in OpenCL, 48 in CUDA), so that two groups fit.
+  // Half of the minimum of devices (32 KiB in OpenCL, 48 in CUDA), so that two groups fit.
   constexpr std::uint64_t kLocalMemory = 16 << 10;
   std::uint64_t bytes = 0;
   for (const llvm::Type* const type : body.accumulators) bytes += (type->getPrimitiveSizeInBits() + 7) / 8;
@@ -54,12 +54,12 @@ std::uint32_t largest_group(const KernelBody& body) {
                                                               bytecode::kReductionLanes, kReductionGroup));
 }
 
-// Drops promises of the lowering about the host's arrays that do not hold here.
+// Drops assertions about the host's arrays that do not hold on devices.
 void drop_promises(llvm::Function& body) {
   for (llvm::Instruction& instruction : llvm::instructions(body)) {
-    // Descriptors are memory that the kernel itself fills.
+    // The kernel itself fills the descriptors in memory.
     instruction.setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
-    // Element 0, from which addresses are counted, need not lie in the buffer.
+    // The address of element 0 may be outside the buffer.
     if (auto* const address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
       if (address->getPointerAddressSpace() == kGlobalSpace) address->setIsInBounds(false);
     }

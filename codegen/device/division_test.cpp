@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quotients by multiplication are the processor's.
+// Quotients by multiplication equal the processor's.
 #include "codegen/division.h"
 
 #include <gtest/gtest.h>

@@ -20,7 +20,7 @@ using llvm::Instruction;
 using llvm::Value;
 using Rmw = llvm::AtomicRMWInst;
 
-// The captured array that the address lies in.
+// The captured array that the address points into.
 std::optional<unsigned> array_of(const Value* address, const llvm::Argument& arrays) {
   const auto* const data = llvm::dyn_cast<llvm::LoadInst>(llvm::getUnderlyingObject(address, 0));
   if (data == nullptr) return std::nullopt;
@@ -56,7 +56,7 @@ bool commute(Rmw::BinOp a, Rmw::BinOp b) {
   return a == b || (is_sum(a) && is_sum(b));
 }
 
-// Whether each way to the store comes from the load, and nothing is written on it.
+// Whether every path to the store passes the load, with no writes in between.
 bool is_undisturbed(const llvm::LoadInst& load, const llvm::StoreInst& store) {
   const llvm::BasicBlock* block = store.getParent();
   const Instruction* before = store.getPrevNode();
@@ -74,8 +74,8 @@ bool is_undisturbed(const llvm::LoadInst& load, const llvm::StoreInst& store) {
   return true;
 }
 
-// Whether it is among the results of the body, all of which but the site tell about a trap. Messages do not show what
-// could not be written.
+// Whether the instruction is a result of the body that describes a trap: all but the site. Messages do not show the
+// value that could not be written.
 bool is_operand_of_trap(const Instruction& user) {
   return llvm::isa<llvm::PHINode>(user) && llvm::isa<llvm::ReturnInst>(user.getParent()->getTerminator());
 }
@@ -121,7 +121,7 @@ std::optional<std::vector<ElementUpdate>> find_updates(llvm::Function& body, con
     if (address == nullptr || instruction.isAtomic() || instruction.isVolatile()) return std::nullopt;
     auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
     if (address->getType()->getPointerAddressSpace() != kGlobalSpace) {
-      // Local arrays could carry values from turn to turn; nothing looks for that.
+      // Local arrays could carry values from turn to turn; this is not analysed.
       if (store != nullptr || llvm::getUnderlyingObject(address, 0) != &arrays) return std::nullopt;
       continue;
     }

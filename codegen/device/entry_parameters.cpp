@@ -18,7 +18,7 @@ bool is_buffer(ParameterKind kind) {
   return kind == ParameterKind::kData || kind == ParameterKind::kPartials || kind == ParameterKind::kReport;
 }
 
-// The parameter's name in listings that people read.
+// The parameter's name in listings.
 std::string name_of(const KernelParameter& parameter);
 
 std::string name_of_constant(const KernelParameter& parameter) {
@@ -130,7 +130,7 @@ Value* EntryParameters::scalar(llvm::IRBuilderBase& b, std::size_t index) const 
 }
 
 Value* EntryParameters::make_descriptors(llvm::IRBuilderBase& b) const {
-  constexpr std::uint64_t kWords = sizeof(KernelArray) / 8;  // every field is one
+  constexpr std::uint64_t kWords = sizeof(KernelArray) / 8;  // all fields are words
   auto* const type = llvm::ArrayType::get(b.getInt64Ty(), std::max<std::uint64_t>(1, arrays_) * kWords);
   llvm::AllocaInst* const memory = b.CreateAlloca(type, nullptr, "arrays");
   memory->setAlignment(llvm::Align(8));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of a kernel for a device, and the descriptors of arrays that the body of its loop takes instead.
+// The parameters of a kernel for a device, and the array descriptors that the loop's body takes instead.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -13,7 +13,7 @@ namespace dhpvm::codegen {
 
 class EntryParameters {
  public:
-  // Makes the function `name` with all parameters that such a kernel can have.
+  // Makes the function `name` with every parameter that such a kernel may have.
   EntryParameters(const bytecode::Module& bytecode, const bytecode::KernelRecord& record,
                   const KernelBody& body, Buffers buffers, const char* name, llvm::Module& module);
 
@@ -25,12 +25,12 @@ class EntryParameters {
   llvm::Value* scalar(llvm::IRBuilderBase& builder, std::size_t index) const;
   llvm::Value* partials(llvm::IRBuilderBase& builder) const;
   llvm::Value* report(llvm::IRBuilderBase& builder) const;
-  // KernelArrays in private memory. Once the body is inlined, nothing is left of them.
+  // KernelArrays in private memory. Inlining the body removes them.
   llvm::Value* make_descriptors(llvm::IRBuilderBase& builder) const;
 
  private:
   llvm::Value* at(ParameterKind kind, std::size_t index = 0, std::uint32_t dimension = 0) const;
-  // A buffer, or the address that it and its offset make.
+  // A buffer, or the address computed from it and its offset.
   llvm::Value* address(llvm::IRBuilderBase& builder, ParameterKind kind, ParameterKind offset,
                        std::size_t index = 0) const;
 
@@ -41,16 +41,16 @@ class EntryParameters {
   llvm::Function* function_ = nullptr;
 };
 
-// Says that bounds of the loop and sizes of arrays are as KernelRequest::has_small_indices promises.
+// Asserts the ranges that KernelRequest::has_small_indices promises for bounds of the loop and sizes of arrays.
 void mark_small_indices(DeviceEntry& entry);
 
-// Says that element 0 of each array lies at a multiple of kDataAlignment.
+// Asserts that element 0 of each array is aligned to kDataAlignment.
 void mark_alignment(DeviceEntry& entry);
 
-// Says that the arrays overlap no other ones.
+// Asserts that the arrays do not overlap others.
 void mark_distinct_arrays(DeviceEntry& entry);
 
-// Leaves out the parameters that nothing is done with; the function is replaced by another.
+// Removes unused parameters; the function is replaced by a new one.
 void drop_unused_parameters(DeviceEntry& entry);
 
 }  // namespace dhpvm::codegen

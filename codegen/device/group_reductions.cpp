@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions by work-groups: their work-items come in runs of kReductionLanes, of which each works off one block at a
-// time, a lane each. All of a group go through the same number of steps, because barriers want all of them.
+// Reductions by work-groups: each run of kReductionLanes work-items processes one block at a time, one lane per
+// work-item. All runs of a group execute the same number of steps, because barriers require it.
 #include "codegen/device/loop_emitter.h"
 #include "codegen/group_work.h"
 #include "codegen/lower/reduce.h"
@@ -73,7 +73,7 @@ void LoopEmitter::emit_group_blocks() {
   b_.SetInsertPoint(after);
 }
 
-// The iterations of this lane in block `number`; ends in `join`.
+// The iterations of this lane in block `number`; continues in `join`.
 void LoopEmitter::emit_lane(Value* number, Value* blocks_of_row, BasicBlock* join, PHINode* traps,
                             const std::vector<PHINode*>& values) {
   const auto [begin, end] = enter_block(number, blocks_of_row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A language of kernels for devices, such as PTX. Everything about one is in its folder, behind this
-// interface; languages.cpp lists them all.
+// A language of kernels for devices, such as PTX. Each language is implemented in its folder, behind this interface;
+// languages.cpp lists all of them.
 #pragma once
 
 #include <string>
@@ -19,14 +19,14 @@ class KernelLanguage {
   virtual std::string_view name() const = 0;
   // For people: "PTX".
   virtual std::string_view title() const = 0;
-  // The target of listings where nothing else is said: --print-kernel=NAME.
+  // The default target of listings: --print-kernel=NAME.
   virtual DeviceTarget usual_target() const = 0;
-  // For keys of the cache: identifies libraries that are found at run time and go into kernels, in addition to
-  // LLVM and this program. Empty if there are none.
+  // For keys of the cache: identifies libraries that are found at run time and linked into kernels, in addition to LLVM
+  // and this program. Empty if there are none.
   virtual std::string identity() const = 0;
-  // From the bytecode of a parallel loop to the text of a kernel. kUnsupported, with the reason, when the
-  // language or the target lacks something that the loop needs. LLVM may end the call by its way to fail
-  // (host/guard.h). The caller sets DeviceCode::language.
+  // From the bytecode of a parallel loop to the text of a kernel. kUnsupported, with the reason, if the language or the
+  // target lacks something that the loop needs. LLVM may abort the call (host/guard.h). The caller sets
+  // DeviceCode::language.
   virtual Result<DeviceCode> make(const KernelRequest& request, const DeviceTarget& target) const = 0;
 };
 

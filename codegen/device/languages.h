@@ -15,9 +15,9 @@ class KernelLanguages {
  public:
   KernelLanguages();
 
-  // kInvalidArgument, with the names there are.
+  // kInvalidArgument, with the list of names, for an unknown one.
   Result<const KernelLanguage*> find(std::string_view name) const;
-  // "opencl", or "ptx:sm_90" with a processor: what to make kernels for when they are to be read. kInvalidArgument.
+  // The target for a listing: "opencl", or "ptx:sm_90" with a processor. kInvalidArgument.
   Result<DeviceTarget> target_of(std::string_view text) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions by single work-items, each of which works off a run of blocks alone, with all lanes in private memory.
+// Reductions by single work-items, each of which processes a run of blocks alone, with all lanes in private memory.
 #include "codegen/device/loop_emitter.h"
 #include "codegen/lower/reduce.h"
 
@@ -8,7 +8,7 @@ namespace dhpvm::codegen {
 using bytecode::kReductionLanes;
 
 std::pair<llvm::Value*, llvm::Value*> LoopEmitter::run_of(Value* extent, Value* id, Value* count) {
-  // Rounded up; neither this nor the product passes 2^63 by more than `count`.
+  // Rounded up; neither this nor the product exceeds 2^63 by more than `count`.
   Value* const length = b_.CreateUDiv(b_.CreateAdd(extent, b_.CreateSub(count, i64(1))), count);
   Value* const begin = b_.CreateMul(id, length);
   Value* const end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, length), extent);
@@ -48,8 +48,8 @@ void LoopEmitter::emit_run_block(Value* number, Value* blocks_of_row,
       for (std::size_t n = 0; n < lanes.size(); ++n) b_.CreateStore(updated[n], lane_of(lanes[n], lane));
     });
   };
-  // As many iterations at a time as there are lanes, a number that the driver's compiler knows, so that it
-  // can make vectors of them; then what is left.
+  // First groups of as many iterations as there are lanes, a constant, so that the driver's compiler can vectorise;
+  // then the remainder.
   Value* const left = b_.CreateURem(b_.CreateSub(end, begin), lane_count);
   Value* const whole_end = b_.CreateSub(end, left);
   counted(begin, whole_end, lane_count, [&](Value* base) { iterations(base, lane_count); });

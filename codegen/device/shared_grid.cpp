@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterations that groups do together: each has one group, or several of them where there are more groups than
-// iterations. Their work-items share its turns.
+// Iterations that groups share: each has one group, or several if there are more groups than iterations. Their
+// work-items share its turns.
 #include "codegen/device/loop_emitter.h"
 
 namespace dhpvm::codegen {
 
 void LoopEmitter::emit_shared() {
-  // The turn numbers that shared_turns.h leaves for a trap come behind the index.
+  // The turn numbers that shared_turns.h stores for a trap follow the index.
   llvm::AllocaInst* const place = entry_alloca(llvm::ArrayType::get(b_.getInt64Ty(), 2), "place");
   const auto part = [&](unsigned n) { return b_.CreateInBoundsGEP(b_.getInt64Ty(), place, i64(n)); };
   Value* const count = product(Builtin::kGroupCount);
@@ -15,7 +15,7 @@ void LoopEmitter::emit_shared() {
   Value* const groups = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, share, i64(1), nullptr, "groups");
   Value* const in_share = b_.CreateMul(b_.CreateURem(group, groups), call_builtin(b_, Builtin::kLocalSize));
   Value* const item = b_.CreateAdd(in_share, call_builtin(b_, Builtin::kLocalId), "item");
-  // Groups left over, fewer than one share has, get numbers beyond the end.
+  // Surplus groups, fewer than a full share, get numbers beyond the end.
   counted(b_.CreateUDiv(group, groups), extent_[0], b_.CreateUDiv(count, groups), [&](Value* offset) {
     index_[0] = b_.CreateAdd(low_[0], offset, "i");
     for (unsigned n = 0; n < 2; ++n) b_.CreateStore(i64(0), part(n));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions of few blocks: all work-items of a group compute the terms of a block, as many at a time as they are, and
-// its first run of lanes folds them in their order. The bits are those of a run that does all of it.
+// Reductions of few blocks: all work-items of a group compute the terms of a block, one each at a time, and its first
+// run of lanes combines them in order. The bits are those of a single run.
 #include "codegen/device/loop_emitter.h"
 
 namespace dhpvm::codegen {
@@ -61,7 +61,7 @@ void LoopEmitter::emit_shared_block(Value* item, Value* number, Value* blocks_of
   Value* const next = b_.CreateAdd(base, size, "", /*HasNUW=*/true);
   const Values folded = fold_terms({sums.begin(), sums.end()}, base,
                                    b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, next, end), folds);
-  // Before the terms are replaced by the next ones, or by the lanes' sums.
+  // Before the terms are overwritten by the next ones, or by the lanes' sums.
   call_builtin(b_, Builtin::kBarrier);
   base->addIncoming(next, b_.GetInsertBlock());
   for (std::size_t n = 0; n < count; ++n) sums[n]->addIncoming(folded[n], b_.GetInsertBlock());
@@ -71,7 +71,7 @@ void LoopEmitter::emit_shared_block(Value* item, Value* number, Value* blocks_of
   combine_lanes({sums.begin(), sums.end()}, number, folds);
 }
 
-// The sums of this lane with its terms of iterations from `base` on, before `end`; unchanged where `folds` is not set.
+// The sums of this lane and its terms of the iterations from `base` up to `end`; unchanged unless `folds`.
 LoopEmitter::Values LoopEmitter::fold_terms(const Values& sums, Value* base, Value* end, Value* folds) {
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const header = block("fold");

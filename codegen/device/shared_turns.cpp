@@ -28,20 +28,20 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// Work-items that GPUs run together, as a power of two: so many share a row, if it has enough turns, and what they load
-// lies together.
+// Log2 of the number of work-items that GPUs run in lockstep: so many share a row, if it has enough turns, so that
+// their loads coalesce.
 constexpr std::uint64_t kTogether = 5;
-// Rows of fewer turns are not shared where there are enough rows for all work-items. It is a bound, and not tuned.
+// Rows of fewer turns are not shared if there are enough rows for all work-items. Not tuned.
 constexpr std::uint64_t kShortRow = 16;
 
-// A loop that counts up by ones, and ends in its latch.
+// A loop that counts up by one, and whose only normal exit is its latch.
 struct CountedLoop {
   llvm::Loop* loop = nullptr;
   llvm::PHINode* counter = nullptr;
   Value* start = nullptr;
   Value* limit = nullptr;
   llvm::BranchInst* branch = nullptr;  // of the latch
-  bool is_signed = true;               // goes on while the next number is below the limit
+  bool is_signed = true;               // signed comparison with the limit
   BasicBlock* after = nullptr;
 };
 
@@ -80,7 +80,7 @@ std::optional<CountedLoop> counted_loop(llvm::Loop* loop) {
 class TurnSharer {
  public:
   TurnSharer(const KernelBody& body, const bytecode::Module& bytecode, const bytecode::KernelRecord& record);
-  // Null if the turns cannot be shared; the function is gone then.
+  // Null if the turns cannot be shared; the function has been deleted then.
   llvm::Function* make();
 
  private:
@@ -111,7 +111,7 @@ class TurnSharer {
   std::vector<ElementUpdate> updates_;
   CountedLoop outer_;
   std::optional<CountedLoop> middle_;  // between the two
-  std::optional<CountedLoop> row_;     // shared as well: rows of turns of the outer one
+  std::optional<CountedLoop> row_;     // shared as well: rows of turns of the outer loop
 };
 
 TurnSharer::TurnSharer(const KernelBody& body, const bytecode::Module& bytecode,
@@ -141,8 +141,8 @@ bool TurnSharer::holds_updates(const llvm::Loop& loop) const {
   return llvm::all_of(updates_, [&](const ElementUpdate& update) { return loop.contains(update.store); });
 }
 
-// Whether the only way from an edge leads to the end with the site of a trap, or with none; nothing if more can happen
-// on it.
+// Whether the only path from the edge leads to the end with the site of a trap, or without; empty if anything else can
+// happen on it.
 std::optional<bool> TurnSharer::traps_from(const BasicBlock* from, const BasicBlock* to) const {
   llvm::SmallVector<const BasicBlock*> way = {from, to};
   while (way.back() != return_->getParent()) {
@@ -158,12 +158,12 @@ std::optional<bool> TurnSharer::traps_from(const BasicBlock* from, const BasicBl
   }
   if (site == nullptr) return std::nullopt;
   if (const auto* const number = llvm::dyn_cast<llvm::ConstantInt>(site)) return !number->isZero();
-  // One of several sites.
+  // A phi of several sites.
   if (llvm::isKnownNonZero(site, llvm::SimplifyQuery(function_->getParent()->getDataLayout()))) return true;
   return std::nullopt;
 }
 
-// Whether each way out of the loop, but for the end of its turns, is that of a trap.
+// Whether each exit of the loop, except that at its last turn, is that of a trap.
 bool TurnSharer::ends_only_by_traps(const CountedLoop& counted) const {
   llvm::SmallVector<llvm::Loop::Edge> edges;
   counted.loop->getExitEdges(edges);
@@ -178,8 +178,8 @@ bool TurnSharer::is_known_before(const Value* value, const BasicBlock& block) co
   return instruction == nullptr || dominators_.dominates(instruction, block.getTerminator());
 }
 
-// Nothing goes from one turn of the row to another, or to what follows in the same turn of the outer loop; and each
-// turn of that one comes to rows of the same length.
+// Whether no value is carried between turns of the row, or to later code in the same turn of the outer loop; and all
+// turns of the outer loop have rows of the same length.
 bool TurnSharer::is_row(const CountedLoop& row) const {
   const BasicBlock& before = *outer_.loop->getLoopPreheader();
   if (!is_known_before(row.start, before) || !is_known_before(row.limit, before)) return false;
@@ -190,7 +190,7 @@ bool TurnSharer::is_row(const CountedLoop& row) const {
         const auto* const user = llvm::cast<llvm::Instruction>(use.getUser());
         const auto* const met = llvm::dyn_cast<llvm::PHINode>(user);
         const BasicBlock* const at = met != nullptr ? met->getIncomingBlock(use) : user->getParent();
-        // A way out of the loop begins inside it: where it leads to decides.
+        // The edge of an exit starts inside the loop: its target decides.
         if (met != nullptr && row.loop->contains(at) && outer_.loop->contains(met->getParent()) &&
             !row.loop->contains(met->getParent()))
           return false;
@@ -207,7 +207,7 @@ bool TurnSharer::is_row(const CountedLoop& row) const {
   return !turns || *turns >= kShortRow;
 }
 
-// The innermost loop, at most two levels down, that can be shared in addition.
+// The innermost loop, at most two levels down, that can also be shared.
 void TurnSharer::find_row() {
   std::optional<CountedLoop> above;
   llvm::Loop* loop = outer_.loop;
@@ -248,14 +248,14 @@ bool TurnSharer::plan() {
 }
 
 Value* TurnSharer::turns_of(llvm::IRBuilder<>& b, const CountedLoop& counted) const {
-  // The first turn has no test.
+  // The first turn is not tested.
   Value* const is_below = counted.is_signed ? b.CreateICmpSLT(counted.start, counted.limit)
                                             : b.CreateICmpULT(counted.start, counted.limit);
   return b.CreateSelect(is_below, b.CreateSub(counted.limit, counted.start), b.getInt64(1));
 }
 
-// Only the way of a trap takes something that turns leave. It goes by way of memory until the ends of loops can no
-// longer be reached from elsewhere.
+// Only the path of a trap uses values of the turns. They pass through memory until no other edges lead to the ends of
+// the loops.
 void TurnSharer::demote_results() {
   llvm::SmallVector<llvm::Instruction*> results;
   for (BasicBlock* const block : outer_.loop->blocks()) {
@@ -270,7 +270,7 @@ void TurnSharer::demote_results() {
   for (llvm::Instruction* const result : results) llvm::DemoteRegToStack(*result);
 }
 
-// The numbers at `place`: the turn of the outer loop, and what has been reached in it.
+// Stores the numbers at `place`: the turn of the outer loop, and the position in that turn.
 void TurnSharer::note_places(Value* row_turns) {
   llvm::IRBuilder<> b(function_->getContext());
   const auto note = [&](unsigned which, Value* value) {
@@ -302,7 +302,7 @@ void TurnSharer::note_places(Value* row_turns) {
   }
 }
 
-// Does the turns `first`, `first` + `step` and so on of `turns`.
+// Runs the turns `first`, `first` + `step` and so on of `turns`.
 void TurnSharer::share(const CountedLoop& counted, Value* first, Value* step, Value* turns) {
   BasicBlock* const before = counted.loop->getLoopPreheader();
   BasicBlock* const enter = llvm::SplitBlock(before, before->getTerminator());
@@ -312,7 +312,7 @@ void TurnSharer::share(const CountedLoop& counted, Value* first, Value* step, Va
   Value* const end = b.CreateAdd(counted.start, turns);
   b.CreateCondBr(b.CreateICmpULT(first, turns), enter, counted.after);
   for (llvm::PHINode& met : counted.after->phis()) {
-    // Demoted: nothing of it is needed but constants.
+    // Demoted: only constants are needed.
     Value* const value = met.getIncomingValueForBlock(counted.branch->getParent());
     met.addIncoming(llvm::isa<llvm::Constant>(value) ? value : llvm::PoisonValue::get(met.getType()), before);
   }
@@ -354,7 +354,7 @@ void TurnSharer::rewrite() {
     };
     Value* const is_long = b.CreateICmpUGE(row_turns, b.getInt64(kShortRow));
     Value* const usual = b.CreateSelect(is_long, b.getInt64(kTogether), b.getInt64(0));
-    // Few rows have more work-items each.
+    // With few rows, each has more work-items.
     Value* const all = exponent_below(items);
     Value* const needed = b.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, all, exponent_above(turns));
     Value* const wanted = b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, usual, needed);
@@ -363,7 +363,7 @@ void TurnSharer::rewrite() {
     place_in_row = b.CreateAnd(item_, b.CreateSub(items_of_row, b.getInt64(1)));
     step = b.CreateLShr(items, exponent);
     Value* const number = b.CreateLShr(item_, exponent);
-    first = b.CreateSelect(b.CreateICmpULT(number, step), number, turns);  // some may be left over
+    first = b.CreateSelect(b.CreateICmpULT(number, step), number, turns);  // there may be surplus work-items
   }
   windows.open(b, row_ ? b.CreateMul(turns, row_turns) : turns, groups_);
   b.CreateBr(enter);

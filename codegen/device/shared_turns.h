@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop's body whose turns the work-items of one group or several share. Its iterations are few and long: blocks of a
-// reduction into elements of arrays (docs/decisions/0041), which update integers and do nothing else to memory
+// A loop's body whose turns the work-items of one or several groups share. Its iterations are few and long: blocks of a
+// reduction into elements of arrays (docs/decisions/0041), which update integers and have no other effect on memory
 // (element_updates.h).
 //
-// All work-items of the groups call it together. It has more arguments than the body that it is made from, behind those
-// of that one:
+// All work-items of the groups call it together. It has the arguments of the original body, followed by three more:
 //
 //   ..body(..as before.., i64 item, i64 groups, ptr place)
 //
-// `item` is the work-item's number among those of `groups` groups that share the iteration. A work-item whose turn has
-// trapped leaves two numbers at `place`: of traps in one iteration, the one with the least numbers is the first one in
-// the order of the turns. They are unchanged otherwise.
+// `item` is the work-item's number among those of the `groups` groups that share the iteration. A work-item whose turn
+// traps stores two numbers at `place`: of the traps in one iteration, the one with the least numbers comes first in the
+// order of the turns. Otherwise they are unchanged.
 #pragma once
 
 #include "bytecode/module.h"
@@ -18,7 +17,7 @@
 
 namespace dhpvm::codegen {
 
-// The body stays as it is. Null: its turns cannot be shared.
+// The original body is unchanged. Null: its turns cannot be shared.
 llvm::Function* share_turns(const KernelBody& body, const bytecode::Module& bytecode,
                             const bytecode::KernelRecord& record);
 

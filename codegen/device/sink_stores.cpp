@@ -18,9 +18,9 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::StoreInst;
 
-// Whether a branch jumps over the block with the store and a value that depends on the branch comes out
-// behind it: that must be chosen anyway, so that without the store there need be no branch. A branch for the
-// store alone costs less than carrying its value through the loop.
+// Whether a branch jumps over the block with the store and a value that depends on the branch is live after it: that
+// value needs a select anyway, so that without the store no branch is needed. A branch for the store alone costs less
+// than carrying its value through the loop.
 bool is_beside_a_choice(const StoreInst& store) {
   const BasicBlock* const block = store.getParent();
   const BasicBlock* const before = block->getSinglePredecessor();
@@ -32,19 +32,19 @@ bool is_beside_a_choice(const StoreInst& store) {
   });
 }
 
-// A loop, and what becomes of the stores in it.
+// A loop, and the transformation of its stores.
 class Sinker {
  public:
   Sinker(llvm::Loop& loop, llvm::AAResults& aliases) : loop_(loop), aliases_(aliases) {}
 
-  // The stores to sink, each to a place of its own.
+  // The stores to sink, with distinct addresses.
   llvm::SmallVector<StoreInst*> candidates() const {
     llvm::SmallVector<StoreInst*> found;
     if (loop_.getLoopPreheader() == nullptr || !loop_.hasDedicatedExits() || loop_.hasNoExitBlocks())
       return found;
     for (BasicBlock* const block : loop_.blocks()) {
       for (Instruction& instruction : *block) {
-        // Barriers, fences, and what others can see in order.
+        // Barriers, fences, and accesses whose order others can observe.
         if (instruction.isAtomic() || instruction.isVolatile()) return {};
         if (const auto* const call = llvm::dyn_cast<llvm::CallBase>(&instruction);
             call != nullptr && (call->isConvergent() || call->mayWriteToMemory()))
@@ -59,7 +59,7 @@ class Sinker {
     return found;
   }
 
-  // Adds to `variables` what is to become registers.
+  // Adds to `variables` those that become registers.
   void sink(StoreInst& store, llvm::DomTreeUpdater& updater, llvm::LoopInfo& loops,
             llvm::SmallVectorImpl<llvm::AllocaInst*>& variables) {
     BasicBlock& entry = store.getFunction()->getEntryBlock();
@@ -90,7 +90,7 @@ class Sinker {
   }
 
  private:
-  // Whether something else in the loop may access the place.
+  // Whether another access in the loop may alias the store.
   bool is_shared(const StoreInst& store) const {
     const llvm::MemoryLocation place = llvm::MemoryLocation::get(&store);
     return llvm::any_of(loop_.blocks(), [&](BasicBlock* block) {

@@ -15,12 +15,12 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// Enough to compute with while the next ones come, few enough to be on the way in registers.
+// Enough computation while the next tile is loaded, and few enough loads in flight for the registers.
 constexpr unsigned kTurns = 16;
 constexpr unsigned kShare = kTurns * kSquareSide / kSquareItems;  // elements of a tile that a work-item moves
 constexpr unsigned kWidestLoad = 16;                              // bytes
-// Elements of a turn and what keeps the turns in different banks of local memory: a multiple of the elements that a
-// work-item loads at once.
+// Elements per turn, with padding that keeps turns in different banks of local memory: a multiple of the elements that
+// a work-item loads at once.
 constexpr unsigned kPitch = kSquareSide + kSquareRows;
 
 bool is_shared_by_columns(const TiledOperand& operand) { return operand.strides[0] == nullptr; }
@@ -30,13 +30,13 @@ Value* stride_of(const TiledOperand& operand) {
 }
 
 // A work-item's columns are kSquareGroup apart, so that neighbouring work-items access neighbouring elements. In local
-// memory as many of them lie together as it can load at once, and the work-items' runs of these one behind the other:
-// where a run were longer, different runs would lie in the same banks.
+// memory, as many of them are adjacent as it can load at once, followed by those of the next work-item: longer runs
+// would share banks.
 unsigned columns_together(unsigned element_bytes) {
   return std::min(kSquareColumns, kWidestLoad / element_bytes);
 }
 
-// The place of a column in its turn, and the column that is at a place. Both numbers are below kSquareSide.
+// The position of a column in its turn, and the column at a position. Both are below kSquareSide.
 Value* place_of_column(llvm::IRBuilder<>& b, Value* column, unsigned element_bytes) {
   const unsigned together = columns_together(element_bytes);
   const auto number = [&](unsigned value) { return llvm::ConstantInt::get(column->getType(), value); };
@@ -56,7 +56,7 @@ Value* column_at_place(llvm::IRBuilder<>& b, Value* place, unsigned element_byte
   return b.CreateAdd(b.CreateMul(nth, number(kSquareGroup)), b.CreateURem(run, number(kSquareGroup)));
 }
 
-// How the elements of a tile lie together in memory.
+// Which elements of a tile are contiguous in memory.
 enum class Order : std::uint8_t { kTurns, kRows, kNone };
 
 Order order_of(const TiledOperand& operand) {
@@ -68,7 +68,7 @@ Order order_of(const TiledOperand& operand) {
   return is_next(stride_of(operand)) ? Order::kRows : Order::kNone;
 }
 
-// Whether a work-item's share of a whole tile is one load, where memory is aligned.
+// Whether a work-item's share of a whole tile is a single load, if memory is aligned.
 bool can_be_at_once(const TiledOperand& operand) {
   return kShare * operand.bytes <= kWidestLoad && order_of(operand) != Order::kNone;
 }
@@ -82,19 +82,19 @@ struct Share {
     Value* turn = nullptr;
     Value* row = nullptr;
   };
-  // The first element, in 32 bits.
+  // The first element, as 32-bit numbers.
   Begin begin(llvm::IRBuilder<>& b) const;
 
   const TiledOperand& operand;
   bool at_once = false;
-  bool by_turns = false;  // the turns of a row lie together
-  // From an element to the next one. In the number of the row, nothing is carried by that.
+  bool by_turns = false;  // turns of a row are contiguous
+  // The step from an element to the next one. In the row number it causes no carry.
   unsigned more_turns = 0;
   unsigned more_rows = 0;
 
  private:
   unsigned elements() const { return at_once ? kShare : 1; }
-  // Work-items that load what lies together.
+  // The number of work-items that load contiguous elements.
   unsigned items() const { return (by_turns ? kTurns : kSquareSide) / elements(); }
 };
 
@@ -113,20 +113,20 @@ Share::Begin Share::begin(llvm::IRBuilder<>& b) const {
   const auto id = [&](unsigned axis) {
     return b.CreateTrunc(call_builtin(b, Builtin::kLocalId, axis), b.getInt32Ty());
   };
-  // Nothing that is computed from it takes registers outside of the code that moves tiles.
+  // Values computed from it occupy no registers outside the code that moves tiles.
   llvm::CallInst* const number =
       call_opaque(b, b.CreateAdd(b.CreateMul(id(1), b.getInt32(kSquareGroup)), id(0)));
   number->addFnAttr(llvm::Attribute::get(b.getContext(), spmd::kOnceForAllRows));
-  Value* const item = b.CreateURem(number, b.getInt32(kSquareItems));  // as the optimiser should know
+  Value* const item = b.CreateURem(number, b.getInt32(kSquareItems));  // tells the optimiser the range
   Value* const near = b.CreateMul(b.CreateURem(item, b.getInt32(items())), b.getInt32(elements()));
   Value* const far = b.CreateUDiv(item, b.getInt32(items()));
   if (!by_turns) return {far, near};
-  // Rows do not lie together in memory: so neighbours may as well have neighbouring places in the tile.
+  // Rows are not contiguous in memory, so neighbours may as well take neighbouring positions in the tile.
   if (at_once && is_shared_by_columns(operand)) return {near, column_at_place(b, far, operand.bytes)};
   return {near, far};
 }
 
-// The bytes from turn 0 of row 0 to a turn of the share's first row.
+// The offset in bytes from turn 0 of row 0 to a turn of the share's first row.
 Value* distance(llvm::IRBuilder<>& b, const Share::Begin& begin, Value* turn, Value* stride, Value* step) {
   const auto wide = [&](Value* value) { return b.CreateZExt(value, b.getInt64Ty()); };
   return b.CreateAdd(b.CreateMul(wide(begin.row), stride), b.CreateMul(wide(turn), step));
@@ -139,7 +139,7 @@ llvm::LoadInst* load(llvm::IRBuilder<>& b, const TiledOperand& operand, llvm::Ty
   return loaded;
 }
 
-// Where the share's first element lies in the tile.
+// The position of the share's first element in the tile.
 Value* first_place(llvm::IRBuilder<>& b, const Tile& tile, const Share::Begin& begin) {
   Value* const row =
       is_shared_by_columns(*tile.operand) ? place_of_column(b, begin.row, tile.operand->bytes) : begin.row;
@@ -170,8 +170,8 @@ void emit_put(llvm::Function& function, const Tile& tile, const Share& share) {
   b.CreateRetVoid();
 }
 
-// Loads and stores a share of a tile that begins at `corner`, with rows `stride` bytes apart and turns `step` bytes
-// apart. Some of its `turns` come again in the place of those that a whole tile has behind them.
+// Loads and stores a share of a tile that begins at `corner`, with rows `stride` bytes and turns `step` bytes apart. A
+// tile with only `turns` turns repeats some of them in place of the missing ones.
 //   void fill(ptr global corner, i64 stride, i64 step, i32 turns)
 void emit_fill(llvm::Function& function, const Tile& tile) {
   llvm::IRBuilder<> b(BasicBlock::Create(function.getContext(), "entry", &function));
@@ -211,7 +211,7 @@ Tile SquareCopier::tile_of(const TiledOperand& operand, llvm::GlobalVariable* me
   return {&operand, memory, kTurns, kPitch};
 }
 
-// In 64 bits, so that the constant distances between a work-item's iterations become parts of its instructions.
+// In 64 bits, so that the constant offsets between a work-item's iterations become immediates of its instructions.
 Value* SquareCopier::own_element(const Tile& tile, Value* turn, Value* /*room*/) {
   const TiledOperand& operand = *tile.operand;
   Value* const row =
@@ -234,7 +234,7 @@ llvm::Function* SquareCopier::declare(const char* name, llvm::ArrayRef<Value*> a
   return function;
 }
 
-// It can where every row, or every turn, begins at a multiple of a share's bytes.
+// Possible if every row, or every turn, starts at a multiple of a share's size.
 Value* SquareCopier::can_fetch_at_once(llvm::ArrayRef<Tile> tiles) {
   Value* can = nullptr;
   for (const Tile& tile : tiles) {

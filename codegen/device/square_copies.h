@@ -9,8 +9,8 @@ namespace dhpvm::codegen {
 
 class SquareCopier final : public TileCopier {
  public:
-  // `places`: this work-item's distances from the square's first iteration, along both dimensions. All of a square's
-  // work-items have iterations.
+  // `places`: this work-item's offsets from the square's first iteration, along both dimensions. All work-items of a
+  // square have iterations.
   SquareCopier(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::Argument*> places)
       : b_(builder), places_(places) {}
 
@@ -22,14 +22,14 @@ class SquareCopier final : public TileCopier {
   llvm::Value* can_fetch_at_once(llvm::ArrayRef<Tile> tiles) override;
   ShareBegin begin_of_share(const Tile& tile, Fetching how) override;
   llvm::SmallVector<llvm::Value*> fetch(const Tile& tile, Fetching how, llvm::Value* begin) override;
-  // By a function of its own, which is called once for all iterations of a work-item.
+  // In a separate function, which is called once for all iterations of a work-item.
   void put(const Tile& tile, Fetching how, llvm::Value* to, llvm::ArrayRef<llvm::Value*> elements) override;
   void fill(const Tile& tile, const TilePart& part) override;
-  // Squares store nothing that they share.
+  // Squares share no stores.
   void drain(const Tile& /*tile*/, const TilePart& /*part*/) override {}
 
  private:
-  // A function without results, and its call.
+  // Declares a function without results, and calls it.
   llvm::Function* declare(const char* name, llvm::ArrayRef<llvm::Value*> arguments);
 
   llvm::IRBuilder<>& b_;

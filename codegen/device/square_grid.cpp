@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Squares of iterations: one for each group at a time. Squares at the edges of the space, which are not whole, are
-// dealt out to their group one iteration after the other.
+// Squares of iterations: one for each group at a time. Incomplete squares at the edges of the space are distributed
+// over their group iteration by iteration.
 #include "codegen/device/loop_emitter.h"
 #include "codegen/group_work.h"
 
 namespace dhpvm::codegen {
 
-// Whether the grid is one for squares. Others are right for them, too, and the other way round.
+// Whether the grid was made for squares. Kernels with squares accept other grids, too, and vice versa.
 llvm::Value* LoopEmitter::has_squares() {
   Value* const group = i64(kSquareGroup);
   Value* squares = b_.CreateICmpEQ(call_builtin(b_, Builtin::kLocalSize, 0), group);
@@ -32,10 +32,10 @@ void LoopEmitter::emit_square_dimension(unsigned d) {
 }
 
 void LoopEmitter::emit_square() {
-  // Each square computes what it needs from them anew: registers are for the work-item's results and operands.
+  // Each square recomputes values based on it, to free registers for the work-item's results and operands.
   const auto id = [&](unsigned axis) {
     Value* const number = b_.CreateTrunc(call_builtin(b_, Builtin::kLocalId, axis), b_.getInt32Ty());
-    // The optimiser does not know that it is smaller, either.
+    // Hides the range from the optimiser, too.
     Value* const small = b_.CreateURem(call_opaque(b_, number), b_.getInt32(kSquareGroup));
     return b_.CreateZExt(small, b_.getInt64Ty());
   };

@@ -15,7 +15,7 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// Calls the body for the iteration at a distance from the square's first one.
+// Calls the body for the iteration at an offset from the square's first one.
 llvm::Function* place_body(const KernelBody& body, unsigned dimensions) {
   llvm::LLVMContext& context = body.function->getContext();
   llvm::SmallVector<llvm::Type*> types(body.function->getFunctionType()->params());
@@ -41,7 +41,7 @@ llvm::Function* place_body(const KernelBody& body, unsigned dimensions) {
   return function;
 }
 
-// Null where iterations do not take the same ways; `function` is gone then.
+// Null if the control flow of iterations differs; `function` has been deleted then.
 llvm::Function* do_several(llvm::Function* function, unsigned argument, unsigned copies, unsigned step) {
   llvm::Function* const several = spmd::tile_rows(*function, argument, copies, step);
   function->eraseFromParent();

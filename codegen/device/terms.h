@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a reducing loop's body that does not know the accumulators: iterations that compute it may run in any
-// order, while what they give is added up in order.
+// The part of a reducing loop's body that does not depend on the accumulators: iterations may compute it in any order,
+// while the results are combined in order.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -13,14 +13,14 @@
 namespace dhpvm::codegen {
 
 struct BodyTerms {
-  // Like the body, but returns terms in the place of accumulators; null: the body does more with its accumulators
-  // than to combine each with a term, at its end.
+  // Like the body, but returns the terms instead of accumulators; null: the body uses its accumulators for more than
+  // combining each with a term at its end.
   llvm::Function* function = nullptr;
-  // By reduction, in the body itself, which stays as it is.
+  // By reduction: the combining operation in the original body, which is unchanged.
   std::vector<llvm::BinaryOperator*> updates;
   std::vector<unsigned> positions;  // of the accumulators among their operands
 
-  // The update's result for another accumulator and another term.
+  // The update applied to another accumulator and term.
   llvm::Value* combine(llvm::IRBuilderBase& builder, std::size_t reduction, llvm::Value* accumulator,
                        llvm::Value* term) const;
 };

@@ -14,14 +14,14 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// A bank of local memory gives a word at a time. Rows are a word longer than what they hold, so that elements of one
-// column lie in different banks.
+// A bank of local memory delivers one word at a time. Rows are padded by a word, so that elements of a column lie in
+// different banks.
 constexpr unsigned kBankBytes = 4;
 
-// Rows of which a work-item loads its elements before it stores the first of them, where each has a row of its own:
-// other groups hide the rest of the time.
+// If each row has its own work-item: the number of rows that a work-item loads before it stores the first. Other groups
+// hide the rest of the latency.
 constexpr unsigned kRowsAtOnce = 8;
-// The same where tiles are moved aside, by seven runs of work-items for 32 rows, or by fewer for as many fewer.
+// The same with double buffering, by seven runs of work-items for 32 rows, or proportionally fewer.
 constexpr unsigned kRowsAside = 5;
 constexpr unsigned kMovingRuns = 7;
 
@@ -29,7 +29,7 @@ unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {
   return turns_of_tile(element_bytes) * tiles.pieces + std::max(1U, kBankBytes / element_bytes);
 }
 
-// Where tiles are moved aside, there is room for rows that do not exist, which are stored as well.
+// With double buffering, there is space for missing rows, which are stored as well.
 unsigned most_rows(RowTiles tiles) {
   return tiles.moved_aside ? std::max(tiles.rows, kRowsAside * kMovingRuns) : tiles.rows;
 }
@@ -65,7 +65,7 @@ RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iteratio
   run_ = b_.CreateUDiv(item_, together);
   runs_ = b_.CreateUDiv(items_, together);
   if (!tiles.moved_aside) return;
-  // The first run has the rows. In the smallest group there is no other one.
+  // The first run has the rows. The smallest group has no other one.
   Value* const has_more = b_.CreateICmpUGT(runs_, b_.getInt32(1));
   moves_ = b_.CreateOr(b_.CreateICmpNE(run_, b_.getInt32(0)), b_.CreateNot(has_more));
   Value* const walking = b_.CreateZExt(has_more, b_.getInt32Ty());
@@ -92,7 +92,7 @@ Value* RowCopier::element_at(const Tile& tile, Value* place, Value* room) {
                               b_.CreateZExt(place, b_.getInt64Ty()));
 }
 
-// Runs of kWarp work-items have a row each at a time, and in it as many neighbouring elements.
+// Each run of kWarp work-items moves one row at a time, and as many neighbouring elements of it.
 void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   Value* const together = b_.getInt32(kWarp);
   Value* const lane = b_.CreateURem(item_, together);
@@ -127,7 +127,7 @@ void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   b_.SetInsertPoint(after);
 }
 
-// The begin of a row's first turn; clears `exists` if no iteration has it.
+// The address of a row's first turn; clears `exists` if no iteration has that row.
 Value* RowCopier::begin_of_row(const Tile& tile, Value* row, Value*& exists) {
   const bool by_column = has_row_for_column(*tile.operand);
   Value* address = tile.operand->origin;
@@ -160,9 +160,9 @@ Value* RowCopier::place_of(const Tile& tile, const TilePart& part, Value* row, V
   return element_at(tile, b_.CreateAdd(b_.CreateMul(row, b_.getInt32(tile.pitch)), column), part.room);
 }
 
-// Addresses of the elements, or of others that exist in the place of those that do not. Where tiles are moved aside,
-// whose rows differ in one index alone, these are in the last row, and at its begin in the place of rows that do not
-// exist: many elements are on their way then, and a choice of the whole address for each would take as many registers.
+// Addresses of the elements, with valid addresses in place of missing elements. With double buffering, where rows
+// differ in one index only, those are in the last row, or at its start for missing rows: many loads are in flight then,
+// and a select of the whole address for each would take as many registers.
 llvm::SmallVector<Value*> RowCopier::sure_addresses(const Tile& tile, const TilePart& part, Value* rows,
                                                     llvm::ArrayRef<Element> elements) {
   llvm::SmallVector<Value*> addresses;
@@ -193,7 +193,7 @@ llvm::SmallVector<Value*> RowCopier::sure_addresses(const Tile& tile, const Tile
   return addresses;
 }
 
-// All loads come before the first store, which would wait for its element: memory is as far away for one as for many.
+// All loads precede the first store, which waits for its element, so that their latencies overlap.
 void RowCopier::load(const Tile& tile, const TilePart& part, Value* rows, llvm::ArrayRef<Element> elements) {
   const TiledOperand& operand = *tile.operand;
   llvm::Type* const type = b_.getIntNTy(operand.bytes * 8);
@@ -204,7 +204,7 @@ void RowCopier::load(const Tile& tile, const TilePart& part, Value* rows, llvm::
     value->setMetadata(llvm::LLVMContext::MD_tbaa, operand.type);
     loaded.push_back(value);
   }
-  // Nobody reads the places of iterations that do not exist.
+  // The positions of missing iterations are never read.
   Value* place = nullptr;
   for (std::size_t n = 0; n < elements.size(); ++n) {
     const Element& element = elements[n];
@@ -213,7 +213,7 @@ void RowCopier::load(const Tile& tile, const TilePart& part, Value* rows, llvm::
       b_.CreateAlignedStore(loaded[n], b_.CreateInBoundsGEP(type, place, b_.getInt64(element.ahead)),
                             alignment);
     };
-    // Under a condition, an assembler moves a load to its store, so that each waits for memory alone.
+    // Under a condition, an assembler would move each load to its store, and their latencies would not overlap.
     tiles_.moved_aside ? put() : where(element.exists, put);
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code that moves tiles between the rows of a group's iterations and its local memory. All work-items of a group move
-// their tiles together, neighbours neighbouring elements of a row.
+// tiles together, and neighbours move neighbouring elements of a row.
 #pragma once
 
 #include <llvm/IR/GlobalVariable.h>
@@ -13,7 +13,7 @@
 
 namespace dhpvm::codegen {
 
-// The iterations of a group: arguments of a tiled body, by dimension (tile_loops.h).
+// The group's iterations by dimension: arguments of a tiled body (tile_loops.h).
 struct GroupIterations {
   unsigned dimensions = 1;
   bool has_runs = false;  // in the dimension before the last one, in which all have the same index then
@@ -21,8 +21,8 @@ struct GroupIterations {
   std::array<llvm::Value*, 3> count = {};
 };
 
-// An operand's place in local memory: a row behind the other, with `pitch` elements for each. Where tiles are moved
-// aside there is room for two, `plane` elements apart.
+// An operand's buffer in local memory: rows one after the other, `pitch` elements apart. With double buffering there
+// are two buffers, `plane` elements apart.
 struct Tile {
   const TiledOperand* operand = nullptr;
   llvm::GlobalVariable* memory = nullptr;
@@ -31,17 +31,17 @@ struct Tile {
   unsigned plane = 0;
 };
 
-// The part of a tile that has elements: `columns` turns from turn `begin` on.
+// The part of a tile that has elements: `columns` turns, starting with turn `begin`.
 struct TilePart {
   llvm::Value* begin = nullptr;
   llvm::Value* columns = nullptr;
-  llvm::Value* room = nullptr;  // which of a tile's two places it lies in, 0 or 1; null: the only one
+  llvm::Value* room = nullptr;  // which of a tile's two buffers holds it, 0 or 1; null: the only one
 };
 
-// How a work-item loads what it fetches of a tile, where that is possible.
+// How a work-item loads its share of a tile.
 enum class Fetching : std::uint8_t { kOneByOne, kAtOnce };
 
-// Addresses of the first element that a work-item fetches.
+// The addresses of the first element that a work-item fetches.
 struct ShareBegin {
   llvm::Value* from = nullptr;
   llvm::Value* to = nullptr;  // in local memory, for all tiles
@@ -50,23 +50,22 @@ struct ShareBegin {
 class TileCopier {
  public:
   virtual ~TileCopier() = default;
-  // The bytes of an operand's tile in local memory.
+  // The size of an operand's tile in local memory, in bytes.
   virtual std::uint64_t bytes(const TiledOperand& operand) const = 0;
-  // `memory` has as many.
+  // The tile in `memory`, which has that size.
   virtual Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const = 0;
   // Whether this work-item has an iteration.
   virtual llvm::Value* exists() const = 0;
-  // The place of this work-item's element for a turn of the tile; `room` as in TilePart.
+  // The address of this work-item's element for a turn of the tile; `room` as in TilePart.
   virtual llvm::Value* own_element(const Tile& tile, llvm::Value* turn, llvm::Value* room) = 0;
-  // Code that goes on in a new block. No barriers: they are the caller's.
+  // Emits code that continues in a new block. The caller adds the barriers.
   virtual void fill(const Tile& tile, const TilePart& part) = 0;
   virtual void drain(const Tile& tile, const TilePart& part) = 0;
-  // Elements of a whole tile that each work-item loads before the turns of the tile before it, and puts into local
-  // memory after them, in the place of fill(). 0: none; otherwise all work-items have iterations, and nothing is
-  // drained.
+  // For prefetching: the number of elements of a whole tile that each work-item loads before the previous tile's turns
+  // and puts into local memory after them, instead of fill(). 0: none; otherwise all work-items have iterations, and
+  // there is no drain().
   virtual unsigned fetched_ahead() const { return 0; }
-  // Whether each work-item can fetch at once what it fetches of each tile, as far as that is ever possible; the same
-  // for all of the group. Null: it never is.
+  // Whether each work-item can fetch its share of each tile by one wide load; uniform in the group. Null: never.
   virtual llvm::Value* can_fetch_at_once(llvm::ArrayRef<Tile> /*tiles*/) { return nullptr; }
   // The addresses for the tile that begins at turn 0.
   virtual ShareBegin begin_of_share(const Tile& /*tile*/, Fetching /*how*/) { return {}; }
@@ -77,23 +76,23 @@ class TileCopier {
   // `to`: as in ShareBegin.
   virtual void put(const Tile& /*tile*/, Fetching /*how*/, llvm::Value* /*to*/,
                    llvm::ArrayRef<llvm::Value*> /*elements*/) {}
-  // Whether this work-item is one of those that call fill() and drain() while others do the turns of the tile in
-  // between. Null: all of them call both, and nobody does turns then.
+  // Whether this work-item calls fill() and drain() while others compute the turns of the tile in between. Null: all
+  // work-items call both, and none computes meanwhile.
   virtual llvm::Value* moves_aside() const { return nullptr; }
 };
 
 // The tiles of a group's rows.
 struct RowTiles {
   std::uint32_t rows = 0;    // of the largest group
-  unsigned pieces = 1;       // a row of a tile has as many times turns_of_tile() turns; a power of two
-  bool moved_aside = false;  // work-items that have no row move the tiles: two of each operand
+  unsigned pieces = 1;       // a row of a tile has this many times turns_of_tile() turns; a power of two
+  bool moved_aside = false;  // double buffering: work-items without a row move the tiles
 };
 
 std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles);
 
 class RowCopier final : public TileCopier {
  public:
-  // Emits what is known of the work-item where the builder stands: at the function's begin.
+  // Emits loop-invariant values of the work-item at the builder's position: the function's entry.
   RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iterations, RowTiles tiles);
 
   std::uint64_t bytes(const TiledOperand& operand) const override { return bytes_of_rows(operand, tiles_); }
@@ -107,13 +106,13 @@ class RowCopier final : public TileCopier {
  private:
   struct Element {
     llvm::Value* row;
-    unsigned ahead;  // of the column that this work-item begins with
+    unsigned ahead;  // of the first column of this work-item
     llvm::Value* column;
     llvm::Value* exists;
     llvm::Value* row_exists;
   };
 
-  // Whether the tile's rows differ in the last index alone, so that a group has as many as work-items along axis 0.
+  // Whether the tile's rows differ only in the last index, so that a group has as many as work-items along axis 0.
   bool has_row_for_column(const TiledOperand& operand) const;
   void copy(const Tile& tile, const TilePart& part, bool fills);
   llvm::Value* begin_of_row(const Tile& tile, llvm::Value* row, llvm::Value*& exists);
@@ -131,14 +130,14 @@ class RowCopier final : public TileCopier {
   llvm::IRBuilder<>& b_;
   const GroupIterations& iterations_;
   const RowTiles tiles_;
-  // Numbers of 32 bits. By axis: 0 is the last dimension.
+  // 32-bit numbers. By axis: 0 is the last dimension.
   std::array<llvm::Value*, 3> sizes_ = {};
   llvm::Value* across_ = nullptr;  // this work-item's number along axis 0
   llvm::Value* item_ = nullptr;    // and in the group
-  llvm::Value* items_ = nullptr;   // of the group
+  llvm::Value* items_ = nullptr;   // the number of work-items in the group
   llvm::Value* exists_ = nullptr;
-  llvm::Value* moves_ = nullptr;  // null: all do
-  // Among the runs of work-items that move tiles.
+  llvm::Value* moves_ = nullptr;  // null: all work-items move tiles
+  // The number of this work-item's run among those that move tiles.
   llvm::Value* run_ = nullptr;
   llvm::Value* runs_ = nullptr;
 };

@@ -17,23 +17,22 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// Work-items of the largest and smallest groups. Groups are small, because all of a group wait for each other at every
-// tile. The numbers are bounds, and not tuned.
+// The sizes of the largest and smallest groups. Groups are small, because a whole group waits at every tile. Not tuned.
 constexpr std::uint32_t kLargestGroup = 128;
 constexpr std::uint32_t kSmallestGroup = 32;
-// A tile has at most so many times the turns of the shortest one (turns_of_tile): longer ones wait less often.
+// The maximal length of a tile relative to the shortest one (turns_of_tile): longer ones wait less often.
 constexpr unsigned kMostPieces = 4;
-// Bytes: less than half of what a group of CUDA may have, so that two groups fit, unless the smallest group needs more.
+// Bytes: less than half of a CUDA group's limit, so that two groups fit, unless the smallest group needs more.
 constexpr std::uint64_t kUsualMemory = 20 << 10;
-// The same where work-items move tiles aside: those of a group overlap, and fewer groups have to.
+// The same with double buffering: a group overlaps copies and computation, and fewer groups have to.
 constexpr std::uint64_t kMemoryAside = 36 << 10;
 
 std::uint64_t memory_for(const TilePlan& plan, RowTiles tiles) {
   return memory_of(plan, [&](const TiledOperand& operand) { return bytes_of_rows(operand, tiles); });
 }
 
-// Where each row has work-items of its own, a group has few rows, and their tiles are long. Elsewhere tiles are
-// short, and their number depends on the memory. No rows: the tiles are too large for every group.
+// If each row has several work-items, a group has few rows, and their tiles are long. Otherwise tiles are short, and
+// the number of rows depends on the memory. No rows: the tiles are too large for any group.
 RowTiles tiles_for(const TilePlan& plan, std::uint32_t items) {
   RowTiles tiles = items > 1 ? RowTiles{kSmallestGroup, kMostPieces, /*moved_aside=*/true}
                              : RowTiles{kLargestGroup, /*pieces=*/1};
@@ -43,11 +42,11 @@ RowTiles tiles_for(const TilePlan& plan, std::uint32_t items) {
   return tiles;
 }
 
-// Makes a function that calls the body, or does a run of it, with the arguments that tiles need, and tiles its loops.
+// Makes a function that calls the body, or loops over a run, with the arguments that tiles need, and tiles its loops.
 class BodyTiler {
  public:
   BodyTiler(const KernelBody& body, unsigned dimensions, bool has_runs);
-  // Null if the plan for it is empty; the function is gone then.
+  // Null if its plan is empty; the function has been deleted then.
   TiledBody make();
 
  private:

@@ -29,11 +29,11 @@ using llvm::Instruction;
 using llvm::SCEV;
 using llvm::Value;
 
-constexpr unsigned kLeastTurns = 32;   // a warp loads as many at a time
-constexpr unsigned kLeastBytes = 128;  // of a row: see turns_of_tile()
-// Loops of fewer turns are unrolled, and tiles would be mostly empty. It is a bound, and not tuned.
+constexpr unsigned kLeastTurns = 32;   // a warp loads this many at a time
+constexpr unsigned kLeastBytes = 128;  // minimal size of a row: see turns_of_tile()
+// Loops of fewer turns are unrolled, and tiles would be mostly empty. Not tuned.
 constexpr unsigned kShortLoop = 16;
-// In elements: neighbours that access what lies as close as this share sectors well enough. A bound, not tuned.
+// In elements: neighbours whose accesses are this close share sectors well enough. Not tuned.
 constexpr std::uint64_t kTogether = 2;
 
 class Planner {
@@ -54,7 +54,7 @@ class Planner {
  private:
   struct Operand {
     TiledOperand result;
-    const SCEV* address = nullptr;  // changes from turn to turn
+    const SCEV* address = nullptr;  // varies from turn to turn
     const Value* array = nullptr;
   };
 
@@ -80,7 +80,7 @@ class Planner {
   const BasicBlock* end_ = nullptr;
 };
 
-// Whether the value is the same in all iterations, and can be computed at the function's begin.
+// Whether the value is uniform, and can be computed at the function's entry.
 bool Planner::is_known(const SCEV* value) const {
   return !llvm::SCEVExprContains(value, [&](const SCEV* part) {
     if (llvm::isa<llvm::SCEVAddRecExpr>(part) || llvm::isa<llvm::SCEVCouldNotCompute>(part)) return true;
@@ -101,8 +101,8 @@ Value* Planner::expand(const SCEV* value, Instruction* begin) {
   return expander.expandCodeFor(value, value->getType(), begin);
 }
 
-// The turns of the loop without the iterations that go past it, which `guard` decides if it is not null; null if
-// iterations differ in them, or can come to the loop more than once or not at all.
+// The number of turns, not counting iterations that skip the loop by `guard`, if that is not null; null if the number
+// differs between iterations, or if the loop may run several times or not at all.
 const SCEV* Planner::turns_of(const llvm::Loop& loop, TiledLoop& tiled, const llvm::ICmpInst** guard) {
   tiled.before = loop.getLoopPredecessor();
   tiled.header = loop.getHeader();
@@ -116,7 +116,7 @@ const SCEV* Planner::turns_of(const llvm::Loop& loop, TiledLoop& tiled, const ll
       evolution_.getNoopOrZeroExtend(repetitions, llvm::Type::getInt64Ty(body_.getContext()));
   BasicBlock* decides = tiled.before;
   if (!dominators_.dominates(decides, end_)) {
-    // A condition of its own would be a second guard.
+    // Another condition would be a second guard.
     if (decides->getSingleSuccessor() == nullptr) return nullptr;
     decides = decides->getUniquePredecessor();
   }
@@ -161,8 +161,8 @@ std::vector<Planner::Operand> Planner::operands_of(const llvm::Loop& loop) {
   return taken;
 }
 
-// Whether all accesses are done in every turn, first loads and then stores, and nothing else in the loop writes what
-// they load, or accesses what they write. Arrays that a loop writes overlap no other ones.
+// Whether all accesses run in every turn, loads before stores, and nothing else in the loop writes the loaded elements
+// or accesses the written ones. Arrays that a loop writes overlap no others.
 bool Planner::is_kept_apart(Operand& operand, const llvm::Loop& loop) const {
   const BasicBlock* const latch = loop.getLoopLatch();
   const llvm::DataLayout& layout = body_.getParent()->getDataLayout();
@@ -188,7 +188,7 @@ bool Planner::is_kept_apart(Operand& operand, const llvm::Loop& loop) const {
       Value* const address = llvm::getLoadStorePointerOperand(&other);
       if (address == nullptr) return false;
       const Value* const array = llvm::getUnderlyingObject(address, 0);
-      // An array's address comes from its descriptor.
+      // An array's address is loaded from its descriptor.
       const bool is_one = llvm::isa<llvm::LoadInst>(array) || llvm::isa<llvm::AllocaInst>(array);
       const bool matters = mine.is_stored || llvm::isa<llvm::StoreInst>(other);
       if (matters && (!is_one || array == operand.array)) return false;
@@ -197,7 +197,8 @@ bool Planner::is_kept_apart(Operand& operand, const llvm::Loop& loop) const {
   return true;
 }
 
-// Rows: whether neighbours access what lies apart. Squares: whether iterations along one of the indices share it.
+// Rows: whether neighbours' accesses are far apart. Squares: whether iterations along one of the indices share the
+// operand.
 bool Planner::is_worth_it(const Operand& operand, llvm::ArrayRef<const SCEV*> strides) const {
   if (shape_ == TileShape::kSquare)
     return !operand.result.is_stored && strides.front()->isZero() != strides.back()->isZero();
@@ -213,7 +214,7 @@ bool Planner::is_worth_it(const TiledLoop& loop) const {
   return shape_ == TileShape::kSquare ? depends_on(0) && depends_on(1) : !loop.operands.empty();
 }
 
-// The address as a sum over the indices; false if it is none, or if nothing is gained.
+// Decomposes the address as a sum over the indices; false if that is impossible or not worthwhile.
 bool Planner::take_apart(Operand& operand, const llvm::Loop& loop) {
   const auto* const moving = llvm::cast<llvm::SCEVAddRecExpr>(operand.address);
   const SCEV* const step = moving->getStepRecurrence(evolution_);
@@ -298,7 +299,7 @@ unsigned turns_of_tile(unsigned element_bytes) { return std::max(kLeastTurns, kL
 TilePlan plan_tiles(llvm::Function& body, llvm::Argument& arrays, llvm::ArrayRef<llvm::Argument*> indices,
                     TileShape shape) {
   hoist_descriptors(body, arrays);
-  // A block of its own for what is known at the begin.
+  // A separate block for the loop-invariant values.
   BasicBlock& entry = body.getEntryBlock();
   BasicBlock::iterator split = entry.getFirstInsertionPt();
   const auto is_hoisted = [&](const Instruction& instruction) {

@@ -23,16 +23,16 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-// Turns of a square that are done without a branch between them: counting is little beside them then. Where elements
-// are fetched at once it is all of a tile, unless the machine code of so many copies of the body, one for each
-// iteration of a work-item and each turn, were larger than a GPU's caches for it. Elsewhere the addresses of what is
-// fetched take registers, and without a branch an assembler would load it behind the turns, for want of them.
+// The number of turns of a square that are unrolled: counting costs little then. With wide fetches it is the whole
+// tile, unless the code size (the body times iterations of a work-item times turns) would exceed a GPU's instruction
+// cache. Otherwise the addresses of the fetched elements take registers, and without a branch an assembler would sink
+// the loads behind the turns for lack of registers.
 constexpr unsigned kUnrolledTurns = 4;
 constexpr std::size_t kMostUnrolled = 4096;  // instructions
-// The same in rows, whose work-items wait for local memory once for all of them.
+// The same in rows, whose work-items wait for local memory once for all unrolled turns.
 constexpr unsigned kUnrolledTurnsOfRow = 8;
 
-// Asks the optimiser to do so with the loop that the branch goes back in.
+// Asks the optimiser to unroll the loop of this back edge.
 void unroll(llvm::BranchInst& back, unsigned turns) {
   llvm::LLVMContext& context = back.getContext();
   llvm::Metadata* const count[] = {
@@ -61,17 +61,17 @@ struct Turns {
   BasicBlock* latch = nullptr;
 };
 
-// Variables of a loop whose tiles are fetched ahead.
+// Variables of a loop with prefetched tiles.
 struct Progress {
-  Value* left = nullptr;  // whole tiles that are not in local memory yet
+  Value* left = nullptr;  // number of whole tiles not yet in local memory
   Value* column = nullptr;
   Value* columns = nullptr;
 };
 
-// The number of an operand in its loop, and its bytes: loops use the same memory one after the other.
+// The number of an operand in its loop, and its size: consecutive loops share the same memory.
 using Place = std::pair<std::size_t, unsigned>;
 
-// Carries out a plan for a function in it.
+// Applies a plan to a function.
 class TileWriter {
  public:
   TileWriter(llvm::Function& function, const TilePlan& plan, TileCopier& copier, llvm::IRBuilder<>& builder)
@@ -104,7 +104,8 @@ class TileWriter {
   std::map<Place, llvm::GlobalVariable*> memory_;
 };
 
-// Blocks get new ways in, so that definitions no longer dominate their uses: values go through memory until then.
+// Blocks get additional predecessors, so that definitions no longer dominate their uses: values pass through memory
+// until then.
 void TileWriter::spill_registers() {
   BasicBlock& entry = function_.getEntryBlock();
   std::vector<Instruction*> escaping;
@@ -179,11 +180,11 @@ void TileWriter::write() {
   take_registers_back();
 }
 
-// Work-items without an iteration come to the tiles at `header` and leave for `next`; the others come and leave as the
-// loop says. All of the group go through the same number of tiles.
+// Work-items without an iteration enter the tiles at `header` and leave for `next`; the others enter and leave as in
+// the original loop. All work-items of a group execute the same number of tiles.
 void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next) {
   const std::vector<Tile> tiles = tiles_of(loop);
-  // Elements of several sizes: the shortest tile decides.
+  // With elements of several sizes, the shortest tile decides.
   unsigned turns = tiles.front().turns;
   for (const Tile& tile : tiles) turns = std::min(turns, tile.turns);
   llvm::Type* const i64 = b_.getInt64Ty();
@@ -207,7 +208,7 @@ void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBloc
   const TilePart part = {from, b_.CreateTrunc(left, i32)};
   b_.CreateStore(part.columns, columns);
   b_.CreateStore(b_.getInt32(0), column);
-  // Other work-items may still read the tile before this one.
+  // Other work-items may still read the previous tile.
   barrier();
   fill_all(tiles, part);
   barrier();
@@ -220,7 +221,7 @@ void TileWriter::write_loop(const TiledLoop& loop, BasicBlock* header, BasicBloc
   if (is_any_stored(tiles)) {
     barrier();
     drain_all(tiles, part);
-    // Each work-item may access elements of its row that others have written.
+    // Each work-item may access elements of its row that others have stored.
     barrier();
   }
   b_.CreateStore(b_.CreateAdd(from, b_.getInt64(turns)), begin);
@@ -243,7 +244,7 @@ llvm::BranchInst* TileWriter::count_turns(const Turns& loop, Value* column, Valu
   return branch;
 }
 
-// Values go through memory already, and so nothing but branches leads from block to block.
+// Values pass through memory already, so only branches connect the blocks.
 Turns TileWriter::copy_of(const TiledLoop& loop) {
   llvm::ValueToValueMapTy copies;
   llvm::SmallVector<BasicBlock*, 4> made;
@@ -255,9 +256,9 @@ Turns TileWriter::copy_of(const TiledLoop& loop) {
   return {llvm::cast<BasicBlock>(copies[loop.header]), llvm::cast<BasicBlock>(copies[loop.latch])};
 }
 
-// The elements of a whole tile are on their way from memory during the turns of the tile before it. There are some at
-// the block that is returned, and none left at `rest`. The last tile is fetched twice: loads under a condition an
-// assembler moves to the stores behind the turns, which have the same one.
+// Prefetches the elements of a whole tile during the turns of the previous one. At the returned block there are some,
+// and at `rest` none left. The last tile is fetched twice: an assembler would sink conditional loads to the stores
+// after the turns, which have the same condition.
 BasicBlock* TileWriter::write_whole_tiles(const std::vector<Tile>& tiles, Fetching how, const Turns& loop,
                                           const Progress& progress, unsigned unrolled, BasicBlock* rest) {
   llvm::Type* const i64 = b_.getInt64Ty();
@@ -285,7 +286,7 @@ BasicBlock* TileWriter::write_whole_tiles(const std::vector<Tile>& tiles, Fetchi
   b_.CreateBr(put);
 
   b_.SetInsertPoint(put);
-  // Other work-items may still read the tile before this one.
+  // Other work-items may still read the previous tile.
   barrier();
   for (std::size_t n = 0; n < tiles.size(); ++n) {
     llvm::SmallVector<Value*> elements;
@@ -311,8 +312,7 @@ BasicBlock* TileWriter::write_whole_tiles(const std::vector<Tile>& tiles, Fetchi
   return first;
 }
 
-// Whole tiles are fetched ahead, by loops of their own for each way to do that. A copy of the loop does the turns that
-// are left behind them.
+// Prefetches whole tiles, with a separate loop for each way of fetching. A copy of the loop runs the remaining turns.
 void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
   const std::vector<Tile> tiles = tiles_of(loop);
   llvm::Type* const i32 = b_.getInt32Ty();
@@ -355,12 +355,12 @@ void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
   unroll(*count_turns(turns_of_rest, progress.column, progress.columns, loop.after), 1);
 }
 
-// While some work-items do the turns of a tile, others bring what the tile before it has computed to memory, and then
-// what the tile behind it needs from there, in the room of the former. A work-item moves the same places both ways, so
-// that no barrier is needed between them.
+// While some work-items compute the turns of a tile, others store the results of the previous tile to memory and then
+// load the operands of the next tile into the same buffer. A work-item moves the same places both ways, so that no
+// barrier is needed between.
 void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next) {
   const std::vector<Tile> tiles = tiles_of(loop);
-  // Elements of several sizes: the shortest tile decides.
+  // With elements of several sizes, the shortest tile decides.
   unsigned turns = tiles.front().turns;
   for (const Tile& tile : tiles) turns = std::min(turns, tile.turns);
   const bool is_stored = is_any_stored(tiles);
@@ -385,7 +385,7 @@ void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, Bas
   b_.SetInsertPoint(header);
   b_.CreateCondBr(b_.CreateICmpNE(loop.turns, b_.getInt64(0)), first, done);
   b_.SetInsertPoint(first);
-  // Other work-items may still read tiles of the loop before this one.
+  // Other work-items may still read tiles of the previous loop.
   barrier();
   where(copier_.moves_aside(), [&] { fill_all(tiles, part_from(b_.getInt64(0), b_.getInt32(0))); });
   barrier();
@@ -422,7 +422,7 @@ void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, Bas
   b_.SetInsertPoint(last);
   if (is_stored) {
     where(copier_.moves_aside(), [&] { drain_all(tiles, part); });
-    // Each work-item may access elements of its row that others have written.
+    // Each work-item may access elements of its row that others have stored.
     barrier();
   }
   b_.CreateBr(done);
@@ -452,7 +452,7 @@ void TileWriter::where(Value* condition, llvm::function_ref<void()> inside) {
   b_.SetInsertPoint(after);
 }
 
-// One for all iterations of a work-item that does several.
+// One barrier for all iterations of a work-item.
 void TileWriter::barrier() {
   auto* const call = llvm::cast<llvm::CallInst>(call_builtin(b_, Builtin::kBarrier));
   call->addFnAttr(llvm::Attribute::get(b_.getContext(), spmd::kOnceForAllRows));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out a plan of tiles: the loops' accesses go to a group's local memory, which is filled before and drained
-// after the turns of each tile.
+// Executes a plan of tiles: the loops' accesses use a group's local memory, which is filled before the turns of each
+// tile and drained after them.
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -13,13 +13,13 @@
 
 namespace dhpvm::codegen {
 
-// Bytes of local memory that a group may have, of the 48 KiB of CUDA.
+// The limit of a group's local memory in bytes, of the 48 KiB that CUDA allows.
 inline constexpr std::uint64_t kMostTileMemory = 40 << 10;
 
-// The local memory of a plan: loops use the same one after the other. `bytes`: of an operand's tile.
+// The local memory of a plan: consecutive loops share it. `bytes`: the size of an operand's tile.
 std::uint64_t memory_of(const TilePlan& plan, llvm::function_ref<std::uint64_t(const TiledOperand&)> bytes);
 
-// `plan` is one for the function. `builder` stands at the plan's begin.
+// `plan` was made for the function. `builder` is at the plan's begin.
 void write_tiles(llvm::Function& function, const TilePlan& plan, TileCopier& copier,
                  llvm::IRBuilder<>& builder);
 

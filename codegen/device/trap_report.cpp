@@ -27,12 +27,12 @@ class ReportTrap {
     function_->addFnAttr(llvm::Attribute::NoInline);
   }
 
-  // Where work-items run in lock step, one that waits for the lock keeps the one that holds it from going on,
-  // unless the critical section lies inside the loop, in the branch of the attempt that succeeds.
+  // If work-items run in lockstep, one that waits for the lock blocks the holder, unless the critical section is inside
+  // the loop, in the branch of the successful attempt.
   //
-  // If every iteration traps, nearly all of them come after a recorded one. These find out without the lock. Records
-  // only ever become earlier, and their parts are written from the last index to the first, and read from the first to
-  // the last: what is read is never earlier than the record that is complete next.
+  // If every iteration traps, nearly all of them come after a recorded one. These detect that without the lock. Records
+  // only ever become earlier; their parts are written from the last index to the first, and read from the first to the
+  // last, so that the record read is never earlier than the next complete one.
   void emit() {
     BasicBlock* const entry = block("entry");
     BasicBlock* const look = block("look");
@@ -95,7 +95,7 @@ class ReportTrap {
   Value* field(std::uint64_t offset) {
     return b_.CreateGEP(b_.getInt8Ty(), function_->getArg(kReport), b_.getInt64(offset));
   }
-  // Volatile, because caches that belong to a part of the device may hold an old state.
+  // Volatile, because caches that serve a part of the device may be stale.
   Value* load(llvm::Type* type, std::uint64_t offset) {
     return b_.CreateLoad(type, field(offset), /*isVolatile=*/true);
   }
@@ -106,7 +106,7 @@ class ReportTrap {
     Value* const status = load(b_.getInt32Ty(), offsetof(KernelReport, status));
     return b_.CreateICmpEQ(status, b_.getInt32(kTrapped));
   }
-  // Whether the iteration comes before the recorded one, by the dimensions from `d` on.
+  // Whether the iteration precedes the recorded one, by the dimensions from `d` on.
   Value* is_earlier(unsigned d) {
     Value* const recorded = load(b_.getInt64Ty(), kTrap + offsetof(KernelTrap, index) + 8 * d);
     Value* const index = function_->getArg(kIndex + d);

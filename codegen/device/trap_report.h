@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A work-item reports that one of its iterations has trapped.
+// Reports a trap of an iteration from a work-item.
 #pragma once
 
 #include <llvm/IR/Module.h>
 
 namespace dhpvm::codegen {
 
-// void report_trap(ptr addrspace(1) report, i32 site, i32 array, i64 index (3), i64 operand (3))  enters a trap into a
+// void report_trap(ptr addrspace(1) report, i32 site, i32 array, i64 index (3), i64 operand (3))  records a trap in a
 // KernelReport, if it is the first in iteration order so far.
 llvm::FunctionCallee declare_report_trap(llvm::Module& module);
 
-// Gives it a body, if it is called. To be done after optimisation, which would take the critical section out
-// of the loop around it.
+// Defines it if it is called. Call this after optimisation, which would move the critical section out of its loop.
 void define_report_trap(llvm::Module& module);
 
 }  // namespace dhpvm::codegen

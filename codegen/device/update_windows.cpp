@@ -39,7 +39,7 @@ void update(llvm::IRBuilder<>& b, Rmw::BinOp operation, Value* address, Value* o
   b.CreateAtomicRMW(operation, address, operand, alignment, llvm::AtomicOrdering::Monotonic);
 }
 
-// The builder stands at the open end of a block, before and afterwards.
+// The builder is at the open end of a block, before and afterwards.
 template <typename Body>
 void only_if(llvm::IRBuilder<>& b, Value* condition, Body&& body) {
   llvm::Function* const function = b.GetInsertBlock()->getParent();
@@ -52,8 +52,8 @@ void only_if(llvm::IRBuilder<>& b, Value* condition, Body&& body) {
   b.SetInsertPoint(after);
 }
 
-// Local memory has atomic additions of 32 bits; those of 64 are loops around an exchange. Two halves give the same
-// sums: whoever makes the lower one overflow, adds the carry to the upper one.
+// Local memory has 32-bit atomic additions; 64-bit ones would be compare-exchange loops. Two halves give the same sums:
+// the work-item whose addition overflows the lower half adds the carry to the upper one.
 void add_in_halves(llvm::IRBuilder<>& b, Value* address, Value* operand) {
   llvm::Type* const half = b.getInt32Ty();
   Value* const low = b.CreateTrunc(operand, half);
@@ -90,7 +90,7 @@ UpdateWindows::UpdateWindows(const bytecode::Module& bytecode, const bytecode::K
         local_array(*function.getParent(), llvm::Type::getInt8Ty(function.getContext()), kMemory, "copies");
 }
 
-// Unless updates of the array are of different types, or have addresses of another form.
+// Does nothing if updates of the array have different types, or addresses of another form.
 void UpdateWindows::add_window(const bytecode::Module& bytecode, const bytecode::KernelRecord& record,
                                llvm::Argument& arrays, unsigned array) {
   const bytecode::Type& type = type_of_array(bytecode, record, array);
@@ -169,7 +169,7 @@ Value* UpdateWindows::address_of(llvm::IRBuilder<>& b, const Window& window) con
   return b.CreateInBoundsGEP(b.getInt8Ty(), memory_, b.CreateLoad(b.getInt64Ty(), window.place));
 }
 
-// Deals the words of the copy out to the group.
+// Distributes the words of the copy over the group.
 template <typename Body>
 void UpdateWindows::for_words(llvm::IRBuilder<>& b, const Window& window, Body&& body) {
   Value* const words = words_of(b, window, b.CreateLoad(b.getInt64Ty(), window.length));
@@ -182,9 +182,9 @@ void UpdateWindows::open(llvm::IRBuilder<>& b, Value* turns, Value* groups) {
   Value* used = b.getInt64(0);
   for (const Window& window : windows_) {
     Value* const bytes = b.CreateMul(window.elements, b.getInt64(window.stride));
-    // A copy is cleared and added to the array, which must not take longer than the updates.
+    // A copy is cleared and merged into the array, which must not take longer than the updates.
     Value* const work = b.CreateMul(words_of(b, window, window.elements), groups);
-    // Divided, so that nothing overflows.
+    // Divided, to avoid overflow.
     Value* const room = b.CreateUDiv(b.CreateSub(b.getInt64(kMemory), used), b.getInt64(window.stride));
     Value* const is_small = b.CreateICmpULE(window.elements, room);
     Value* const is_copied =
@@ -243,7 +243,7 @@ void UpdateWindows::close(llvm::IRBuilder<>& b) {
         b.CreateGEP(b.getInt8Ty(), window.data, b.CreateMul(window.first, b.getInt64(window.stride)));
     for_words(b, window, [&](Value* word, Value* copy) {
       Value* const value = b.CreateLoad(window.word, copy);
-      // Elements that no turn has come to stay as they are.
+      // Elements without updates are not written.
       only_if(b, b.CreateICmpNE(value, identity(window)),
               [&] { update(b, window.operation, b.CreateGEP(window.word, first, word), value); });
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic updates of elements (element_updates.h) by a group's work-items. Where the part of an array that one iteration
-// of the loop has is small, the group updates a copy of it in local memory, and adds that to the array at the end.
+// Atomic updates of elements (element_updates.h) by the work-items of a group. If the part of an array that belongs to
+// one iteration is small, the group updates a copy in local memory, and merges that into the array at the end.
 #pragma once
 
 #include <llvm/ADT/APInt.h>
@@ -18,38 +18,39 @@ namespace dhpvm::codegen {
 
 class UpdateWindows {
  public:
-  // Bytes of local memory for the copies of all arrays: with groups of 256 a processor has as many groups as without.
+  // Local memory for the copies of all arrays, in bytes: with it, a processor still holds as many groups of 256 as
+  // without.
   static constexpr std::uint64_t kMemory = 16 << 10;
 
-  // `index`: that of the iteration, which selects the part of an array along its outermost dimension. The function's
-  // descriptors have been hoisted.
+  // `index`: the index of the iteration, which selects the part of an array along its outermost dimension. The
+  // function's descriptors have been hoisted.
   UpdateWindows(const bytecode::Module& bytecode, const bytecode::KernelRecord& record,
                 llvm::Function& function, llvm::Argument& arrays, llvm::Value* index,
                 std::vector<ElementUpdate> updates);
 
-  // Where all of the group stand together before the updates, at the builder: chooses the arrays that have copies, and
-  // makes those. `turns`: the updates of all groups that share the iteration, about.
+  // Called at a point before the updates that the whole group reaches: chooses the arrays with copies, and makes these.
+  // `turns`: the approximate number of updates by all groups that share the iteration.
   void open(llvm::IRBuilder<>& builder, llvm::Value* turns, llvm::Value* groups);
   // Makes the updates atomic.
   void write_updates();
-  // Where all of the group come together in the end, also those for which open() was not come by.
+  // Called at a point at the end that the whole group reaches, even if it skipped open().
   void close(llvm::IRBuilder<>& builder);
 
  private:
-  // The elements of one array that have a copy.
+  // The copied elements of one array.
   struct Window {
     unsigned array = 0;
     std::uint64_t stride = 0;                                               // bytes of an element
     llvm::Type* word = nullptr;                                             // the type of all updates
-    llvm::AtomicRMWInst::BinOp operation = llvm::AtomicRMWInst::BAD_BINOP;  // that combines copies
+    llvm::AtomicRMWInst::BinOp operation = llvm::AtomicRMWInst::BAD_BINOP;  // combines copies
     llvm::Value* data = nullptr;         // the address of the array's element 0
     llvm::Value* first = nullptr;        // the number of the first element
     llvm::Value* elements = nullptr;     // of the part
-    llvm::Value* is_there = nullptr;     // the index is one of the array's
-    llvm::AllocaInst* place = nullptr;   // bytes from the begin of the local memory
-    llvm::AllocaInst* length = nullptr;  // elements with a copy: all, or 0
+    llvm::Value* is_there = nullptr;     // whether the index is in range
+    llvm::AllocaInst* place = nullptr;   // byte offset in the local memory
+    llvm::AllocaInst* length = nullptr;  // number of copied elements: all, or 0
   };
-  // Bytes from the array's element 0: a sum of values times a number of bytes, and a constant part.
+  // The distance in bytes from the array's element 0: a sum of values, each with a factor, and a constant.
   struct Distance {
     llvm::MapVector<llvm::Value*, llvm::APInt> terms;
     llvm::APInt rest{64, 0};

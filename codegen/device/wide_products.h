@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of 128 bits, which devices do not have.
+// 128-bit products, which devices lack.
 #pragma once
 
 namespace llvm {
@@ -8,8 +8,7 @@ class Function;
 
 namespace dhpvm::codegen {
 
-// Replaces the upper halves of products by Builtin::kMulHigh. Before optimisation, which would make other
-// shifts of them.
+// Replaces the upper halves of products by Builtin::kMulHigh. Runs before optimisation, which would change the shifts.
 void replace_wide_products(llvm::Function& function);
 
 }  // namespace dhpvm::codegen

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host code generator's time by phase: the wait of a script when its first loop is compiled.
+// The host code generator's time by phase: a script waits that long when its first loop is compiled.
 //   codegen_bench [--json] [--rounds=n] [--kernels] [FILE.ll ...]
-// Compiles LLVM IR as it comes out of lowering and vectorisation: two kernels and a function of its own, or
-// the given files (as functions, behind --kernels as kernels). Times are of the processor, median of the
-// rounds; "first" is the first compilation, with everything cold.
+// Compiles LLVM IR in the form that lowering and vectorisation produce: two built-in kernels and a function, or the
+// given files (as functions, after --kernels as kernels). Times are processor time, the median of the rounds; "first"
+// is the first compilation, with cold caches.
 #include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kBar = 15;  // ms for a kernel, in all
 
-// y[i] = a * x[i] + y[i], 16 iterations at once, the last ones masked.
+// y[i] = a * x[i] + y[i] with 16 lanes, the last ones masked.
 constexpr const char* kSaxpy = R"(
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
 declare void @llvm.masked.store.v16f32.p0(<16 x float>, ptr, i32, <16 x i1>)
@@ -72,7 +72,7 @@ tail:
   ret i32 0
 })";
 
-// Mandelbrot: an inner loop that lanes leave one after the other.
+// Mandelbrot: an inner loop that diverging lanes leave.
 constexpr const char* kMandelbrot = R"(
 declare i1 @llvm.vector.reduce.or.v16i1(<16 x i1>)
 define i32 @mandelbrot(ptr %out, i64 %width, i64 %ylow, i64 %yhigh, i32 %limit) {
@@ -149,7 +149,7 @@ done:
   ret i32 0
 })";
 
-// The sum of the products of two arrays, with checked accesses through a small function.
+// A dot product, with checked accesses through a small function.
 constexpr const char* kDot = R"(
 declare void @dhpvm_trap(i64, i64, i64)
 define internal double @get(ptr %a, i64 %i) {
@@ -243,7 +243,7 @@ Times compile_once(const HostCompiler& compiler, llvm::TargetMachine& machine, L
   const auto object = must(emit_object(*ir.module, machine, input.pipeline));
   const double t2 = now_ms();
   std::vector<NamedAddress> symbols;
-  // Never called here, so that any address does.
+  // Not called here, so any address works.
   for (const llvm::GlobalValue& global : ir.module->global_values()) {
     if (global.isDeclaration()) symbols.push_back({global.getName().str(), &compiler});
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Handles the diagnostics of LLVM for the modules of a context. Without a handler it prints, and for an error
-// ends the process.
+// Collects LLVM's diagnostics for the modules of a context. Without a handler LLVM prints them, and ends the process at
+// an error.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ class LLVMContext;
 
 namespace dhpvm::codegen {
 
-// Collects the errors reported in `context` as long as it lives, and drops warnings and remarks.
+// Collects the errors reported in `context` during its lifetime, and drops warnings and remarks.
 class Diagnostics {
  public:
   explicit Diagnostics(llvm::LLVMContext& context);
@@ -24,7 +24,7 @@ class Diagnostics {
   Diagnostics(const Diagnostics&) = delete;
   Diagnostics& operator=(const Diagnostics&) = delete;
 
-  // kInternal, with `doing` in front of what LLVM said, if there was an error.
+  // kInternal with LLVM's message after `doing`, if there was an error.
   Status status(std::string_view doing) const;
 
  private:

@@ -15,18 +15,16 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Leaves passes out of code generation; gates are LLVM's one way to say so for a single compilation.
+// Disables passes of code generation; a gate is LLVM's only way to do so for a single compilation.
 //
-// For kernels loop strength reduction. It made none of them faster (the addressing modes of x86 cost nothing),
-// and where a loop reads many neighbours its search is by far the longest pass: 10 of the 18 ms that a stencil
-// of six took.
+// For kernels: loop strength reduction. It made none of them faster (the addressing modes of x86 are free), and in a
+// loop that reads many neighbours its search is by far the longest pass: 10 of the 18 ms for a stencil of six.
 //
-// For functions the search for integers that could live in the mask registers of AVX-512. They have no masks, and it
-// takes the square of the time: 2.5 of 4.1 s for a function of 200 small loops.
+// For functions: the search for integers that could be in AVX-512 mask registers. They have no masks, and it takes
+// quadratic time: 2.5 of 4.1 s for a function of 200 small loops.
 //
-// For large functions late tail duplication as well: it gives each of hundreds of places that trap a way to
-// return of its own, which block placement then compares with each other to merge them again, 17 s long for
-// 800 of them.
+// For large functions: also late tail duplication. It gives each of hundreds of trap sites its own path to the return,
+// and block placement then compares all pairs to merge them again: 17 s for 800 sites.
 class Gate : public llvm::OptPassGate {
  public:
   Gate(const llvm::Module& module, Pipeline pipeline) : is_kernel_(pipeline == Pipeline::kKernels) {
@@ -46,15 +44,15 @@ class Gate : public llvm::OptPassGate {
   bool is_large_;
 };
 
-// Has `machine` make code as it is wanted in the pipeline. Without optimisation, LLVM selects most instructions one by
-// one and keeps values in registers inside of blocks alone: for kernels of one lane, a fifth of the time.
+// Sets `machine` to the optimisation level of the pipeline. Without optimisation, LLVM uses fast instruction selection
+// and allocates registers block by block: a fifth of the time for kernels of one lane.
 class OptimisationLevel {
  public:
   OptimisationLevel(llvm::TargetMachine& machine, Pipeline pipeline)
       : machine_(machine), level_(machine.getOptLevel()), selects_fast_(machine.Options.EnableFastISel) {
     if (pipeline == Pipeline::kBaseline) machine.setOptLevel(llvm::CodeGenOptLevel::None);
   }
-  // Setting up the passes without optimisation has switched fast selection on, and nothing switches it off again.
+  // Setting up the passes without optimisation has enabled fast selection, and nothing else disables it again.
   ~OptimisationLevel() {
     machine_.setOptLevel(level_);
     machine_.setFastISel(selects_fast_);

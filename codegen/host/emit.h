@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From LLVM IR to an object file in memory, or to assembly for people to read.
+// Emits LLVM IR as an object file in memory, or as an assembly listing.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,7 @@ class TargetMachine;
 
 namespace dhpvm::codegen {
 
-// Both change `module`, which can be emitted once. kInternal with LLVM's diagnostics when it reports an
-// error.
+// Both change `module`, which can be emitted only once. kInternal with LLVM's diagnostics if it reports an error.
 Result<std::unique_ptr<llvm::MemoryBuffer>> emit_object(llvm::Module& module, llvm::TargetMachine& machine,
                                                         Pipeline pipeline);
 Result<std::string> emit_assembly(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipeline);

@@ -16,7 +16,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr unsigned kWordBytes = 4;  // of the narrowest elements that processors gather
+constexpr unsigned kWordBytes = 4;  // the narrowest elements that processors gather
 
 // A gather, or a scatter.
 struct ScatteredAccess {
@@ -26,7 +26,7 @@ struct ScatteredAccess {
   llvm::Align align;
   Value* mask;
   Value* stored;   // null: it loads
-  Value* instead;  // what a load gives in inactive lanes
+  Value* instead;  // the result of a load in inactive lanes
 };
 
 std::optional<ScatteredAccess> scattered_access(llvm::Instruction& instruction) {
@@ -58,7 +58,7 @@ bool has_instruction(const ScatteredAccess& access, const llvm::TargetTransformI
          !costs.forceScalarizeMaskedScatter(access.type, access.align);
 }
 
-// The type of the words in which the elements lie, if they are narrower and words can be gathered; null otherwise.
+// The type of the words that contain the elements, if these are narrower and words can be gathered; null otherwise.
 llvm::FixedVectorType* words_of(const ScatteredAccess& access, const llvm::TargetTransformInfo& costs) {
   const unsigned bytes = access.type->getScalarSizeInBits() / 8;
   if (access.stored != nullptr || !access.type->getElementType()->isIntegerTy()) return nullptr;
@@ -68,7 +68,7 @@ llvm::FixedVectorType* words_of(const ScatteredAccess& access, const llvm::Targe
   return has_gather(words, llvm::Align(kWordBytes), costs) ? words : nullptr;
 }
 
-// Gathers the aligned words; their other bytes are ignored. No page ends inside of them.
+// Gathers the aligned words and ignores their other bytes. They never cross a page boundary.
 void gather_words(const ScatteredAccess& access, llvm::FixedVectorType* words) {
   llvm::IRBuilder<> b(access.instruction);
   llvm::Type* const numbers = words->getWithNewBitWidth(64);
@@ -117,14 +117,14 @@ class Scalariser {
   }
 
  private:
-  // The lane's address, or that of a place where nothing is.
+  // The lane's address, or a dummy's if the lane is inactive.
   Value* choose(unsigned lane) {
     llvm::Type* const type = bits_->getType();
     Value* const bit = b_.CreateAnd(
         bits_, llvm::ConstantInt::get(type, llvm::APInt::getOneBitSet(type->getIntegerBitWidth(), lane)));
     Value* const address =
         b_.CreateSelect(b_.CreateIsNotNull(bit), lane_of(access_.addresses, lane), nowhere());
-    // Or LLVM might make a branch of it.
+    // Prevents LLVM from turning the select into a branch.
     if (auto* const select = llvm::dyn_cast<llvm::SelectInst>(address))
       select->setMetadata(llvm::LLVMContext::MD_unpredictable, llvm::MDNode::get(b_.getContext(), {}));
     return address;
@@ -142,8 +142,8 @@ class Scalariser {
     return place;
   }
 
-  // Addresses and what converts their indices are computed lane by lane, which accesses do themselves; anything else is
-  // taken out of its vector.
+  // Addresses and their index conversions are computed lane by lane, as part of scalar accesses; other values are
+  // extracted from their vector.
   Value* lane_of(Value* vector, unsigned lane) {
     if (!vector->getType()->isVectorTy()) return vector;
     if (Value* const same = llvm::getSplatValue(vector); same != nullptr) return same;
@@ -180,7 +180,7 @@ void fit_gathers(llvm::Module& module, const llvm::TargetMachine& machine) {
       const std::optional<ScatteredAccess> access = scattered_access(instruction);
       if (access && !has_instruction(*access, costs)) found.push_back(&instruction);
     }
-    // One of them may take a value that another has given.
+    // One of them may use another's result.
     for (llvm::Instruction* instruction : found) {
       const ScatteredAccess access = *scattered_access(*instruction);
       if (llvm::FixedVectorType* const words = words_of(access, costs); words != nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers and scatters for which the processor has no instruction, or none that is faster than single accesses.
+// Gathers and scatters for which the processor has no instruction, or only one that is slower than scalar accesses.
 #pragma once
 
 namespace llvm {
@@ -9,10 +9,10 @@ class TargetMachine;
 
 namespace dhpvm::codegen {
 
-// Gathers of bytes and of 16 bits become gathers of words where the processor has those. All others become scalar loads
-// and stores without branches: an inactive lane accesses a place on the stack in place of its own. LLVM's own expansion
-// branches on the mask of each lane, and on what data decides such branches are foretold wrongly; it also computes
-// addresses as vectors of 64 bits, where a scalar access takes a narrow index and scales it for nothing.
+// Turns gathers of 8 and 16 bits into gathers of words if the processor has those. Expands all others to scalar loads
+// and stores without branches: an inactive lane accesses a dummy on the stack instead. LLVM's own expansion branches on
+// each lane's mask, which mispredicts if the mask depends on data; it also computes addresses as vectors of 64 bits,
+// while a scalar access scales a narrow index for free.
 void fit_gathers(llvm::Module& module, const llvm::TargetMachine& machine);
 
 }  // namespace dhpvm::codegen

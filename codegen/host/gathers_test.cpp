@@ -16,7 +16,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Eight lanes, those in `mask`, copy from from[index] to to[index]; inactive ones have indices far away.
+// Eight lanes, those in `mask`, copy from from[index] to to[index]; inactive ones have wild indices.
 std::string copy_lanes(unsigned bits) {
   return fmt::format(R"(
 declare <8 x i{0}> @llvm.masked.gather.v8i{0}.v8p0(<8 x ptr>, i32, <8 x i1>, <8 x i{0}>)
@@ -90,7 +90,7 @@ TEST(Gathers, ActiveLanesAlone) {
   }
 }
 
-// Where there is no instruction, lanes have no branches, and addresses are computed one by one.
+// Without a gather instruction, lanes have no branches, and scalar addresses.
 TEST(Gathers, NoBranches) {
 #if defined(__x86_64__)
   const auto compiler = new_compiler("x86-64");

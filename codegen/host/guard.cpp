@@ -13,7 +13,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Where a handler jumps to, and what it has to say. A fixed buffer, because memory may just have run out.
+// The target of a handler's jump, and its message. A fixed buffer, because memory may be exhausted.
 struct Landing {
   std::jmp_buf jump;
   Landing* outer = nullptr;
@@ -21,8 +21,7 @@ struct Landing {
   char reason[512] = "";
 };
 
-// LLVM's handlers belong to the process and do not know on whose behalf they are called, but they are called
-// on the thread that failed.
+// LLVM's handlers are process-wide, but they are called on the thread that failed.
 thread_local Landing* innermost = nullptr;
 
 void leave(const char* reason, bool out_of_memory) {
@@ -33,9 +32,8 @@ void leave(const char* reason, bool out_of_memory) {
   }
   std::snprintf(landing->reason, sizeof landing->reason, "%s", reason);
   landing->out_of_memory = out_of_memory;
-  // LLVM itself leaves failed compilations in this way (its CrashRecoveryContext), and holds no lock when it
-  // calls a handler. An exception would do no better: LLVM is compiled without them and would not run
-  // destructors either.
+  // LLVM itself abandons failed compilations this way (CrashRecoveryContext), and holds no lock when it calls a
+  // handler. An exception would do no better: LLVM is compiled without them and would not run destructors either.
   std::longjmp(landing->jump, 1);
 }
 
@@ -48,7 +46,7 @@ bool install_handlers() {
   return true;
 }
 
-// LLVM's malloc goes to the handler; its `new` throws, through frames that have nothing to run, up to here.
+// LLVM's malloc calls the handler; its `new` throws, through frames without destructors, up to here.
 Status run(llvm::function_ref<Status()> work, Landing& landing, Status& lack) {
   try {
     return work();
@@ -63,7 +61,7 @@ Status run(llvm::function_ref<Status()> work, Landing& landing, Status& lack) {
 Status guarded(llvm::function_ref<Status()> work, bool* abandoned) {
   static const bool installed = install_handlers();
   static_cast<void>(installed);
-  // Made while there is memory for it: afterwards there may be none, and making an error would throw.
+  // Made in advance: afterwards there may be no memory, and making an error would throw.
   Status lack = error(ErrorCode::kOutOfMemory, "no memory is left for compiling");
   Landing landing;
   landing.outer = innermost;

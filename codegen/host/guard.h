@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs LLVM so that failures for which it would end the process are errors of one compilation.
+// Runs LLVM so that its fatal errors fail only one compilation, not the process.
 //
-// LLVM reports what it cannot compile in three ways: as diagnostics, by report_fatal_error, which ends the
-// process unless a handler does something else, and by lack of memory. Here the last two leave
-// `guarded`.
+// LLVM reports failures in three ways: as diagnostics, by report_fatal_error, which ends the process unless a handler
+// does something else, and by running out of memory. In the last two cases `guarded` returns an error.
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -12,14 +11,13 @@
 
 namespace dhpvm::codegen {
 
-// Runs `work` and returns what it returns; kInternal when LLVM gave up inside it, kOutOfMemory when memory
-// ran out there. In these two cases `*abandoned` is set: the frames of `work` and of LLVM were left without
-// running their destructors, so that what they own is lost, and the LLVM objects that they worked on are in
-// an unknown state. The caller must leak those: destroying them may crash.
+// Returns the result of `work`; kInternal if LLVM gave up inside it, kOutOfMemory if memory ran out there. In these two
+// cases sets `*abandoned`: the frames of `work` and of LLVM were left without running their destructors, so that the
+// memory that they own is lost, and the LLVM objects in use are in an unknown state. The caller must leak those:
+// destroying them may crash.
 //
-// Any number of threads may be inside at once; a guard inside a guard is allowed. The handlers that this
-// installs in LLVM are those of the process: outside of `guarded` they print LLVM's message and LLVM ends the
-// process, as it would have done without them.
+// Thread-safe, and may be nested. The handlers that it installs in LLVM are process-wide: outside of `guarded` they
+// print LLVM's message and LLVM ends the process, as without them.
 Status guarded(llvm::function_ref<Status()> work, bool* abandoned);
 
 }  // namespace dhpvm::codegen

@@ -13,8 +13,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Takes about one percent of a compilation, and turns what would be undefined behaviour of LLVM into an
-// error.
+// Takes about one percent of a compilation, and turns undefined behaviour of LLVM into an error.
 Status verify(const llvm::Module& module) {
   std::string problems;
   llvm::raw_string_ostream stream(problems);
@@ -29,7 +28,7 @@ std::span<const std::byte> bytes_of(const llvm::MemoryBuffer& buffer) {
 
 }  // namespace
 
-// The result of a compilation before it is loaded.
+// The result of a compilation before loading.
 struct HostCompiler::Object {
   std::unique_ptr<llvm::MemoryBuffer> file;
   CompileTimes times;
@@ -107,7 +106,7 @@ Result<HostCompiler::Object> HostCompiler::make_object(CompileRequest& request) 
       },
       &abandoned);
   if (abandoned) {
-    // In no known state: lost on purpose.
+    // Its state is unknown: leaked on purpose.
     static_cast<void>(machine.release());
     static_cast<void>(request.ir.module.release());
     static_cast<void>(request.ir.context.release());

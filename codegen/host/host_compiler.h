@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From an LLVM module to code that can be called in this process: target, optimiser, emission, cache and
-// linker together.
+// Compiles an LLVM module to callable code in this process: combines target, optimiser, emission, cache and linker.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +23,21 @@ namespace dhpvm::codegen {
 
 struct HostOptions {
   LinkerOptions linker;
-  std::shared_ptr<CodeCache> cache;  // null: nothing is kept
+  std::shared_ptr<CodeCache> cache;  // null: no cache
   Tracer* tracer = nullptr;          // one slice per phase of a compilation; must outlive the compiler
 };
 
 struct CompileRequest {
   IrModule ir;
   Pipeline pipeline = Pipeline::kFunctions;
-  // Undefined symbols are looked for here, then in the compiler's own table.
+  // Undefined symbols are resolved here first, then in the compiler's own table.
   std::span<const NamedAddress> symbols;
-  // If given, the object file is kept in the cache under it, with `metadata`. The module must then name
-  // addresses of this process by symbols: as constants they would be wrong in the next one.
+  // If given, the object file is stored in the cache under it, with `metadata`. The module must then refer to addresses
+  // of this process by symbols: constants would be wrong in the next process.
   const CacheKey* key = nullptr;
   std::span<const std::byte> metadata;
-  std::uint32_t track = 0;  // of the tracer
-  // For people to read: the module after optimisation, and its assembly. The second costs another code
-  // generation.
+  std::uint32_t track = 0;  // the track of the tracer
+  // Listings: the module after optimisation, and its assembly, which costs another code generation.
   bool list_ir = false;
   bool list_assembly = false;
 };
@@ -54,7 +52,7 @@ struct Compiled {
   LoadedCode code;
   CompileTimes times;
   std::size_t object_bytes = 0;
-  std::string ir, assembly;  // if asked for
+  std::string ir, assembly;  // if requested
 };
 
 // Sums over all threads.
@@ -65,11 +63,11 @@ struct HostStats {
   CompileTimes times;
 };
 
-// Thread-safe: any number of threads may compile at once. A thread that compiles needs a stack of 8 MiB: LLVM
-// recurses on expressions.
+// Thread-safe: any number of threads may compile concurrently. A compiling thread needs a stack of 8 MiB: LLVM recurses
+// on expressions.
 class HostCompiler {
  public:
-  // `cpu` is for Target::create; `symbols` is what compiled code may call.
+  // `cpu` as in Target::create; `symbols` are those that compiled code may refer to.
   static Result<std::unique_ptr<HostCompiler>> create(std::string_view cpu,
                                                       std::unique_ptr<SymbolTable> symbols,
                                                       HostOptions options = {});
@@ -78,15 +76,14 @@ class HostCompiler {
   HostCompiler& operator=(const HostCompiler&) = delete;
 
   const Target& target() const { return target_; }
-  // The functions that compiled code may call.
+  // The symbols that compiled code may refer to.
   SymbolTable& symbols();
 
-  // An empty module in a context of its own, with the target's triple and data layout.
+  // An empty module with its own context, with the target's triple and data layout.
   IrModule new_module(std::string_view name) const;
 
-  // Optimises a module, makes machine code of it and loads that. kLink for undefined symbols, kOutOfMemory
-  // when there is no memory for the compilation, kInternal when the module is invalid or LLVM cannot compile
-  // it.
+  // Optimises a module, generates machine code and loads it. kLink for undefined symbols, kOutOfMemory if there is no
+  // memory for the compilation, kInternal if the module is invalid or LLVM cannot compile it.
   Result<Compiled> compile(CompileRequest request);
   Result<LoadedCode> compile(IrModule ir, Pipeline pipeline, std::span<const NamedAddress> symbols = {});
 
@@ -109,7 +106,7 @@ class HostCompiler {
   const std::unique_ptr<Linker> linker_;
   const HostOptions options_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<llvm::TargetMachine>> idle_;  // as many as were in use at once
+  std::vector<std::unique_ptr<llvm::TargetMachine>> idle_;  // at most as many as were in use concurrently
   HostStats stats_;
 };
 

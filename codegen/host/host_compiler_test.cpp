@@ -69,7 +69,7 @@ constexpr const char* kSum = R"(
       ret double %s
     })";
 
-// The settings of the target machine, which all compilations share, are those of the one that uses it.
+// All compilations share target machines, whose settings must be those of the current pipeline.
 TEST(HostCompiler, BaselineCodeIsAnotherAndLeavesTheOthersAsTheyWere) {
   const auto compiler = new_compiler();
   const auto assembly = [&](Pipeline pipeline) {
@@ -182,7 +182,7 @@ TEST(HostCompiler, VectorisesLoopsOfFunctions) {
   EXPECT_EQ(values[999], 2.0);
 }
 
-// `y[i] = x[i] + y[i - 1]`: the element that the turn before has stored is not loaded again.
+// `y[i] = x[i] + y[i - 1]`: the element stored in the previous turn is not loaded again.
 TEST(HostCompiler, KeepsStoredElementsInRegisters) {
   const auto compiler = new_compiler();
   CompileRequest request;
@@ -230,7 +230,7 @@ TEST(HostCompiler, InvalidIrIsAnError) {
 TEST(HostCompiler, WhatTheProcessorLacksIsAnErrorAndNoSignal) {
   const LostOnPurpose lost_on_purpose;
   const auto compiler = new_compiler("x86-64");
-  // The attribute would allow what the target does not.
+  // The attribute would allow features that the target lacks.
   auto code = compiler->compile(parse(*compiler, R"(
     declare <16 x float> @llvm.x86.avx512.rsqrt14.ps.512(<16 x float>, <16 x float>, i16)
     define <16 x float> @run(<16 x float> %x) "target-features"="+avx512f" {
@@ -253,7 +253,7 @@ TEST(HostCompiler, LackOfMemoryIsAnError) {
 #if DHPVM_TEST_HAS(address_sanitizer) || DHPVM_TEST_HAS(thread_sanitizer)
   GTEST_SKIP() << "sanitizers need more address space than this test leaves";
 #else
-  // In a process of its own, at every distance from the limit up to the one that is enough.
+  // In a child process, at every distance from the limit up to the sufficient one.
   constexpr std::size_t kBlock = 64 * 1024;
   int enough = 0, errors = 0;
   for (std::size_t room = kBlock; enough == 0 && room < (std::size_t{1} << 30); room *= 3) {
@@ -268,7 +268,7 @@ TEST(HostCompiler, LackOfMemoryIsAnError) {
             i, i - 1);
       }
       IrModule ir = parse(*compiler, text + "  ret double %v999\n}");
-      // All memory but `room` is taken, that which earlier tests have freed as well.
+      // Allocates all memory but `room`, including memory that earlier tests have freed.
       const rlimit space = {std::size_t{1} << 30, std::size_t{1} << 30};
       if (::setrlimit(RLIMIT_AS, &space) != 0) return 3;
       void* const balloon = ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -282,7 +282,7 @@ TEST(HostCompiler, LackOfMemoryIsAnError) {
       if (code.ok()) return 1;
       return code.error().code() == ErrorCode::kOutOfMemory ? 0 : 2;
     });
-    // Where exceptions cannot pass through LLVM, or the stack cannot grow, the process has to end.
+    // If exceptions cannot pass through LLVM, or the stack cannot grow, the process ends.
     const bool died = result < 0;
     ASSERT_TRUE(died || result == 0 || result == 1)
         << "result " << result << " with " << room << " bytes left";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the tests of this folder: modules from text, and work in a process of its own.
+// Shared by the tests of this folder: modules from text, and work in a child process.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,14 +25,14 @@
 
 namespace dhpvm::codegen {
 
-// The processors to compile for: this one, and the least.
+// The processors to compile for: this one, and the baseline.
 #if defined(__x86_64__)
 inline constexpr const char* kCpus[] = {"native", "x86-64"};
 #else
 inline constexpr const char* kCpus[] = {"native"};
 #endif
 
-// Allocations while one of these lives are no leaks: an abandoned compilation is lost on purpose.
+// Disables leak detection for allocations during its lifetime: an abandoned compilation leaks on purpose.
 #if DHPVM_TEST_HAS(address_sanitizer)
 using LostOnPurpose = __lsan::ScopedDisabler;
 #else
@@ -60,8 +60,7 @@ inline IrModule parse(const HostCompiler& compiler, const std::string& text) {
   return ir;
 }
 
-// Runs `work` in a child process and returns its exit code, or -1 when a signal ended it. Leaks are not
-// looked for there.
+// Runs `work` in a child process and returns its exit code, or -1 if a signal ended it. Leak detection is off there.
 template <typename Work>
 int in_child(Work work) {
   const pid_t child = ::fork();
@@ -69,7 +68,7 @@ int in_child(Work work) {
     try {
       ::_exit(work());
     } catch (...) {
-      ::_exit(99);  // GoogleTest would catch it and go on with the tests, in the child
+      ::_exit(99);  // GoogleTest would catch it and continue with the tests in the child
     }
   }
   int status = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An LLVM module together with the context that it lives in.
+// An LLVM module together with its context.
 //
-// Every compilation has a context of its own, so that compile threads share nothing inside LLVM.
+// Every compilation has its own context, so that compile threads share nothing inside LLVM.
 #pragma once
 
 #include <llvm/IR/LLVMContext.h>
@@ -13,7 +13,7 @@ namespace dhpvm::codegen {
 
 struct IrModule {
   std::unique_ptr<llvm::LLVMContext> context;
-  std::unique_ptr<llvm::Module> module;  // behind the context: destroyed before it
+  std::unique_ptr<llvm::Module> module;  // after the context: destroyed before it
 };
 
 }  // namespace dhpvm::codegen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LLVM's errors as ours.
+// Converts LLVM's errors to ours.
 #pragma once
 
 #include <llvm/Support/Error.h>
@@ -10,7 +10,7 @@
 
 namespace dhpvm::codegen {
 
-// Consumes `failure`. The message is "`doing`: " and LLVM's own words.
+// Consumes `failure`. The message is "`doing`: " followed by LLVM's.
 inline Error from_llvm(llvm::Error failure, std::string_view doing) {
   return error(ErrorCode::kInternal, "{}: {}", doing, llvm::toString(std::move(failure)));
 }

@@ -26,13 +26,13 @@ using llvm::Instruction;
 using llvm::Type;
 using llvm::Value;
 
-// Larger objects are seldom temporaries, and zeroing them in the frame costs more than taking zeroed memory.
+// Larger objects are rarely temporaries, and zeroing them in the frame costs more than allocating zeroed memory.
 constexpr std::uint64_t kLargest = 256;
-// Functions with more new objects than programs write by hand would take long to compile.
+// A limit for generated code: functions with more new objects would take long to compile.
 constexpr std::size_t kMostObjects = 1000;
 
-// A new object, as FunctionLowering::finish_object leaves it: memory is taken in `taken`, behind the branch `room`,
-// or else made by the virtual machine, and the object is the phi of both.
+// A new object, as FunctionLowering::finish_object emits it: memory is allocated in `taken`, after the branch `room`,
+// or else by the virtual machine, and the object is the phi of both.
 struct NewObject {
   llvm::StoreInst* header;
   llvm::StoreInst* cursor;
@@ -42,18 +42,18 @@ struct NewObject {
   std::uint64_t size;
 };
 
-// A part of an object that is read: its place and type.
+// A field that is read: its offset and type.
 struct Part {
   std::uint64_t offset;
   Type* type;
 };
 
-// The facts about a pointer to an object: a NewObject's phi, or a phi of such.
+// Facts about a pointer to an object: a NewObject's phi, or a phi of such pointers.
 struct Pointer {
   const NewObject* made = nullptr;  // null: a phi
   std::uint64_t size = 0;
   bool leaves = false;
-  std::vector<llvm::PHINode*> phis;        // that it goes into
+  std::vector<llvm::PHINode*> phis;        // phis that use it
   std::vector<const Instruction*> writes;  // to its fields
   std::vector<Part> reads;
   std::vector<llvm::StoreInst*> roots;
@@ -90,7 +90,7 @@ std::optional<NewObject> new_object(llvm::StoreInst& header, const llvm::Dominat
     found.object = const_cast<llvm::PHINode*>(object);
   }
   if (found.object == nullptr || found.cursor == nullptr) return std::nullopt;
-  // Everything else that comes to the phi comes by way of the virtual machine.
+  // All other operands of the phi come from the virtual machine.
   for (unsigned n = 0; n < found.object->getNumIncomingValues(); ++n) {
     BasicBlock* const from = found.object->getIncomingBlock(n);
     if (from == found.taken ? found.object->getIncomingValue(n) != start
@@ -106,7 +106,7 @@ class Search {
   explicit Search(llvm::Function& function)
       : layout_(function.getDataLayout()), entry_(function.getEntryBlock()) {}
 
-  // Whether there are objects that do not leave.
+  // Whether any objects do not escape.
   bool find(const std::vector<NewObject>& objects);
   void replace();
 
@@ -124,7 +124,7 @@ class Search {
   const llvm::DataLayout& layout_;
   BasicBlock& entry_;
   llvm::MapVector<Value*, Pointer> pointers_;
-  std::vector<std::pair<llvm::PHINode*, std::uint64_t>> unseen_;  // phis, and the size of what goes into them
+  std::vector<std::pair<llvm::PHINode*, std::uint64_t>> unseen_;  // phis, with the size of their operands
   llvm::DenseMap<Value*, llvm::AllocaInst*> places_;
 };
 
@@ -137,7 +137,7 @@ llvm::ICmpInst* null_check(llvm::User* user) {
              : nullptr;
 }
 
-// The new objects, and the phis of nothing else. Values that come to a phi from ways that trap are undefined.
+// The new objects, and the phis of new objects only. Operands of a phi from paths that trap are undefined.
 llvm::SetVector<Value*> never_null(const std::vector<NewObject>& objects) {
   llvm::SetVector<Value*> found;
   for (const NewObject& object : objects) found.insert(object.object);
@@ -163,7 +163,7 @@ llvm::SetVector<Value*> never_null(const std::vector<NewObject>& objects) {
   return found;
 }
 
-// Whether there have been any.
+// Returns whether any were folded.
 bool fold_null_checks(const std::vector<NewObject>& objects) {
   std::vector<llvm::ICmpInst*> checks;
   for (Value* pointer : never_null(objects)) {
@@ -191,7 +191,7 @@ void Search::look_at_use(llvm::Use& use, std::uint64_t offset, Pointer& known) {
     if (is_inside(load->getType())) return known.reads.push_back({offset, load->getType()});
   } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user); store != nullptr && store->isSimple()) {
     if (use.getOperandNo() == llvm::StoreInst::getPointerOperandIndex()) {
-      // The collector finds what a reference in a field refers to by way of the object.
+      // The collector finds the object in a reference field through the outer object.
       Value* const value = store->getValueOperand();
       const bool is_root = value->getType()->isPointerTy() && !llvm::isa<llvm::ConstantPointerNull>(value);
       if (!is_root && is_inside(value->getType())) return known.writes.push_back(store);
@@ -221,7 +221,7 @@ void Search::look_at_uses(Value* pointer) {
   }
 }
 
-// The facts about a pointer to an object that does not leave, as far as they have been found.
+// The facts about a pointer to an object that does not escape, as far as they are known.
 const Pointer* Search::local(Value* value) const {
   const auto found = pointers_.find(value);
   return found == pointers_.end() || found->second.leaves ? nullptr : &found->second;
@@ -230,7 +230,7 @@ const Pointer* Search::local(Value* value) const {
 bool Search::leaves(Value* pointer, const Pointer& known) const {
   if (llvm::any_of(known.phis, [&](llvm::PHINode* phi) { return local(phi) == nullptr; })) return true;
   if (known.made != nullptr) {
-    // Phis get copies: the object must have become by then what it stays.
+    // Phis get copies, so the object must be complete at that point.
     const BasicBlock* const begin = llvm::cast<Instruction>(pointer)->getParent();
     return !known.phis.empty() &&
            llvm::any_of(known.writes, [&](const Instruction* write) { return write->getParent() != begin; });
@@ -242,7 +242,7 @@ bool Search::leaves(Value* pointer, const Pointer& known) const {
   });
 }
 
-// A phi leaves if something that goes into it does, or is no new object; what goes into a phi that leaves does, too.
+// A phi escapes if one of its operands does, or is not a new object; the operands of an escaping phi escape, too.
 void Search::spread() {
   for (bool changed = true; changed;) {
     changed = false;
@@ -253,7 +253,7 @@ void Search::spread() {
   }
 }
 
-// A part that is read by way of a phi is read of all phis that go into it.
+// A field that is read through a phi is read of all its operands.
 void Search::pass_parts_on() {
   for (bool changed = true; changed;) {
     changed = false;
@@ -273,7 +273,7 @@ void Search::pass_parts_on() {
   }
 }
 
-// The parts that are read, each once. Nothing if some overlap.
+// The fields that are read, each once. Empty if some overlap.
 std::optional<std::vector<Part>> Search::parts_of(const Pointer& pointer) const {
   std::map<std::uint64_t, Type*> by_offset;
   for (const Part& part : pointer.reads) {
@@ -314,7 +314,7 @@ Value* field(llvm::IRBuilder<>& builder, Value* object, std::uint64_t offset) {
   return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), object, offset);
 }
 
-// Each part that is read becomes a phi of its own, which is stored into the phi's place in the frame.
+// Each field that is read becomes a phi, which is stored into the phi's memory in the frame.
 void Search::join(llvm::PHINode* phi, const Pointer& known) {
   const std::optional<std::vector<Part>> parts = parts_of(known);
   for (const Part& part : *parts) {
@@ -368,7 +368,7 @@ void Search::replace() {
       made->cursor->eraseFromParent();
       made->room->setCondition(builder.getInt1(made->room->getSuccessor(0) == made->taken));
     }
-    // Phis of other objects in the frame are all that is left of its uses.
+    // The remaining uses are phis of other objects in the frame.
     pointer->replaceAllUsesWith(llvm::PoisonValue::get(pointer->getType()));
     llvm::cast<Instruction>(pointer)->eraseFromParent();
   }

@@ -58,7 +58,7 @@ struct Outcome {
   std::array<void*, 2> roots{};
 };
 
-// Runs `body` as double(ptr area, ptr r, double x, double y) where there is room for objects.
+// Runs `body` as double(ptr area, ptr r, double x, double y) with room for objects.
 Outcome run(const std::string& body) {
   const std::string text =
       "define ptr @make(ptr %r) noinline {\n  ret ptr %r\n}\n"
@@ -124,7 +124,7 @@ over:
   EXPECT_EQ(outcome.taken, 0u);
 }
 
-// A sum of vectors: each turn makes a new one of the last.
+// A sum of vectors: each turn makes a new one from the last.
 TEST(LocalObjects, LoopsCarryThem) {
   const Outcome outcome = run("br label %a.begin" + new_object("a") + R"(
   store double %x, ptr %a.x
@@ -185,7 +185,7 @@ join:
   EXPECT_EQ(mixed.taken, 24u);
 }
 
-// By the phi and by its own name it is one object.
+// The phi and its operand are the same object.
 TEST(LocalObjects, WhatChangesBehindAPhiStays) {
   const Outcome outcome =
       run("br label %a.begin" + new_object("a") + "br label %b.begin" + new_object("b") + R"(
@@ -205,7 +205,7 @@ join:
   EXPECT_EQ(outcome.taken, 48u);
 }
 
-// References in fields are found by the collector through the object.
+// The collector finds references in fields through the object.
 TEST(LocalObjects, ObjectsWithReferencesStay) {
   const Outcome outcome = run("br label %a.begin" + new_object("a") + R"(
   store ptr %area, ptr %a.x

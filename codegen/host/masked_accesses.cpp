@@ -28,10 +28,10 @@ struct MaskedAccess {
   llvm::Align align;
   Value* mask;
   Value* stored;   // null: it loads
-  Value* instead;  // what a load gives in inactive lanes
+  Value* instead;  // the result of a load in inactive lanes
 };
 
-// None where the mask is known: LLVM makes single accesses of it without branches.
+// Empty if the mask is constant: LLVM expands such accesses without branches.
 std::optional<MaskedAccess> masked_access(llvm::Instruction& instruction) {
   auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   if (call == nullptr) return std::nullopt;
@@ -61,17 +61,17 @@ Value* bits_of_mask(const MaskedAccess& access, llvm::IRBuilder<>& b) {
   return b.CreateBitCast(access.mask, b.getIntNTy(access.type->getNumElements()));
 }
 
-// Whether the whole vector can be fetched: a lane is active, and so the page of its element can be read, and no other
-// page is touched.
+// Whether the whole vector can be loaded: a lane is active, so the page of its element is readable, and the vector does
+// not cross into another page.
 Value* can_load_all(const MaskedAccess& access, llvm::IRBuilder<>& b, std::uint64_t bytes) {
   Value* const is_any = b.CreateIsNotNull(bits_of_mask(access, b));
   Value* const in_page =
       b.CreateAnd(b.CreatePtrToInt(access.pointer, b.getInt64Ty()), b.getInt64(kLeastPage - 1));
-  // Where no lane is active, the address may be poison.
+  // If no lane is active, the address may be poison.
   return b.CreateLogicalAnd(is_any, b.CreateICmpULE(in_page, b.getInt64(kLeastPage - bytes)));
 }
 
-// Both ways, with a question in front: the whole vector, and as it was.
+// Emits both versions, and a test: the whole vector, and the original access.
 void divide(const MaskedAccess& access, std::uint64_t bytes) {
   llvm::IRBuilder<> b(access.instruction);
   const bool is_load = access.stored == nullptr;

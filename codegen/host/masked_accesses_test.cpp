@@ -34,7 +34,7 @@ define void @copy(ptr %from, ptr %to, ptr %loaded, i16 %bits) {{
                      bits, bits / 8);
 }
 
-// Two pages, of which the second one cannot be accessed.
+// Two pages; the second one is inaccessible.
 class LastPage {
  public:
   LastPage() : size_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -69,7 +69,7 @@ void check(const char* cpu) {
   const auto copy = code->template function<void(const Element*, Element*, Element*, std::uint16_t)>("copy");
   const LastPage page;
   ASSERT_TRUE(page.is_there());
-  // As many elements as there are before the end of the page; the lanes behind it are off.
+  // As many elements as fit before the end of the page; the lanes after it are off.
   for (unsigned inside = 0; inside <= kLanes; ++inside) {
     auto* const from = reinterpret_cast<Element*>(page.end() - inside * sizeof(Element));
     for (unsigned lane = 0; lane < inside; ++lane) from[lane] = static_cast<Element>(lane * 31 + 5);
@@ -101,7 +101,7 @@ TEST(MaskedAccesses, CopyTheActiveLanes) {
   }
 }
 
-// No lane is active, and nothing is at the address.
+// No lane is active, and the address is invalid.
 TEST(MaskedAccesses, NothingIsReadForNoLane) {
   const auto compiler = new_compiler();
   auto code = compiler->compile(parse(*compiler, copy_lanes(8)), Pipeline::kKernels);

@@ -24,19 +24,19 @@
 namespace dhpvm::codegen {
 namespace {
 
-// LLVM's own O2 is made for translation units: it visits these modules of a function or two in a dozen passes
-// over attributes, globals and profiles that find nothing, and runs instcombine eight times. This pipeline
-// gives code of the speed of O3 (within 3 % on the loops that were tried) in a half to a quarter of the time.
-// In LLVM's notation for pipelines, which `opt-19 -passes=` takes as well.
+// LLVM's own O2 is made for translation units: it runs a dozen passes over attributes, globals and profiles that find
+// nothing in these modules of a function or two, and instcombine eight times. This pipeline gives code of the speed of
+// O3 (within 3 % on the loops that were tried) in a half to a quarter of the time. The notation is that of `opt-19
+// -passes=`.
 //
-// Left out by measurement: unrolling at run time for kernels, and SLP vectorisation but for kernels that do one
-// iteration at a time, which made no loop faster.
+// Omitted because they made no loop faster: run-time unrolling for kernels, and SLP vectorisation except for kernels of
+// one lane.
 
-// Registers come as allocas; the callee is simplified before the inliner weighs it.
+// Registers are allocas at first; the callee is simplified before the inliner computes its cost.
 #define DHPVM_INLINE "function(sroa<modify-cfg>,early-cse,simplifycfg),cgscc(inline),globaldce,"
 #define DHPVM_CLEAN "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
 
-// In two parts, between which loops may be unrolled that LLVM would not.
+// In two parts, between which we unroll loops that LLVM would not.
 constexpr const char* kFirstOfFunctions = DHPVM_INLINE
     "function(" DHPVM_CLEAN
     "local-objects,"
@@ -45,24 +45,23 @@ constexpr const char* kFirstOfFunctions = DHPVM_INLINE
     "loop-mssa(loop-rotate,licm,simple-loop-unswitch),"
     "loop(indvars,loop-idiom,loop-deletion,unroll-short),"
     "gvn,dse,instcombine<no-verify-fixpoint>,adce,simplifycfg,"
-    // Also vectorises loops that leave early by a failed bounds check.
+    // Also vectorises loops with an early exit at a failed bounds check.
     "loop-vectorize,"
-    // Keeps the element that the turn before has stored in a register, where gvn does not see that the
-    // addresses are one: `y[i] = a * x[i] + b * y[i - 1]` of a new array took 2.3 times as long.
+    // Keeps an element stored in the previous turn in a register, where gvn does not see that the addresses are equal:
+    // `y[i] = a * x[i] + b * y[i - 1]` of a new array took 2.3 times as long.
     "loop-load-elim,instcombine<no-verify-fixpoint>,simplifycfg,";
-// Puts what is left of short inner loops, written out in full, into vectors: sums of absolute differences over 8 x 8
-// bytes took 14 times as long.
+// Vectorises fully unrolled short inner loops: sums of absolute differences over 8 x 8 bytes took 14 times as long.
 constexpr const char* kJoinScalars = "slp-vectorizer,instcombine<no-verify-fixpoint>,";
 constexpr const char* kUnrollSmallLoops = "unroll-small";
-// LLVM's loop-unroll-full with the limits of O3, twice those that its name stands for: loops over three by three
-// neighbours come within them.
+// LLVM's loop-unroll-full with the limits of O3, which are twice those of its default: enough for loops over three by
+// three neighbours.
 constexpr const char* kUnrollShortLoops = "unroll-short";
 constexpr const char* kLocalObjects = "local-objects";
 constexpr const char* kLastOfFunctions =
     "loop-unroll<O2>,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg)";
 
-// For functions of so many blocks that passes which look at the whole function once for each loop, or for
-// each value, take seconds: 400 small loops took 12 s with the passes above, and with these 1 s.
+// For functions with this many blocks, in which passes that visit the whole function for each loop or value take
+// seconds: 400 small loops took 12 s with the passes above, and 1 s with these.
 constexpr std::size_t kManyBlocks = 2000;
 constexpr const char* kLargeFunctions =
     DHPVM_INLINE "function(" DHPVM_CLEAN
@@ -74,8 +73,8 @@ constexpr const char* kKernels = DHPVM_INLINE "function(" DHPVM_CLEAN
                                               "loop(indvars,loop-deletion,loop-unroll-full),"
                                               "gvn,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
-// Simplified once: what gives machine code with less work in it, which takes less time to make. Instruction selection
-// without a search takes most instructions of code without vectors (see emit.cpp).
+// A single round of simplification, to reduce the work of code generation. Fast instruction selection handles most
+// instructions of scalar code (see emit.cpp).
 constexpr const char* kBaselineKernels =
     DHPVM_INLINE "function(" DHPVM_CLEAN "loop-mssa(licm),adce,simplifycfg)";
 
@@ -105,7 +104,7 @@ class UnrollSmallLoops : public llvm::PassInfoMixin<UnrollSmallLoops> {
   const llvm::TargetMachine& machine_;
 };
 
-// Fields become values only where there are such objects.
+// Promotes fields to values only if there are such objects.
 class KeepObjectsLocal : public llvm::PassInfoMixin<KeepObjectsLocal> {
  public:
   KeepObjectsLocal() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimisation of LLVM IR, before code generation: one pipeline for each kind of module.
+// Optimisation of LLVM IR before code generation: one pipeline for each kind of module.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ class TargetMachine;
 namespace dhpvm::codegen {
 
 enum class Pipeline : std::uint8_t {
-  kFunctions,  // whole functions: internal functions are inlined, loops vectorised where that is possible
-  kOneLane,    // the same for kernels that do one iteration at a time; small inner loops are unrolled as well
-  kKernels,    // bodies of parallel loops, which are vectors over iterations already
-  kBaseline,   // kernels that do one iteration at a time, in little time
+  kFunctions,  // whole functions: internal functions are inlined, loops vectorised where possible
+  kOneLane,    // the same for kernels of one lane; small inner loops are unrolled as well
+  kKernels,    // bodies of parallel loops that are vectorised already
+  kBaseline,   // kernels of one lane, compiled fast
 };
 
 // Optimises `module` in place for `machine`. The module must be valid (llvm::verifyModule).

@@ -24,13 +24,13 @@ struct Features {
   bool wide_casts = false;  // AVX-512: of vectors between floats and integers of 64 bits
 };
 
-// Among the doubles from 2^52 to 2^53, whose step is 1, the one in the middle: added to a whole number of at most 51
-// bits, it leaves that number in the lowest bits of the sum.
+// The middle of the doubles between 2^52 and 2^53, which are spaced by 1: adding it to an integer of at most 51 bits
+// leaves that integer in the lowest bits of the sum.
 constexpr double kMiddle = 6755399441055744.0;
 constexpr std::int64_t kBitsOfMiddle = 0x4338000000000000;
 constexpr std::int64_t kLimitOfMiddle = std::int64_t{1} << 51;
 
-// One cast: `run` replaces it.
+// One cast, which `run` replaces.
 class CastQuickener {
  public:
   CastQuickener(llvm::Instruction& cast, const Features& features)
@@ -72,7 +72,7 @@ class CastQuickener {
     return llvm::Intrinsic::not_intrinsic;
   }
 
-  // The instruction takes the first number of a register.
+  // The instruction converts the first element of a register.
   void convert_one() {
     auto* const registers =
         llvm::FixedVectorType::get(from_->getType(), from_->getType()->isFloatTy() ? 4 : 2);
@@ -83,7 +83,7 @@ class CastQuickener {
              b_.CreateICmpEQ(quick, llvm::ConstantInt::get(to_, llvm::APInt::getSignedMinValue(bits_))));
   }
 
-  // `quick` takes the place of the cast, which stays for those that are suspect.
+  // `quick` replaces the cast, except for inputs that are suspect, which keep it.
   void keep_for(Value* quick, Value* is_suspect) {
     llvm::Instruction* const rare =
         llvm::SplitBlockAndInsertIfThen(is_suspect, cast_.getIterator(), /*Unreachable=*/false,
@@ -101,8 +101,8 @@ class CastQuickener {
   Value* number(double x) const { return llvm::ConstantFP::get(from_->getType(), x); }
   Value* integer(llvm::Type* type, const llvm::APInt& x) const { return llvm::ConstantInt::get(type, x); }
 
-  // Holds numbers between the least and the greatest integer, of which the former is a float. No number, which is
-  // greater than nothing, becomes the least.
+  // Clamps numbers to the range between the least integer, which a float represents, and the greatest. NaN, which is
+  // not greater than anything, becomes the least.
   void clamp() {
     llvm::Type* const wide = bits_ < 32 ? to_->getWithNewBitWidth(32) : to_;
     const double beyond = std::ldexp(1.0, static_cast<int>(bits_) - (is_signed_ ? 1 : 0));
@@ -130,7 +130,7 @@ class CastQuickener {
     cast_.eraseFromParent();
   }
 
-  // Inactive lanes may hold poison, on which no branch may depend.
+  // Inactive lanes may hold poison, and no branch may depend on them.
   void round_to_middle() {
     from_ = b_.CreateFreeze(from_);
     Value* const doubles = b_.CreateFPExt(from_, to_->getWithNewType(b_.getDoubleTy()));
@@ -149,7 +149,7 @@ class CastQuickener {
     llvm::Type* const integers = from_->getType();
     llvm::Type* const doubles = to_->getWithNewType(b_.getDoubleTy());
     const auto constant = [&](std::int64_t x) { return llvm::ConstantInt::getSigned(integers, x); };
-    // Below the limit on either side, which for unsigned ones is the same: they have at most 51 bits.
+    // Within the limit on both sides; unsigned ones have at most 51 bits.
     Value* const above = is_signed_ ? b_.CreateAdd(from_, constant(kLimitOfMiddle)) : from_;
     Value* const too_many = b_.CreateLShr(above, constant(is_signed_ ? 52 : 51));
     Value* const is_suspect = b_.CreateIsNotNull(b_.CreateOrReduce(too_many));

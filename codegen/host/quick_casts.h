@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conversions of numbers for which LLVM has slow code on x86-64.
+// Conversions of numbers that LLVM compiles to slow code on x86-64.
 #pragma once
 
 namespace llvm {
@@ -9,9 +9,9 @@ class TargetMachine;
 
 namespace dhpvm::codegen {
 
-// Floats to integers that saturate, and integers of 64 bits to floats. LLVM takes vectors apart for them, with some
-// eight instructions for each lane. The processor's instructions give the least integer for all that they cannot
-// convert, and where they lack 64 bits, additions convert what has at most 51.
+// Saturating conversions of floats to integers, and of 64-bit integers to floats. LLVM expands their vectors lane by
+// lane, with some eight instructions each. The processor's instructions return the least integer for anything that they
+// cannot convert, and where 64-bit ones are missing, additions convert integers of at most 51 bits.
 void quicken_casts(llvm::Module& module, const llvm::TargetMachine& machine);
 
 }  // namespace dhpvm::codegen

@@ -21,7 +21,7 @@ namespace {
 
 constexpr Pipeline kPipelines[] = {Pipeline::kFunctions, Pipeline::kKernels, Pipeline::kOneLane};
 
-// Limits of all integers and of what quick casts take, their neighbours, fractions and what is no number.
+// Limits of all integers and of the quick casts, their neighbours, fractions and NaN.
 template <typename Float>
 std::vector<Float> numbers() {
   std::vector<Float> all;
@@ -112,7 +112,7 @@ TEST(QuickCasts, EveryLimit) {
   }
 }
 
-// Around every power of two, among them those up to which a number is converted by additions.
+// Around every power of two, including those up to which additions convert.
 template <typename Float, typename Integer>
 void check_to_float(const char* cpu) {
   const char sign = std::is_signed_v<Integer> ? 's' : 'u';

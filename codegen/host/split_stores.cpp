@@ -34,7 +34,7 @@ std::optional<WideStore> wide_store(llvm::Instruction& instruction) {
                    call->getArgOperand(3)};
 }
 
-// Elements of one register, if the vector is made of several whole ones; 0 otherwise.
+// The number of elements per register, if the vector consists of several whole registers; 0 otherwise.
 unsigned lanes_of_register(const llvm::Value* value, std::uint64_t register_bits) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
   if (type == nullptr || type->getElementType()->isPointerTy()) return 0;

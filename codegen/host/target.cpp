@@ -64,8 +64,8 @@ Status check_changes(const Request& request, const llvm::MCSubtargetInfo& any) {
   return {};
 }
 
-// The features that are on in `subtarget` and that the host is known not to have. Host detection knows all
-// features but those for tuning ("fast-gather"), which any processor survives.
+// The features that are enabled in `subtarget` and that the host is known to lack. Host detection covers all features
+// except tuning flags ("fast-gather"), which are harmless on any processor.
 std::string missing_features(const llvm::MCSubtargetInfo& subtarget, const llvm::StringMap<bool>& host) {
   std::string missing;
   for (const llvm::SubtargetFeatureKV& feature : subtarget.getAllProcessorFeatures()) {
@@ -91,7 +91,7 @@ Result<Target> Target::create(std::string_view cpu) {
   std::vector<std::string> flags;
   if (request.name == "native") {
     target.cpu_ = llvm::sys::getHostCPUName();
-    // Listed one by one, because a virtual machine or the kernel may hide what the processor's name promises.
+    // Listed explicitly, because a virtual machine or the kernel may hide features of the processor.
     for (const auto& feature : host) flags.push_back((feature.second ? "+" : "-") + feature.first().str());
     std::sort(flags.begin(), flags.end());
   } else {
@@ -120,9 +120,8 @@ Result<Target> Target::create(std::string_view cpu) {
   }
   std::sort(target.features_.begin(), target.features_.end());
 
-  // 512 bits where AVX-512 has VBMI2 as well. Before that (Skylake, Cascade Lake, Cooper Lake) the clock of
-  // the whole core falls when 512-bit multiplications run; Ice Lake, Zen 4 and what came after keep it within
-  // a few percent.
+  // 512 bits if AVX-512 includes VBMI2. Before that (Skylake, Cascade Lake, Cooper Lake) 512-bit multiplications reduce
+  // the clock of the whole core; Ice Lake, Zen 4 and later keep it within a few percent.
   if (target.has("avx512vl") && target.has("avx512vbmi2")) {
     target.vector_bits_ = 512;
   } else if (target.has("avx2")) {

@@ -38,11 +38,11 @@ TEST(Target, ASmallerProcessorCanBeAskedFor) {
   EXPECT_FALSE(target->has("avx"));
   EXPECT_EQ(target->vector_bits(), 128U);
   EXPECT_NE(target->description(), Target::create("x86-64,+cx16")->description());
-  EXPECT_FALSE(Target::create("native,-avx")->has("avx2"));  // what needs a feature goes with it
+  EXPECT_FALSE(Target::create("native,-avx")->has("avx2"));  // features that depend on it are off, too
 }
 
 TEST(Target, WhatThisProcessorLacksIsAnError) {
-  // No processor has all of these: the first is AMD's alone and long gone, the second Intel's.
+  // No processor has both: the first is AMD's, on old processors only, the second Intel's.
   const auto target = Target::create("native,+fma4,+amx-tile");
   ASSERT_FALSE(target.ok());
   EXPECT_EQ(target.error().code(), ErrorCode::kUnsupported);

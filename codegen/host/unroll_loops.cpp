@@ -29,12 +29,12 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// The most turns at a time, and the most instructions of them together. In cycles of an AMD EPYC of 2021, a turn takes
-// 2.0 alone and 1.1 eight at a time where an index from memory is checked and looked up, 0.9 without the check; where
-// it counts, 2.0 and 1.2.
+// The unroll factor's limit, by instructions in the unrolled turns. In cycles of an AMD EPYC of 2021, a turn takes 2.0
+// alone and 1.1 with a factor of eight for a checked lookup at an index from memory, 0.9 without the check; for
+// counting, 2.0 and 1.2.
 constexpr unsigned kMostTurns = 8;
 constexpr unsigned kMostInstructions = 128;
-// Functions with more of such loops than programs write by hand would take long to compile.
+// A limit for generated code: functions with more such loops would take long to compile.
 constexpr std::size_t kMostLoops = 32;
 
 struct Analyses {
@@ -54,7 +54,7 @@ struct Analyses {
   llvm::ScalarEvolution evolution;
 };
 
-// The turns to be done at a time; 1: the loop stays.
+// The unroll factor; 1: the loop is unchanged.
 unsigned turns_at_once(const llvm::Loop& loop) {
   if (!loop.isInnermost() || loop.getLoopLatch() == nullptr) return 1;
   for (const char* done : {"llvm.loop.unroll.disable", "llvm.loop.isvectorized"}) {
@@ -72,15 +72,15 @@ unsigned turns_at_once(const llvm::Loop& loop) {
   return std::clamp(std::bit_floor(kMostInstructions / std::max(instructions, 1U)), 1U, kMostTurns);
 }
 
-// An end of a loop that counts: a block that each turn passes, and how many turns have passed it when it leaves the
-// loop, if no other check fails before. Bounds checks of the counter are such ends, too.
+// A counted exit of a loop: a block that each turn executes, and the number of turns after which it leaves the loop, if
+// no other check fails before. Bounds checks of the counter are such exits, too.
 struct CountedEnd {
   BasicBlock* block = nullptr;
   const llvm::SCEV* turns = nullptr;
 };
 using CountedEnds = llvm::SmallVector<CountedEnd, 4>;
 
-// Whether the value comes from an element that was loaded in a loop, as the length of a row of a sparse matrix.
+// Whether the value depends on an element loaded in a loop, such as the length of a row of a sparse matrix.
 bool depends_on_elements(const llvm::SCEV* value, const llvm::LoopInfo& loops) {
   return llvm::SCEVExprContains(value, [&](const llvm::SCEV* part) {
     const auto* unknown = llvm::dyn_cast<llvm::SCEVUnknown>(part);
@@ -115,14 +115,14 @@ CountedEnds find_ends(const llvm::Loop& loop, Analyses& analyses) {
   return ends;
 }
 
-// The turns that pass all of these ends.
+// The number of turns that take none of these exits.
 const llvm::SCEV* turns_of(const CountedEnds& ends, Analyses& analyses) {
   const llvm::SCEV* turns = ends.front().turns;
   for (const CountedEnd& end : ends) turns = analyses.evolution.getUMinFromMismatchedTypes(turns, end.turns);
   return turns;
 }
 
-// A copy of a loop in which some of its ends are not asked for, because no turn that it does leaves there.
+// A copy of a loop without some of its exits, for turns that do not take them.
 class CopyWithoutEnds {
  public:
   CopyWithoutEnds(llvm::Loop& loop, const CountedEnds& ends)
@@ -135,7 +135,7 @@ class CopyWithoutEnds {
     llvm::remapInstructionsInBlocks(copied_, copies_);
   }
 
-  // In place of the loop, where `holds`, which is known in front of it.
+  // Runs in place of the loop if `holds`, which is known before the loop.
   void put_beside(Value* holds) {
     leave_for_same_places();
     llvm::Instruction* const entry = loop_.getLoopPreheader()->getTerminator();
@@ -144,8 +144,8 @@ class CopyWithoutEnds {
     entry->eraseFromParent();
   }
 
-  // In front of the loop, for so many turns, which are known there; the last turn is left to the loop itself. Gives the
-  // header of the copy.
+  // Runs before the loop, for a known number of turns; the loop itself runs the last turn. Returns the header of the
+  // copy.
   BasicBlock* put_in_front(Value* turns) {
     BasicBlock* const before = loop_.getLoopPreheader();
     auto* const first = llvm::cast<BasicBlock>(copy_of(header_));
@@ -175,7 +175,7 @@ class CopyWithoutEnds {
     return copy == nullptr ? value : copy;
   }
 
-  // A check that leaves the loop leaves the copy for the same place; the ends are not reached in the copy.
+  // A check's exit from the copy has the same target as in the loop; the counted exits are unreachable in the copy.
   void leave_for_same_places() {
     for (BasicBlock* block : loop_.blocks()) {
       auto* const copy = llvm::cast<BasicBlock>(copy_of(block));
@@ -193,7 +193,7 @@ class CopyWithoutEnds {
     }
   }
 
-  // Behind the copy's latch: goes back while there are turns left. Gives the block that does so.
+  // After the copy's latch: continues while there are turns left. Returns the block that does so.
   BasicBlock* count_turns(Value* turns, BasicBlock* before, BasicBlock* between) {
     auto* const first = llvm::cast<BasicBlock>(copy_of(header_));
     auto* const last = llvm::cast<BasicBlock>(copy_of(latch_));
@@ -219,7 +219,7 @@ class CopyWithoutEnds {
   llvm::SmallVector<BasicBlock*, 8> copied_;
 };
 
-// The header of a copy in front of the loop that does a multiple of `at_once` turns; null if they cannot be counted.
+// The header of a copy before the loop that runs a multiple of `at_once` turns; null if they cannot be counted.
 BasicBlock* put_copy_in_front(llvm::Loop& loop, const CountedEnds& ends, unsigned at_once,
                               Analyses& analyses) {
   llvm::Instruction* const before = loop.getLoopPreheader()->getTerminator();
@@ -235,11 +235,11 @@ BasicBlock* put_copy_in_front(llvm::Loop& loop, const CountedEnds& ends, unsigne
   return header;
 }
 
-// Where the number of turns comes from an element, loops are often short: then turns that are left over take longer
-// than doing several at a time saves, and a copy in front is left at another turn each time. One question in front
-// pays, because it always has the same answer: whether the last turn passes the bounds checks of the counter.
+// Loops whose number of turns is loaded are often short: remainder turns would take longer than unrolling saves, and
+// the exit of an unrolled copy would be mispredicted. One test before the loop pays, because it nearly always has the
+// same result: whether the last turn passes the bounds checks of the counter.
 void check_once(llvm::Loop& loop, CountedEnds ends, Analyses& analyses) {
-  // Checks say by weights that they seldom fail.
+  // Branch weights mark checks as rarely failing.
   const auto is_check = [](const CountedEnd& end) {
     return end.block->getTerminator()->hasMetadata(llvm::LLVMContext::MD_prof);
   };
@@ -260,7 +260,7 @@ void check_once(llvm::Loop& loop, CountedEnds ends, Analyses& analyses) {
   Value* const turns = count(last.turns);
   Value* holds = b.getTrue();
   for (const CountedEnd& check : ends) {
-    // Behind the end, the last turn does not come to the check.
+    // If the check follows the exit, the last turn does not reach it.
     const bool is_behind = analyses.dominators.properlyDominates(last.block, check.block);
     const auto passes = is_behind ? llvm::CmpInst::ICMP_ULE : llvm::CmpInst::ICMP_ULT;
     holds = b.CreateAnd(holds, b.CreateICmp(passes, turns, count(check.turns)));

@@ -18,8 +18,8 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Adds up table[keys[i]], and stores each sum, until a key is beyond the table; gives the number of turns that were
-// done, and the sum by `end`.
+// Adds up table[keys[i]], and stores each sum, until a key is beyond the table; returns the number of turns, and the
+// sum through `end`.
 constexpr const char* kLookUp = R"(
 define i64 @look_up(ptr %to, ptr %keys, ptr %table, i64 %length, i64 %low, i64 %high, ptr %end) {
 entry:
@@ -76,7 +76,7 @@ TEST(UnrollSmallLoops, EveryTurnOnceAndInOrder) {
   auto several = compiler->compile(parse(*compiler, kLookUp), Pipeline::kOneLane);
   ASSERT_TRUE(alone.ok() && several.ok());
   for (const std::int64_t low : {0, 3}) {
-    // A loop that ends before it begins has one turn.
+    // A loop that is empty runs one turn.
     for (std::int64_t high = low - 1; high <= low + 34; ++high) {
       for (std::int64_t bad = -1; bad <= high; ++bad)
         EXPECT_EQ(look_up(*several, low, high, bad), look_up(*alone, low, high, bad)) << high << ' ' << bad;
@@ -106,8 +106,8 @@ TEST(UnrollSmallLoops, OneTestOfTheEndForSeveralTurns) {
   EXPECT_EQ(ends, 1U);
 }
 
-// Adds up values[k] for k in rows[i]..rows[i + 1], as in a sparse product; gives the first k that is beyond the values,
-// or -1. The check is behind the end where LLVM has rotated the loop.
+// Adds up values[k] for k in rows[i]..rows[i + 1], as in a sparse product; returns the first k beyond the values, or
+// -1. The check follows the exit if LLVM has rotated the loop.
 constexpr const char* kRows = R"(
 define i64 @rows(ptr %rows, i64 %n, ptr %values, i64 %length, ptr %sums) {
 entry:
@@ -178,7 +178,7 @@ TEST(UnrollSmallLoops, RowsAreCheckedOnce) {
   }
 }
 
-// The copy of the inner loop that checks nothing, and the one that does.
+// The unchecked and the checked copy of the inner loop.
 TEST(UnrollSmallLoops, RowsThatAreInsideCheckNothing) {
   const auto compiler = new_compiler();
   IrModule ir = parse(*compiler, kRows);
@@ -200,8 +200,8 @@ TEST(UnrollSmallLoops, RowsThatAreInsideCheckNothing) {
   EXPECT_EQ(ends, 3U) << "of both, and whether there is a turn";
 }
 
-// A loop of three turns becomes straight code although LLVM's second level would leave it: neighbours of a cell, with
-// the size of the grid checked in each turn.
+// A loop of three turns is fully unrolled although LLVM's O2 would not: neighbours of a cell, with the size of the grid
+// checked in each turn.
 TEST(ShortLoops, AreUnrolledAltogether) {
   std::string text = R"(
 define i64 @neighbours(ptr %row, i64 %at, i64 %size) {

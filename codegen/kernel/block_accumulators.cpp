@@ -57,9 +57,9 @@ void BlockAccumulators::store(Value* group, const std::vector<Value*>& vectors) 
   for (std::size_t n = 0; n < memory_.size(); ++n) b_.CreateStore(vectors[n], place(n, group));
 }
 
-// ---- Lanes that a block's parts hand on
+// ---- Lanes passed between the parts of a block
 
-// Calls each(n, group, address) for each reduction and `width` lanes, `address` being where their registers stand.
+// Calls each(n, group, address) for each reduction and `width` lanes, `address` being that of their registers.
 template <typename Each>
 void BlockAccumulators::for_lanes(Value* lanes, Each&& each) {
   for (std::size_t n = 0; n < memory_.size(); ++n) {
@@ -68,7 +68,7 @@ void BlockAccumulators::for_lanes(Value* lanes, Each&& each) {
     const auto each_group = [&](Value* group) {
       each(n, group, b_.CreateInBoundsGEP(vector_of(b_.getInt64Ty()), first, group));
     };
-    // Accumulators with a place known beforehand stay in registers.
+    // Accumulators with a constant address stay in registers.
     if (groups_ == 1) {
       each_group(b_.getInt64(0));
     } else {
@@ -96,7 +96,7 @@ void BlockAccumulators::store_lanes(Value* lanes) {
 
 // ---- The end of a block
 
-// A scalar: first the groups are combined, then the halves of what is left.
+// Reduces to a scalar: first combines the groups, then halves.
 Value* BlockAccumulators::combined(std::size_t n) {
   std::vector<Value*> vectors;
   for (unsigned group = 0; group < groups_; ++group)

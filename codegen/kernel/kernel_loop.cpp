@@ -23,10 +23,10 @@ using llvm::Value;
 
 constexpr std::uint64_t kTrap = offsetof(KernelChunk, trap);
 constexpr std::uint64_t kTrapIndex = offsetof(KernelTrap, index);
-// Rows that share what is packed: so many that packing takes little of the time, and that what they do not share stays
-// in the second cache.
+// The number of rows that share a panel: enough to amortise packing, and few enough that their other operands stay in
+// the L2 cache.
 constexpr std::uint64_t kRowsOfPanel = 128;
-// The innermost index while no iteration has trapped: none has this one, because bounds are exclusive.
+// The innermost index while no iteration has trapped: no iteration has it, because bounds are exclusive.
 constexpr std::uint64_t kNoTrap = std::numeric_limits<std::int64_t>::max();
 
 class KernelLoop {
@@ -60,12 +60,12 @@ class KernelLoop {
  private:
   BasicBlock* block(const char* name) { return BasicBlock::Create(b_.getContext(), name, function_); }
   Value* i64(std::uint64_t value) { return b_.getInt64(value); }
-  // In the chunk, where what is known of a trap is written.
+  // A field of the chunk's trap record.
   Value* trap_field(std::uint64_t offset) { return field(function_->getArg(1), kTrap + offset); }
   Value* field(Value* base, std::uint64_t offset) {
     return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, i64(offset));
   }
-  // Loads a value that does not change while the chunk runs.
+  // Loads a value that is constant while the chunk runs.
   Value* load_constant(llvm::Type* type, Value* address) {
     llvm::LoadInst* const load = b_.CreateLoad(type, address);
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
@@ -80,7 +80,7 @@ class KernelLoop {
     Value* const call = function_->getArg(0);
     Value* const chunk = function_->getArg(1);
     llvm::LoadInst* const arrays = b_.CreateLoad(b_.getPtrTy(), field(call, offsetof(KernelCall, arrays)));
-    // Dereferenceable, so that what is loaded from it may be loaded before the loop.
+    // Dereferenceable, so that its loads can be hoisted out of the loop.
     const std::uint64_t bytes = body_.function->getParamDereferenceableBytes(kArrays);
     llvm::LLVMContext& context = b_.getContext();
     arrays->setMetadata(llvm::LLVMContext::MD_dereferenceable,
@@ -163,8 +163,8 @@ class KernelLoop {
     b_.SetInsertPoint(done);
   }
 
-  // ---- Rows of dimension `d`, as many at once as a tile has, and then one after the other. Where an iteration of a
-  // ---- tile traps, the one in its first row does, and everything before that has been done.
+  // ---- Rows of dimension `d`, in tiles and then one by one. If an iteration of a tile traps, the one in its first row
+  // does, and all earlier iterations are complete.
 
   // Calls each(is_tile) with the first row's index for rows from `low` to `high`.
   template <typename Each>
@@ -188,7 +188,7 @@ class KernelLoop {
     b_.SetInsertPoint(after);
   }
 
-  // ---- The same lanes of many rows, which share panels, and then the next lanes.
+  // ---- The same lanes of many rows, which share panels, before the next lanes.
 
   void emit_strips(unsigned d) {
     const std::uint64_t width = wide_.width;
@@ -220,7 +220,7 @@ class KernelLoop {
     });
   }
 
-  // Panels may hold elements of an earlier chunk or launch, which have changed since.
+  // Panels may hold stale elements of an earlier chunk or launch.
   void empty_panels() {
     const unsigned count = wide_.operands.panels;
     if (count == 0) return;
@@ -282,8 +282,8 @@ class KernelLoop {
     b_.SetInsertPoint(done);
   }
 
-  // Calls each(index, active) for all lanes of `extent` iterations from `low` on. Counts from 0, because the
-  // index of lanes beyond the last iteration might not be a number.
+  // Calls each(index, active) for the lanes of `extent` iterations from `low` on. Counts from 0, because the index of
+  // lanes beyond the last iteration might overflow.
   template <typename Each>
   void under_masks(Value* low, Value* extent, Each&& each) {
     const std::uint64_t width = wide_.width;
@@ -293,7 +293,7 @@ class KernelLoop {
     });
   }
 
-  // Does the iterations from `first` on by `body`, all lanes or `active` of them; leaves the function if one traps.
+  // Runs the iterations from `first` on by `body`, all lanes or `active` of them; leaves the function if one traps.
   // Returns the new accumulators.
   std::vector<Value*> call(llvm::Function* body, Value* first, Value* active,
                            const std::vector<Value*>& accumulators) {
@@ -336,7 +336,7 @@ class KernelLoop {
   void emit_blocks() {
     BlockAccumulators accumulators(b_, record_.reductions, body_.accumulators, wide_.width);
     Value* const extent = b_.CreateSub(high_[inner_], low_[inner_]);
-    // From 0, because the index behind the last block might not be a number.
+    // From 0, because the index after the last block might overflow.
     counted(i64(0), extent, i64(kReductionBlock), "block", [&](Value* done) {
       Value* const begin = b_.CreateAdd(low_[inner_], done);
       Value* const left = b_.CreateSub(extent, done);
@@ -353,7 +353,7 @@ class KernelLoop {
     });
   }
 
-  // Emits `part` for chunks that are a part of a block, and `whole` for all others.
+  // Emits `part` for chunks that are part of a block, and `whole` for all others.
   template <typename Part, typename Whole>
   void of_parts(Part&& part, Whole&& whole) {
     either(b_.CreateIsNull(lanes_), std::forward<Whole>(whole), std::forward<Part>(part));
@@ -409,9 +409,9 @@ class KernelLoop {
   Value* low_[3] = {};
   Value* high_[3] = {};
   Value* index_[3] = {};
-  Value* row_count_ = nullptr;            // of bodies with a loop over rows
-  llvm::AllocaInst* trapped_ = nullptr;   // with one lane: whether the iteration has
-  llvm::AllocaInst* partials_ = nullptr;  // where the next block's values go
+  Value* row_count_ = nullptr;            // for bodies with a row loop
+  llvm::AllocaInst* trapped_ = nullptr;   // with one lane: whether the iteration has trapped
+  llvm::AllocaInst* partials_ = nullptr;  // the address for the next block's values
   Value* lanes_ = nullptr;                // KernelChunk::lanes, with reductions
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The notes that kernels keep about an iteration that has trapped.
+// How kernels record an iteration that has trapped.
 #pragma once
 
 namespace llvm {
@@ -9,14 +9,13 @@ class Function;
 
 namespace dhpvm::codegen {
 
-// Gives the function `trap` its body: of the iterations that trap before the chunk is left, it keeps the first, by its
+// Defines the function `trap`: of the iterations that trap before the chunk is left, it records the first one, by its
 // index in dimension `innermost`.
 void define_trap(llvm::Function& trap, unsigned innermost);
 
-// For bodies that do one iteration at a time: puts `body` in where `loop` calls it, and sets `trapped`, an i1, behind
-// each call of `trap` there. So the optimiser knows from where an iteration goes on, and unrolls loops over rows; what
-// the trap writes to memory it does not see. Looking up elements at checked indices took 1.9 cycles for each, and takes
-// 1.2.
+// For bodies of one lane: inlines `body` into `loop`, and sets `trapped`, an i1, after each call of `trap` there. The
+// optimiser then knows where a trapped iteration continues, and unrolls loops over rows; it does not see what a trap
+// writes to memory. This reduced looking up elements at checked indices from 1.9 to 1.2 cycles each.
 void note_traps(llvm::Function& loop, llvm::Function& body, const llvm::Function& trap,
                 llvm::AllocaInst* trapped);
 

@@ -16,10 +16,10 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Copies of functions, in which nothing is atomic.
+// Copies of functions without atomic updates.
 class PlainForms {
  public:
-  // The copy of `function`; the function itself where neither it nor what it calls updates anything.
+  // The copy of `function`; the function itself if neither it nor its callees have updates.
   llvm::Function* of(llvm::Function& function) {
     if (function.isDeclaration()) return &function;
     if (llvm::Function* const known = made_.lookup(&function)) return known;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Atomic updates of kernels that one thread runs alone (KernelChunk::alone).
+// Atomic updates of kernels that a single thread runs (KernelChunk::alone).
 #pragma once
 
 namespace llvm {
@@ -8,8 +8,8 @@ class Function;
 
 namespace dhpvm::codegen {
 
-// Gives `kernel`, a KernelCode, a second form in which atomic updates are plain ones, and asks the chunk which of them
-// runs. Nothing happens where there are no such updates.
+// Gives `kernel`, a KernelCode, a second version with non-atomic updates, and selects the version by the chunk. Does
+// nothing if there are no atomic updates.
 void serve_lone_thread(llvm::Function& kernel);
 
 }  // namespace dhpvm::codegen

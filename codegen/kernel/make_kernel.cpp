@@ -29,7 +29,7 @@ namespace {
 
 using spmd::ArgShape;
 
-// The shapes of the body's parameters, as the loop around it calls it.
+// The shapes of the body's parameters, as the loop calls it.
 std::vector<ArgShape> shapes_of(const bytecode::KernelRecord& record, const llvm::Function& body) {
   std::vector<ArgShape> shapes(body.arg_size(), ArgShape::kUniform);
   shapes[kIndices + record.dimensions - 1] = ArgShape::kLaneIndex;
@@ -49,9 +49,8 @@ bool accesses_under_a_mask(const llvm::Instruction& instruction) {
   }
 }
 
-// Whether the body for leading lanes is as fast as the one for all lanes would be, which then need not be
-// compiled: masks cost something where memory is accessed, and little of the time must go there. Loops that
-// every call enters count for many.
+// Whether the masked body is as fast as an unmasked one would be, which then need not be compiled: masks cost something
+// at memory accesses, so these must take little of the time. Loops that every call enters have a higher weight.
 bool masks_cost_nothing(llvm::Function& tail) {
   constexpr unsigned kRounds = 32;
   constexpr unsigned kInstructionsForAnAccess = 64;
@@ -74,7 +73,7 @@ bool masks_cost_nothing(llvm::Function& tail) {
   return instructions >= kInstructionsForAnAccess * (accesses + 1);
 }
 
-// The parameter of the body that is the index of the dimension around the innermost one.
+// The index parameter of the dimension around the innermost one.
 unsigned row_of(const bytecode::KernelRecord& record) { return kIndices + record.dimensions - 2; }
 
 spmd::RowTile tile_of(const bytecode::KernelRecord& record, const llvm::Function& body,
@@ -83,7 +82,7 @@ spmd::RowTile tile_of(const bytecode::KernelRecord& record, const llvm::Function
   return spmd::choose_row_tile(body, options.args, row_of(record), options.vector_bits);
 }
 
-// The body for several iterations.
+// Vectorises the body.
 class BodyWidener {
  public:
   BodyWidener(const bytecode::KernelRecord& record, const KernelBody& body, const Target& target,
@@ -94,7 +93,7 @@ class BodyWidener {
     options_.has_symbol = [&symbols](std::string_view name) { return symbols.find(name) != nullptr; };
   }
 
-  // At most `most` iterations. kUnsupported, with the reason, where one at a time is better.
+  // With at most `most` lanes. kUnsupported, with the reason, if one lane is better.
   Result<WideBody> run(unsigned most) {
     DHPVM_TRY(spmd::prepare(body_, options_.args));
     options_.width = std::min(spmd::choose_width(body_, options_.args, options_.vector_bits), most);
@@ -123,8 +122,8 @@ class BodyWidener {
   }
 
  private:
-  // Panels serve the same lanes of many rows, which run before the next lanes do. A loop that may trap keeps its order,
-  // because the trap of its first iteration is the one to report, and has no panels.
+  // Panels serve the same lanes of many rows, which run before the next lanes. A loop that may trap keeps its order,
+  // because the first iteration's trap must be reported, and has no panels.
   spmd::StagedOperands stage(llvm::Function& body, unsigned rows) {
     if (rows == 1) return spmd::stage_operands(body, {.spmd = options_});
     if (traps_) return spmd::stage_operands(body, {.spmd = options_, .row = row_of(record_)});
@@ -137,8 +136,8 @@ class BodyWidener {
     return spmd::stage_operands(body, {.spmd = options_, .row = row_of(record_), .panels = panels});
   }
 
-  // The body for several iterations of the outer dimension, where rows of an operand go along it; elsewhere a body
-  // without a row loop. A loop that may trap keeps its order, as above.
+  // The body for several iterations of the outer dimension, if an operand's rows run along it; otherwise a body without
+  // a row loop. A loop that may trap keeps its order, as above.
   Result<WideBody> run_along_rows() {
     if (record_.dimensions == 1 || !record_.reductions.empty() || traps_) return WideBody{};
     if (!spmd::crosses_rows(body_, options_.args)) return WideBody{};
@@ -172,7 +171,7 @@ class BodyWidener {
       DHPVM_ASSIGN(wide.full, vectorize(body, options_));
     }
     const llvm::Function& made = wide.full != nullptr ? *wide.full : *wide.tail;
-    // With the same loops twice as the body for whole vectors.
+    // With the same split loops as the body for whole vectors.
     llvm::Function* const same = wide.full == nullptr ? nullptr : spmd::split_full_turns(body, options_.args);
     const bool lanes_lose = spmd::estimate_costs(same == nullptr ? body : *same, made, options_).lanes_lose();
     if (same != nullptr) same->eraseFromParent();
@@ -203,7 +202,7 @@ class BodyWidener {
   spmd::SpmdOptions options_;
 };
 
-// The body for several iterations, at most `most`; the scalar one, and the reason, if there is none.
+// The vectorised body with at most `most` lanes; the scalar one, and the reason, if there is none.
 Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, unsigned most,
                        const Target& target, SymbolTable& symbols, std::string& scalar_reason) {
   Result<WideBody> wide = BodyWidener(record, body, target, symbols).run(most);
@@ -213,7 +212,7 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
   return WideBody{.full = body.function};
 }
 
-// The loop needs only its own contents.
+// Inlines a function into the loop, its only user.
 void inline_into_loop(llvm::Function* function) {
   if (function == nullptr) return;
   function->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -227,7 +226,7 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
                                       SymbolTable& symbols, llvm::Module& module) {
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
   put_dimensions(*body.function, request.dimensions);
-  // When several lanes trap together, only the first one's trap is kept.
+  // If several lanes trap together, only the first one's trap is kept.
   if (body.trap != nullptr) body.trap->addFnAttr(spmd::kOnceForFirstLane);
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;

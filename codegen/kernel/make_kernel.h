@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the bytecode of a parallel loop to the LLVM IR of its KernelCode: lowering, vectorisation, the loop around it.
+// Lowers the bytecode of a parallel loop to the LLVM IR of its KernelCode: lowering, vectorisation, the loop around it.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -12,8 +12,8 @@
 
 namespace dhpvm::codegen {
 
-// Fills `module`, with a function kKernelSymbol. A loop that cannot be vectorised is done one iteration at a time, for
-// the reason in the description. kUnsupported when not even that can be done.
+// Fills `module`, with a function kKernelSymbol. A loop that cannot be vectorised runs one iteration at a time, and the
+// description has the reason. kUnsupported if it cannot be compiled at all.
 Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
                                       SymbolTable& symbols, llvm::Module& module);
 

@@ -31,7 +31,7 @@ llvm::Type* register_type(llvm::IRBuilder<>& b, Kind kind) {
   }
 }
 
-// One instruction with its operands: what the rows below need to compute its result.
+// One instruction with its operands, from which the rows below compute its result.
 class Computation {
  public:
   Computation(llvm::IRBuilder<>& builder, const Instruction& instruction, ReadRegister read)
@@ -49,14 +49,14 @@ class Computation {
     Value* const left = x();
     return b.CreateBinaryIntrinsic(id, left, y());
   }
-  // Counts zero bits; the width for 0.
+  // Counts zero bits; gives the width for 0.
   Value* zeros(ID id) const { return b.CreateBinaryIntrinsic(id, x(), b.getInt1(false)); }
   Value* extended(Value* value, llvm::Type* to) const {
     return is_signed(kind()) ? b.CreateSExt(value, to) : b.CreateZExt(value, to);
   }
   Value* boolean(Value* value) const { return b.CreateZExt(value, b.getInt32Ty()); }
 
-  // A function of glibc's, by the name of its f64 form.
+  // Calls a function of glibc by the name of its f64 form.
   Value* call(llvm::StringRef name, std::initializer_list<Value*> arguments) const {
     const std::vector<Value*> values(arguments);
     const std::vector<llvm::Type*> types(values.size(), type());
@@ -67,11 +67,10 @@ class Computation {
     auto* const declared = llvm::cast<llvm::Function>(function.getCallee());
     declared->setDoesNotThrow();
     declared->setWillReturn();
-    // Nobody reads errno.
+    // errno is not read.
     declared->setDoesNotAccessMemory();
     llvm::CallInst* const made = b.CreateCall(function, values);
-    // LLVM evaluates calls with constant arguments by the libm that it runs with, whose results for large angles are
-    // not ours.
+    // LLVM would fold calls with constant arguments by its own libm, whose results for large angles differ from ours.
     if (kind() == Kind::kF64 && (name == "sin" || name == "cos" || name == "tan")) {
       made->addFnAttr(llvm::Attribute::NoBuiltin);
     }
@@ -85,7 +84,7 @@ class Computation {
     return b.CreateSelect(b.CreateFCmp(takes_right, right, left), right, left);
   }
 
-  // A shift's count is taken modulo the width; a register with it is always an i32.
+  // A shift's count is taken modulo the width; its register is always an i32.
   Value* count() const {
     const std::uint32_t mask = 8 * size_of(kind()) - 1;
     if (i_.row->c == Operand::kImm) return llvm::ConstantInt::get(type(), i_.c & mask);
@@ -203,7 +202,7 @@ Value* by_row(const Row (&rows)[kRows], Operation operation, const Computation& 
   return std::ranges::find(rows, operation, &Row::operation)->make(computation);
 }
 
-// LLVM's predicate for a relation. NaN fulfils only Ne and the negated relations.
+// LLVM's predicate for a relation. NaN satisfies only Ne and the negated relations.
 constexpr CmpInst::Predicate predicate_of(Operation relation, Kind kind) {
   if (is_float(kind)) {
     switch (relation) {
@@ -245,7 +244,7 @@ Value* convert(const Computation& c) {
   llvm::Type* const type = register_type(c.b, to);
   Value* const value = c.x();
   if (is_float(from) && is_float(to)) return c.b.CreateFPCast(value, type);
-  if (is_float(from)) {  // towards zero, saturating, 0 for NaN
+  if (is_float(from)) {  // truncating, saturating, 0 for NaN
     const ID id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
     return c.b.CreateIntrinsic(id, {type, c.type()}, {value});
   }

@@ -10,7 +10,7 @@
 
 namespace dhpvm::codegen {
 
-// The value of a primitive register as a slot type.
+// Reads a primitive register as a slot type.
 using ReadRegister = llvm::function_ref<llvm::Value*(std::uint32_t reg, SlotType type)>;
 
 // The result of an instruction of one of these families; none of them can trap.

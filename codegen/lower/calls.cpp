@@ -15,7 +15,7 @@ using llvm::BasicBlock;
 
 namespace {
 
-// More classes than this behind one interface are told apart by a table.
+// An interface with more classes dispatches through a table.
 constexpr std::size_t kMaximumTargets = 8;
 
 }  // namespace
@@ -23,11 +23,11 @@ constexpr std::size_t kMaximumTargets = 8;
 // ---- Compiled functions calling each other
 // -----------------------------------------------------------------------
 
-// Stack limit and tick are accounted here, by the caller, where the interpreter does it and where a trap
-// belongs. Returns the results.
+// The caller checks the stack limit and pays the tick, as in the interpreter; a trap belongs to it. Returns the
+// results.
 std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction& i, std::uint32_t callee,
                                                               Value* r) {
-  // The rest is never negative. A callee that is inlined needs the difference on its rare ways alone.
+  // The remainder is never negative. An inlined callee needs the difference only on rare paths.
   guard(has_room_for(callee), i, TrapKind::kStackOverflow);
   Value* const left = b_.CreateSub(frame_.left, ir_.constant(unit_.facts[callee].stack_cost));
   tick(i, nullptr);
@@ -55,8 +55,8 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
   return results;
 }
 
-// Where the machine's stack ends, the interpreter goes on: it needs none. The caller looks, so that a function
-// that calls nothing, or returns before it does, need not.
+// If the machine's stack is exhausted, the interpreter takes over, which needs none. The caller checks, so that leaf
+// functions and early returns need not.
 Lowering::Value* FunctionLowering::call_body(std::uint32_t callee, llvm::ArrayRef<Value*> arguments) {
   const bool is_rare = flow_.rare().contains(block_);
   const auto call = [&](llvm::Function* function) {
@@ -107,8 +107,8 @@ void FunctionLowering::lower_call(const Instruction& i) {
 // ---- Interfaces
 // --------------------------------------------------------------------------------------------------
 
-// No class is ever added to a module, so all that may stand behind an interface are known: each gets a direct
-// call, which LLVM may inline.
+// The classes of a module are fixed, so all implementations of an interface are known: each gets a direct call, which
+// LLVM may inline.
 void FunctionLowering::lower_call_interface(const Instruction& i) {
   Value* const receiver = registers_.get_reference(i.b);
   null_check(i, receiver);
@@ -128,7 +128,7 @@ void FunctionLowering::lower_call_interface(const Instruction& i) {
     set_results(i, types, call_function(i, classes.begin()->first, r));
     return;
   }
-  // The arms leave their results in memory of the frame, which SROA makes phis of.
+  // The branches store their results in allocas, which SROA turns into phis.
   std::vector<llvm::AllocaInst*> slots;
   for (const ValueType& type : types) {
     slots.push_back(
@@ -168,8 +168,7 @@ std::vector<Lowering::Value*> FunctionLowering::call_method(const Instruction& i
 // ---- Calls that take their arguments in windows
 // -------------------------------------------------------------------------
 
-// Copies the arguments to the first free registers. Places for results among the references are null: they
-// are roots.
+// Copies the arguments to the first free registers. Reference slots for results are null, because they are roots.
 FunctionLowering::Windows FunctionLowering::store_windows(const Instruction& i, std::uint32_t primitives,
                                                           std::uint32_t references,
                                                           std::uint32_t result_references, Value* r) {
@@ -238,7 +237,7 @@ void FunctionLowering::lower_parallel_for(const Instruction& i) {
                    {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
   b_.CreateBr(over);
-  // Both ways write the same registers, which had other types until here.
+  // Both paths write the same registers, whose types may have differed so far.
   if (behind_in_place != nullptr) {
     b_.SetInsertPoint(behind_in_place);
     set_results(i, signature.results, results_in_place);
@@ -283,20 +282,20 @@ std::uint32_t Unit::usual_words(std::uint32_t function) {
 }
 
 bool Unit::has_copy(std::uint32_t function) {
-  // Words of code, rare blocks aside, up to which a function is worth a copy at every place where it calls itself.
+  // The number of words outside rare blocks up to which a recursive call is inlined.
   constexpr std::uint32_t kMaximumWords = 80;
   return usual_words(function) <= kMaximumWords;
 }
 
 bool Unit::takes_little_stack(std::uint32_t function) {
-  // A sixteenth of what the virtual machine keeps free for those that do not look (vm/compiled.cpp).
+  // A sixteenth of the stack that the virtual machine reserves for functions without a check (vm/compiled.cpp).
   constexpr std::uint64_t kLittle = std::uint64_t{16} << 10;
-  constexpr unsigned kLevels = 4;  // of calls; bounds the search as well
+  constexpr unsigned kLevels = 4;  // of calls; limits the search
   return stack_use(function, kLevels) <= kLittle;
 }
 
-// A bound of the machine's stack that the function and what it calls take: all local arrays and registers, and a place
-// for the value of each word of code. kUnbounded where there is none, or calls go deeper than `levels`.
+// An upper bound of the machine's stack used by the function and its callees: all local arrays and registers, and a
+// slot for the value of each word of code. kUnbounded if there is none, or calls are nested deeper than `levels`.
 std::uint64_t Unit::stack_use(std::uint32_t function, unsigned levels) {
   constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
   if (levels == 0) return kUnbounded;
@@ -306,7 +305,7 @@ std::uint64_t Unit::stack_use(std::uint32_t function, unsigned levels) {
   std::uint64_t below = 0;
   for (std::uint32_t pc = 0; pc < code.code_size && below != kUnbounded;) {
     const Instruction i = decode(bytecode, code, pc);
-    // Natives and parallel loops run on what is kept free, wherever they are called.
+    // Natives and parallel loops run on the reserved stack, wherever they are called.
     if (i.row->family == Family::kCall) below = std::max(below, stack_use(i.c, levels - 1));
     if (i.row->family == Family::kCallInterface) below = kUnbounded;
     pc = i.next();
@@ -332,12 +331,12 @@ llvm::Function* Unit::copy(std::uint32_t function) {
 
 namespace {
 
-// Attributes that all bodies and stubs have.
+// Attributes of all bodies and stubs.
 void set_up(llvm::Function& function) {
   function.setCallingConv(kBodyConvention);
   function.setDoesNotThrow();
-  // Not `noalias`: inlining would make scopes of it, which differ from call to call, and GVN drops all alias metadata
-  // of accesses that differ in them. Tbaa tells the machine's state from objects.
+  // Not `noalias`: inlining would create scopes that differ between calls, and GVN drops all alias metadata of accesses
+  // whose scopes differ. TBAA separates the machine's state from objects.
   function.addParamAttr(0, llvm::Attribute::NonNull);
   function.addParamAttr(1, llvm::Attribute::NonNull);
 }
@@ -345,9 +344,8 @@ void set_up(llvm::Function& function) {
 }  // namespace
 
 void Unit::declare(std::uint32_t function) {
-  // A call costs its arguments, the stack's limit, a tick and the question whether it has trapped, so
-  // functions of a few instructions are worth copying. LLVM would weigh their traps and slow paths as if
-  // these were ever taken, and rare blocks as if they were as usual as others.
+  // A call costs its arguments, the stack check, a tick and the test for a trap, so small functions are worth inlining.
+  // LLVM would count their traps, slow paths and rare blocks as if they were frequent.
   constexpr std::uint32_t kShortWords = 48;
   constexpr std::uint32_t kShortThreshold = 800;
   constexpr std::uint32_t kUsualThreshold = 225;  // LLVM's own

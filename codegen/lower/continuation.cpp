@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function that is continued where the interpreter has got to: at any of its loop headers, with one copy of the code.
+// Continuations of interpreted functions at any of their loop headers, with one copy of the code.
 //
-// A branch into the middle of a loop would make something of it that no pass takes for a loop. So loops are
-// entered by their headers only, and what is to go on in a loop further inside is led there by the headers on
-// the way: each of these looks whether a loop inside is wanted. It is one comparison, which is never taken
-// after the first time.
+// A branch into the middle of a loop would make it irreducible, so that no loop pass applies. So loops are entered by
+// their headers only, and a continuation in a nested loop passes the headers around it: each tests whether a loop
+// inside it is requested. That is one comparison, which is never true after the first time.
 #include <set>
 #include <utility>
 
@@ -28,7 +27,7 @@ void FunctionLowering::run_continuation() {
   b_.CreateStore(function_.getArg(3), frame_.ticks_slot);
   frame_.left = function_.getArg(4);
   loops_.emplace(flow_.blocks());
-  // Registers as all the headers want them; those that one of them does not look at may hold anything there.
+  // The registers as all headers expect them; those that a header does not read may hold anything there.
   std::set<std::pair<std::uint32_t, SlotType>> registers;
   for (const std::uint32_t header : loops_->headers()) {
     const std::vector<SlotType>& types = flow_.blocks()[header].entry_types;
@@ -84,7 +83,7 @@ void FunctionLowering::block_begins() {
   b_.CreateStore(b_.getInt32(kArrived), wanted_);
 }
 
-// Where the loop is entered, by what wants it or a loop inside it.
+// The entry of the loop for continuations in it or in a loop inside.
 BasicBlock* FunctionLowering::way_into(std::uint32_t header) {
   BasicBlock* const entry = entry_from_outside(header);
   if (!loops_->inside(header).empty()) return entry;
@@ -96,7 +95,7 @@ BasicBlock* FunctionLowering::way_into(std::uint32_t header) {
   return way;
 }
 
-// Branches into the loop in `outer` in which the wanted one of `headers` lies, or `otherwise`.
+// Branches to the loop inside `outer` that contains the requested one of `headers`, or to `otherwise`.
 void FunctionLowering::branch_to_loops(Value* wanted, const std::vector<std::uint32_t>& headers,
                                        std::uint32_t outer, BasicBlock* otherwise) {
   llvm::SwitchInst* const branch = b_.CreateSwitch(wanted, otherwise, static_cast<unsigned>(headers.size()));

@@ -27,7 +27,7 @@ Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, L
   if (loops != LoopSearch::kNone) find_loops(loops);
 }
 
-// The header of a loop is reached in two ways in any case: the first block of a function has the second from outside.
+// The header of a loop always has two predecessors: for the first block of a function, one is the entry.
 std::optional<std::uint32_t> Flow::straight_before(std::uint32_t block) const {
   if (blocks_[block].is_loop_header || blocks_[block].predecessors.size() != 1) return std::nullopt;
   const std::uint32_t before = blocks_[block].predecessors.front();
@@ -36,7 +36,7 @@ std::optional<std::uint32_t> Flow::straight_before(std::uint32_t block) const {
   return before;
 }
 
-// Rare blocks that go back to a header have changed what stood in front of the loop.
+// Rare blocks that branch back to a header have changed the values from before the loop.
 std::optional<std::uint32_t> Flow::usually_before(std::uint32_t block) const {
   if (blocks_[block].is_loop_header) return std::nullopt;
   std::optional<std::uint32_t> before;
@@ -92,7 +92,7 @@ SlotType meet(SlotType left, SlotType right) {
   if (left == SlotType::kUnset) return right;
   if (left == SlotType::kBits) return right;
   if (right == SlotType::kBits) return left;
-  // Unsigned integers of 32 bits become ones of 64 without an instruction: -1 beside them would lose half of its bits.
+  // Zero-extending an i32 takes no instruction: a constant -1 beside it would lose half of its bits.
   if (left == SlotType::kI32 || right == SlotType::kI32) return SlotType::kI64;
   if (left == SlotType::kWideBits) return right;
   if (right == SlotType::kWideBits) return left;
@@ -122,7 +122,7 @@ void Flow::find_types(const UpperHalves& upper_halves) {
       const auto flow_to = [&](std::uint32_t successor, const std::vector<SlotType>& from) {
         std::vector<SlotType>& entry = blocks_[successor].entry_types;
         for (std::uint32_t r = 0; r < from.size(); ++r) {
-          // -1 has 64 bits as an i32, too, but nothing reads the upper half.
+          // -1 has 64 bits as an i32, too, but the upper half is dead.
           const bool is_cut = from[r] == SlotType::kWideBits && !upper_halves.are_needed(successor, r);
           const SlotType met = meet(entry[r], is_cut ? SlotType::kBits : from[r]);
           if (met == entry[r]) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control flow of one function, and what is known of its registers at each block: types of primitive
-// registers (forwards), which reference registers are still needed (backwards), and loops.
+// The control flow of one function, and dataflow facts at each block: types of primitive registers (forward), live
+// reference registers (backward), and loops.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +24,18 @@ struct Block : bytecode::CodeBlock {
   std::vector<SlotType> entry_types;  // by primitive register
 };
 
-// A reference that stays the same in a loop, and what the loop looks at if it is that of an array. It stands in a
-// register that does not change, or the loop takes it from another of these: an element of an array at an index that
-// does not change, such as the rows in m[i][k] + m[i - 1][k], or a field.
+// A loop-invariant reference and, if the loop accesses it as an array, its handle. It is in a register that does not
+// change, or the loop loads it from another invariant reference: an element of an array at an invariant index, such as
+// the rows in m[i][k] + m[i - 1][k], or a field.
 struct InvariantReference {
   enum class Origin : std::uint8_t { kRegister, kElement, kField };
   Origin origin = Origin::kRegister;
-  std::uint32_t place = 0;   // the register; the register of the index; the offset of the field
-  std::uint32_t parent = 0;  // kElement, kField: where it is taken from, an earlier one of the loop's
-  std::uint32_t block = 0;   // kElement: the block and the word of the instruction that uses the index first
+  std::uint32_t place = 0;  // the register; the register of the index; the offset of the field
+  std::uint32_t parent =
+      0;  // kElement, kField: the reference that it is loaded from, an earlier one of the loop
+  std::uint32_t block = 0;  // kElement: the block and the word of the first instruction that uses the index
   std::uint32_t pc = 0;
-  bool wanted = false;  // it is that of an array which the loop looks at, or one is taken from it
+  bool wanted = false;  // the loop accesses it as an array, or loads another reference from it
   bool read = false;
   bool written = false;
   bool length = false;
@@ -42,61 +43,60 @@ struct InvariantReference {
 };
 
 // An operation of a counted loop that can be checked for many iterations at once: it accesses an element, or checks
-// indices, in an array that stays the same, with an index that stays the same or grows by one from iteration to
-// iteration; it compares such an index with a limit that stays the same (IndexCheck); or it takes a
-// reference that stays the same.
+// indices, in an invariant array with an index that is invariant or grows by one per iteration; it compares such an
+// index with an invariant limit (IndexCheck); or it loads an invariant reference.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number
   std::uint32_t pc = 0;
   bool grows = false;
-  // The number of the part of the loop where it stands, if not every iteration comes there.
+  // The number of the conditional part of the loop that contains it, or kNoIndex if every iteration executes it.
   std::uint32_t arm = bytecode::kNoIndex;
 };
 
-// A check that the program makes itself, as a list does: a branch that seldom finds an index not below its limit, both
-// as unsigned numbers.
+// A bounds check in the program's own code, such as a list's: a branch that is rarely taken if an index is not below
+// its limit, both unsigned.
 struct IndexCheck {
   std::uint32_t index = 0;  // registers
   std::uint32_t limit = 0;
-  std::uint32_t inside = 0;  // the block where control usually goes on
+  std::uint32_t inside = 0;  // the block for an index in range
 };
 
-// An innermost loop that calls nothing, or only what it sees through; in kernels, nothing that has a loop.
+// An innermost loop without calls, or only with inlined ones (seen_calls.h); in kernels, without calls of functions
+// with loops.
 struct InnerLoop {
   std::uint32_t header = 0;    // block number
   std::vector<bool> contains;  // by block
-  // Closed by one `for` instruction, and counts with a register that nothing else in it writes up to a bound
-  // that does not change in it.
+  // Closed by one `for` instruction, with a counter that nothing else in the loop writes, and an invariant bound.
   bool counted = false;
   std::uint32_t latch = 0;
   std::uint16_t counter = 0;  // registers
   std::uint16_t bound = 0;
   bool wide = false;  // 64 bits
-  // The words where the calls begin that it sees through (seen_calls.h).
+  // The words where its inlined calls begin (seen_calls.h).
   std::vector<std::uint32_t> seen_calls;
-  // The loop is a function's and contains rare blocks. All fields below describe its other blocks.
+  // The loop belongs to a function and contains rare blocks. All fields below describe its other blocks.
   bool has_rare_blocks = false;
-  // Nothing in it changes the handle of an array, not even by a collection.
+  // Nothing in it changes the handle of an array, not even a collection.
   bool keeps_handles = false;
   // If it keeps handles:
   std::vector<InvariantReference> references;
   std::map<std::uint32_t, std::uint32_t>
       arrays;  // by word of an instruction: the number of the array it accesses
   std::map<std::uint32_t, std::uint32_t>
-      taken;  // by word of an instruction: the number of the reference it gives
-  // If it is counted as well: by word of an instruction that takes a number from a field which the loop does not write,
+      taken;  // by word of an instruction: the number of the reference that it loads
+  // If it is also counted: by word of an instruction that loads a number from a field which the loop does not write,
   // the number of the object.
   std::map<std::uint32_t, std::uint32_t> fields;
-  // In loops that are not counted, only the references that every iteration takes.
+  // In loops that are not counted, only the references that every iteration loads.
   std::vector<SteppedAccess> stepped;
-  std::uint32_t arms = 0;  // parts of the loop with stepped accesses where not every iteration comes
-  // It is counted and keeps handles, and probably has few iterations, always as many: all run in one stretch, which
-  // LLVM can unroll, or in the careful copy.
+  std::uint32_t arms = 0;  // number of conditional parts with stepped accesses
+  // It is counted and keeps handles, and probably has a small constant number of iterations: all run in one strip,
+  // which LLVM can unroll, or in the careful copy.
   bool is_short = false;
 };
 
-// The loops that a Flow looks for: none; counted ones, of kernels; inner ones, of functions; those that would be inner
-// ones if they saw through their calls.
+// The loops that a Flow searches for: none; counted ones, for kernels; innermost ones, for functions; those that would
+// be innermost if their calls were inlined.
 enum class LoopSearch : std::uint8_t { kNone, kCounted, kInner, kSeeingThrough };
 
 class Flow {
@@ -104,32 +104,31 @@ class Flow {
   Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops,
        const SeenCalls& seen = kNoSeenCalls);
 
-  // In the order of bytecode::find_blocks().
+  // In reverse postorder, as bytecode::find_blocks() returns them.
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::vector<InnerLoop>& loops() const { return loops_; }
   // The number of the block that starts at this word.
   std::uint32_t block_at(std::uint32_t pc) const { return block_of_[pc]; }
 
-  // The reference registers that are read after the instruction at `pc` of `block` without having been
-  // written by it or later; in increasing order.
+  // The reference registers that are live after the instruction at `pc` of `block` and not written by it; in increasing
+  // order.
   std::vector<std::uint32_t> live_after(std::uint32_t block, std::uint32_t pc) const;
 
   const ReferenceFacts& facts() const { return *facts_; }
   const RareBlocks& rare() const { return *rare_; }
 
-  // The block that leads to this one alone, if no other leads here: of one that only a protect has cut off from what
-  // comes before.
+  // The only predecessor of the block, if the block is its only successor: a protect may have separated the two.
   std::optional<std::uint32_t> straight_before(std::uint32_t block) const;
-  // The same where control does not go through rare blocks.
+  // The same, ignoring rare blocks.
   std::optional<std::uint32_t> usually_before(std::uint32_t block) const;
-  // The last instruction before `pc` of `block`, or of what usually comes before that block, that writes this
-  // primitive register, or nothing.
+  // The last instruction before `pc` in `block`, or in its usual predecessors, that writes this primitive register, or
+  // nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
-  // The check that the instruction makes, if it is the last of `block` and makes one.
+  // The bounds check that the instruction makes, if it is the last of `block` and makes one.
   std::optional<IndexCheck> index_check(std::uint32_t block, const Instruction& i) const;
 
-  // Applies the effect of the instruction on the types of primitive registers.
+  // Applies the instruction's effect to the types of primitive registers.
   void step_types(const Instruction& instruction, std::vector<SlotType>& types) const;
 
  private:

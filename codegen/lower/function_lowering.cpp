@@ -58,9 +58,8 @@ void FunctionLowering::run_body() {
   lower_body();
 }
 
-// All ways out go through one block, in which the results are put together. Where the body is inlined, each result is a
-// phi then, and LLVM sees that the ways on which nothing has trapped need not ask; it does not look into phis of
-// structs.
+// All exits join in one block, which builds the results. If the body is inlined, each result is a phi then, and LLVM
+// can remove the test for a trap on paths without one; it does not look into phis of structs.
 void FunctionLowering::make_exit() {
   auto* const results = llvm::cast<llvm::StructType>(function_.getReturnType());
   leave_body_ = ir_.new_block("leave.body");
@@ -79,7 +78,7 @@ void FunctionLowering::lower_return(const Instruction& i) {
   if (window_p_ != nullptr) {
     std::uint32_t p = 0;
     std::uint32_t r = 0;
-    // Read all before any is written: the places overlap nothing here, but the registers may.
+    // Reads all before writing any, because they may share registers.
     std::vector<Value*> values;
     for (const bytecode::ValueType& result : results) {
       if (result.is_ref()) {
@@ -170,7 +169,7 @@ FunctionLowering::Value* FunctionLowering::array_field(Value* array, ArrayField 
   }
 }
 
-// An array of rank 1 has no sizes behind its handle; which it is, only its type tells.
+// An array of rank 1 has no sizes after its handle; only its type tells the rank.
 FunctionLowering::Value* FunctionLowering::array_dimension(Value* array, unsigned dimension,
                                                            bool may_be_vector) {
   const ObjectLayout& layout = unit_.layout.object;
@@ -186,10 +185,10 @@ FunctionLowering::Value* FunctionLowering::array_dimension(Value* array, unsigne
   Value* const size =
       ir_.load(b_.getInt32Ty(), ir_.byte_offset(row, layout.type_size), {Access::kConstant, 1});
   Value* const is_vector = b_.CreateICmpEQ(size, b_.getInt32(layout.vector_handle_size));
-  // The place of the outermost size in a matrix, of the length in a vector: a load from either.
+  // The offset of the outermost size in a matrix, of the length in a vector: valid for both.
   Value* const offset =
       b_.CreateSelect(is_vector, ir_.constant(layout.array_length), ir_.constant(layout.array_dims));
-  // As a length: compiled code itself writes those of vectors.
+  // As a length, since compiled code writes those of vectors.
   return ir_.load(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt8Ty(), array, offset),
                   {Access::kImmutable, 0});
 }
@@ -201,7 +200,7 @@ void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* i
   llvm::CallInst* const retry = call_runtime(
       b_, unit_.module, RuntimeCall::kInaccessible,
       {frame_.state, frame_.r, frame_.left, frame_.site(i), array, index, b_.getInt32(write ? 1 : 0)});
-  // It waits for the elements, and says in the handle that they are here. Fields keep what they refer to.
+  // It waits for the elements and updates the handle. Fields keep their references.
   ir_.touches_only(*retry, {Access::kHandle, Access::kAnyPart});
   ir_.branch_cold(b_.CreateICmpEQ(retry, b_.getInt32(0)), frame_.callee_trapped(), go_on);
 }
@@ -240,7 +239,7 @@ void FunctionLowering::lower_special(const Instruction& i) {
     case Family::kNewArray: return lower_new_array(i);
     case Family::kArrayCopy: return lower_array_copy(i);
     case Family::kArrayClose: return lower_array_close(i);
-    // Those of Lowering.
+    // Lowering handles these.
     case Family::kNop:
     case Family::kJump:
     case Family::kFor:

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers one whole function, as the program calls it or as continued from the interpreter at a loop header
+// Lowers one whole function, for calls by the program and as a continuation of interpreted code at a loop header
 // (continuation.cpp).
 //
-// A compiled body is  {i64 ticks, results..} body(state, r, ticks, left, parameters..)  where `r` is the
-// first free place on the reference stack, `ticks` what is left of the batch of fuel (negative in the result:
-// trapped) and `left` what is left of the stack limit. References live in machine registers. Where a
-// collection may happen, those that are needed afterwards are mirrored to r[0..n), and what is called gets r
-// + n: everything below it is a root. Objects do not move, so nothing is loaded back.
+// A compiled body is  {i64 ticks, results..} body(state, r, ticks, left, parameters..)  where `r` is the first free
+// slot of the reference stack, `ticks` the rest of the batch of fuel (negative in the result: trapped) and `left` the
+// rest of the stack limit. References live in machine registers. At a possible collection, the live ones are mirrored
+// to r[0..n), and the callee gets r + n: everything below it is a root. Objects do not move, so nothing is loaded back.
 #pragma once
 
 #include <map>
@@ -24,7 +23,7 @@ namespace dhpvm::codegen {
 
 // Emits the body of `function`, and `enter.N`, an EnterFunction that calls it.
 void lower_function(Unit& unit, std::uint32_t function);
-// Emits `continue.N.PC` for each loop header of `function`, an EnterFunction that goes on at the word `PC`.
+// Emits `continue.N.PC` for each loop header of `function`, an EnterFunction that continues at the word `PC`.
 void lower_continuations(Unit& unit, std::uint32_t function);
 
 class FunctionLowering final : public Lowering {
@@ -35,7 +34,7 @@ class FunctionLowering final : public Lowering {
                    Form form);
 
   void run_body();
-  // For an EnterFunction with one more parameter: the number of the block, a loop header, to go on with.
+  // For an EnterFunction with one more parameter: the block number of the loop header at which to continue.
   void run_continuation();
 
  private:
@@ -62,7 +61,7 @@ class FunctionLowering final : public Lowering {
   void block_begins() override;
   void enter_body() override;
   void lowered(const Instruction& i) override;
-  // Other threads get at elements only while this one waits for a parallel loop.
+  // Other threads access elements only while this one waits for a parallel loop.
   bool needs_atomics() const override { return false; }
 
   // function_lowering.cpp
@@ -103,7 +102,7 @@ class FunctionLowering final : public Lowering {
   struct OpenMemory {
     Value* start = nullptr;
     llvm::BasicBlock* taken = nullptr;
-    llvm::BasicBlock* cold = nullptr;  // where there is none; to be filled
+    llvm::BasicBlock* cold = nullptr;  // the path without free memory; to be filled
   };
   OpenMemory take_open_memory(Value* size, Value* also);
   void finish_object(const Instruction& i, const OpenMemory& memory,
@@ -134,14 +133,14 @@ class FunctionLowering final : public Lowering {
   llvm::Function& function_;
   const Form form_;
   FunctionFrame frame_;
-  llvm::BasicBlock* leave_body_ = nullptr;       // see make_exit(); continuations have none
+  llvm::BasicBlock* leave_body_ = nullptr;       // see make_exit(); null in continuations
   std::vector<llvm::AllocaInst*> result_slots_;  // the ticks, and the results
-  // In a continuation: where the results go, its loops, and the header to go on with until that is reached.
+  // In a continuation: the destination of the results, its loops, and the header at which to continue.
   Value* window_p_ = nullptr;
   std::optional<LoopTree> loops_;
   llvm::AllocaInst* wanted_ = nullptr;
   std::map<std::uint32_t, llvm::BasicBlock*> landings_;  // by handler: see landing()
-  // Registers that hold objects made in this block with no collection since: they need no write barrier.
+  // Registers with objects allocated in this block with no collection since: they need no write barrier.
   std::set<std::uint32_t> fresh_;
 };
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traps that the function catches itself: what `protect` leads to. An instruction that can trap begins a block there
-// (bytecode/control_flow.h), so the handler's registers are those that the block began with. Code that does not trap
-// pays for being protected only with smaller blocks.
+// Traps that the function catches itself, by `protect`. An instruction that can trap begins a block there
+// (bytecode/control_flow.h), so the handler's registers are those at the start of the block. Without a trap, protected
+// code only costs smaller blocks.
 #include "codegen/lower/function_lowering.h"
 
 namespace dhpvm::codegen {
 
 using llvm::BasicBlock;
 
-// Where the current block, which has just begun, goes when its first instruction has trapped.
+// The path from the current block, which has just begun, if its first instruction traps.
 BasicBlock* FunctionLowering::way_to_handler(std::uint32_t handler) {
   BasicBlock* const land = landing(handler);
   BasicBlock* const way = ir_.new_block("to.handler");
@@ -19,7 +19,7 @@ BasicBlock* FunctionLowering::way_to_handler(std::uint32_t handler) {
   return way;
 }
 
-// Asks the runtime whether the trap may be caught, which limits and interrupts may not, and how many ticks are left.
+// Asks the runtime whether the trap may be caught (limits and interrupts may not), and for the remaining ticks.
 BasicBlock* FunctionLowering::landing(std::uint32_t handler) {
   BasicBlock*& land = landings_[handler];
   if (land != nullptr) return land;

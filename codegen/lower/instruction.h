@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts that lowering and its analyses need of a decoded instruction beyond bytecode/instruction.h.
+// Facts about a decoded instruction that lowering and its analyses need beyond bytecode/instruction.h.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@ namespace dhpvm::codegen {
 using bytecode::Instruction;
 using bytecode::Split;
 
-// The content of a primitive register, as far as LLVM's types go. kBits are 64 bits that may be read as anything: the
-// value of a constant. kWideBits, known to Flow only, are those of one that 32 bits do not hold, as of -1; kBits again
-// where nothing reads the upper half, as of an i32.
+// The LLVM type of a primitive register's content. kBits are 64 bits of any type: the value of a constant. kWideBits,
+// used by Flow only, are those of a constant that does not fit 32 bits, such as -1; kBits again where the upper half,
+// as of an i32, is dead.
 enum class SlotType : std::uint8_t { kUnset, kBits, kWideBits, kI32, kI64, kF32, kF64 };
 
 // The slot type of a value of this kind.
 SlotType slot_type(bytecode::Kind kind);
 
-// The type that the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on
-// more than the opcode (moves).
+// The type of the instruction's primitive result; kUnset if it has none, or if the type depends on more than the opcode
+// (moves).
 SlotType result_type(const Instruction& i);
 
-// The bits that an instruction of the family Constant leaves in its register.
+// The bits of an instruction of the family Constant.
 inline std::uint64_t constant_bits(const Instruction& i) {
   return i.row->x == bytecode::Operand::kImm64 ? i.x : static_cast<std::uint64_t>(std::int64_t{i.bc});
 }
 
-// The classes that implement interface `interface`, ascending. No class is ever added to a module.
+// The classes that implement interface `interface`, in ascending order. The classes of a module are fixed.
 std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uint32_t interface);
 
-// Calls use(position, reg) for each primitive register that the instruction reads by itself, in the order of positions
-// (bytecode::kInA to kInX1). Windows of calls are not among them.
+// Calls use(position, reg) for each primitive register that the instruction reads, in the order of positions
+// (bytecode::kInA to kInX1), without the windows of calls.
 template <typename Use>
 void for_each_operand(const Instruction& i, Use&& use) {
   const std::pair<unsigned, std::uint32_t> operands[] = {{bytecode::kInA, i.a},

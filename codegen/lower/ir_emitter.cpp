@@ -61,7 +61,7 @@ llvm::Value* IrEmitter::byte_offset(llvm::Value* base, std::uint64_t offset) {
 llvm::LoadInst* IrEmitter::load(llvm::Type* type, llvm::Value* address, Access access) {
   llvm::LoadInst* const load = b_.CreateLoad(type, address);
   load->setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_.tag(access));
-  // Not of what is immutable: LLVM would load it later, behind a collection, when the object may be gone.
+  // Not for immutable memory of objects: LLVM would sink the load behind a collection, when the object may be dead.
   if (access.family == Access::kConstant) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the pieces of LLVM IR that all lowering is made of: blocks, branches that are nearly always taken, memory
-// accesses with their alias classes, and conversions between values and the 64 bits of a register.
+// Emits common pieces of LLVM IR: blocks, likely branches, memory accesses with their alias classes, and conversions
+// between values and the 64 bits of a register.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -22,22 +22,22 @@ class IrEmitter {
 
   llvm::BasicBlock* new_block(const llvm::Twine& name);
   void branch_cold(llvm::Value* rare, llvm::BasicBlock* cold, llvm::BasicBlock* go_on);
-  // Branches on `ok`, which is nearly always true, and goes on in a new block; returns the cold block, to be
-  // filled.
+  // Branches on `ok`, which is likely true, and continues in a new block; returns the cold block, which the caller
+  // fills.
   llvm::BasicBlock* likely(llvm::Value* ok, llvm::BasicBlock*& go_on);
 
   llvm::Value* constant(std::uint64_t value) { return b_.getInt64(value); }
   llvm::Value* byte_offset(llvm::Value* base, std::uint64_t offset);
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
   llvm::LoadInst* load(llvm::Type* type, llvm::Value* address, Access access);
-  // Says that a call touches no other memory that `load` and `store` know than this.
+  // Declares that a call accesses only this memory among that of `load` and `store`.
   void touches_only(llvm::CallInst& call, Access access) {
     call.setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_.tag(access));
   }
   llvm::StoreInst* store(llvm::Value* value, llvm::Value* address, Access access);
-  // Adds metadata of this name (object_marks.h), with a constant or without.
+  // Adds metadata of this name (object_marks.h), optionally with a constant.
   void mark(llvm::StoreInst& store, const char* name, llvm::Value* constant = nullptr);
-  // A value of a primitive kind, as registers hold it: extended to 32 bits by its signedness if it is narrower.
+  // A value of a primitive kind in register form: extended to 32 bits by its signedness if it is narrower.
   llvm::Value* load_value(bytecode::Kind kind, llvm::Value* address, Access access);
 
   llvm::Type* llvm_type(SlotType type);

@@ -11,19 +11,19 @@ namespace {
 using bytecode::Family;
 using llvm::BasicBlock;
 
-// Inlined code beyond this would take seconds to compile.
+// The limit of inlined code: more would take seconds to compile.
 constexpr std::uint32_t kMaximumWords = 20000;
-// Iterations of a counted loop between two looks at the stop flag: some tens of microseconds.
+// Iterations of a counted loop between two polls of the stop flag: some tens of microseconds.
 constexpr std::uint64_t kPollInterval = 1 << 14;
 
-// The functions inlined into one body share this.
+// The state shared by the functions inlined into one body.
 struct BodyState {
   llvm::Function* function;
-  llvm::Function* trap;      // null if the result reports traps
-  llvm::StructType* result;  // null if there is nothing to return
+  llvm::Function* trap;      // null: the result reports traps
+  llvm::StructType* result;  // null: there is no result
   const std::set<CallPath>& proven;
   const KernelForm& form;
-  unsigned innermost_index;  // which parameter of the function
+  unsigned innermost_index;  // its parameter number
   std::vector<KernelSite> sites;
   std::uint32_t words = 0;
   bool too_large = false;
@@ -40,7 +40,7 @@ class KernelLowering final : public Lowering {
     state_.words += source_.code_size;
   }
 
-  // The body itself: parameters are those of the LLVM function.
+  // Lowers the body itself: its parameters are those of the LLVM function.
   void run_body(const bytecode::KernelRecord& kernel) {
     llvm::Function& function = *state_.function;
     const Split in = split(source_.signature.parameters);
@@ -53,7 +53,7 @@ class KernelLowering final : public Lowering {
     begin();
   }
 
-  // A call in `caller`, with these arguments. Afterwards the builder stands behind the call.
+  // Lowers a call in `caller`, with these arguments. Leaves the builder after the call.
   std::vector<Value*> run_call(const std::vector<Value*>& arguments) {
     std::uint32_t p = 0;
     std::uint32_t r = 0;
@@ -102,7 +102,7 @@ class KernelLowering final : public Lowering {
   Value* array_dimension(Value* array, unsigned dimension, bool) override {
     return descriptor_field(array, offsetof(KernelArray, shape.dims) + 8 * dimension, b_.getInt64Ty());
   }
-  // Nothing of a null array is accessible, so that only what asks for its size has to find out.
+  // No element of a null array is accessible, so only size queries need a check.
   void check_array(const Instruction& i, Value* array) override {
     if (i.row->family != Family::kArrayLength && i.row->family != Family::kArrayDim &&
         i.row->family != Family::kIndex)
@@ -216,7 +216,7 @@ class KernelLowering final : public Lowering {
   }
 
   void lower_special(const Instruction& i) override {
-    // Nothing but calls is left that the verifier allows in kernels.
+    // Calls are the only remaining instructions that the verifier allows in kernels.
     if (state_.words + module_.functions[i.c].code_size > kMaximumWords) {
       state_.too_large = true;
       b_.CreateUnreachable();
@@ -248,12 +248,12 @@ class KernelLowering final : public Lowering {
   BodyState& state_;
   const CallPath callers_;  // innermost first
   std::uint32_t accumulators_ = 0;
-  BasicBlock* return_ = nullptr;  // of an inlined function: where its caller goes on
+  BasicBlock* return_ = nullptr;  // for an inlined function: the block after the call
   std::vector<llvm::AllocaInst*> results_;
 };
 
-// Called for few iterations or none, it stays out of the way of everything else: it writes to what its first argument
-// points to, and reads nothing else.
+// Rarely called, so it must not impede optimisation: it writes only to the memory of its first argument, and reads
+// nothing else.
 llvm::Function* declare_trap(llvm::Module& module) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* const pointer = llvm::PointerType::get(context, 0);
@@ -320,8 +320,8 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
   body.function->addParamAttrs(kArrays, attributes);
   b.SetInsertPoint(BasicBlock::Create(context, "entry", body.function));
   if (record.fast_math) {
-    // `@fastmath` allows another order, fused operations, reciprocals, no care for the sign of zero. Infinities
-    // and NaN stay what they are.
+    // `@fastmath` allows reassociation, contraction, reciprocals, and ignoring the sign of zero. Infinities and NaN are
+    // preserved.
     llvm::FastMathFlags flags;
     flags.setAllowReassoc();
     flags.setAllowContract(true);

@@ -18,7 +18,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// Registers come as memory, and with them the arrays that functions hand to each other.
+// Promotes registers, which are allocas, and with them the arrays that functions pass to each other.
 void promote_registers(llvm::Function& function) {
   llvm::SmallVector<llvm::AllocaInst*> registers;
   for (llvm::Instruction& instruction : function.getEntryBlock()) {

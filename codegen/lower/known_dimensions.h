@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes of captured arrays that a kernel is compiled for.
+// Shape specialisation: sizes of captured arrays that a kernel is compiled for.
 #pragma once
 
 #include <llvm/IR/Function.h>
@@ -10,7 +10,7 @@
 
 namespace dhpvm::codegen {
 
-// Puts the numbers into `body`, a function as lower_kernel makes it, wherever it asks for these dimensions.
+// Replaces uses of these dimensions in `body`, a function made by lower_kernel, by the numbers.
 void put_dimensions(llvm::Function& body, std::span<const KnownDimension> dimensions);
 
 }  // namespace dhpvm::codegen

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checks of LoopStrips where a stretch of iterations begins, in place of checks in the stretch.
+// The checks that LoopStrips makes at the start of a strip, in place of checks inside it.
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
@@ -21,8 +21,8 @@ BasicBlock* LoopStrips::careful_header(std::size_t loop) {
   return careful;
 }
 
-// The back-edges that there are ticks for, beside those for the calls that the loop sees through: one for each in each
-// iteration, and there is one iteration more than back-edges. Goes on carefully where it is too few for that.
+// The number of back-edges covered by ticks, reserving those for the inlined calls: one for each call in each
+// iteration, and there is one iteration more than back-edges. Continues in the careful copy if there are too few.
 llvm::Value* LoopStrips::ticks_for_back_edges(std::size_t number) {
   llvm::Value* const ticks = lowering_.ticks_at_hand();
   const std::vector<std::uint32_t>& calls = flow_.loops()[number].seen_calls;
@@ -37,8 +37,8 @@ llvm::Value* LoopStrips::ticks_for_back_edges(std::size_t number) {
   return b_.CreateUDiv(b_.CreateSub(ticks, ir_.constant(calls.size())), ir_.constant(calls.size() + 1));
 }
 
-// Findings about some accesses where a stretch begins: the back-edges that may be taken before an index leaves its
-// array, null if there is no bound, and either whether all are possible in the first iteration, or where to go
+// The checks of some accesses at the start of a strip: the number of back-edges before an index leaves its array, null
+// if there is no bound, and either whether all accesses are valid in the first iteration, or where to continue
 // otherwise.
 struct LoopStrips::StepChecks {
   BasicBlock* otherwise = nullptr;
@@ -58,7 +58,7 @@ void LoopStrips::check_steps(std::size_t number, const SteppedAccess& access, St
     ir_.branch_cold(b_.CreateNot(possible), checks.otherwise, inside);
     b_.SetInsertPoint(inside);
   };
-  // The index is below the limit; the last one of a number of indices goes on growing if `grows`.
+  // Checks that the index is below the limit; if it `grows`, also bounds the number of back-edges.
   const auto stay_below = [&](llvm::Value* index, llvm::Value* limit, bool grows) {
     require(b_.CreateICmpULT(index, limit));
     if (!grows) return;
@@ -91,13 +91,13 @@ void LoopStrips::check_steps(std::size_t number, const SteppedAccess& access, St
   }
 }
 
-// The back-edges that may be taken before an index leaves its array; null if there is no bound. Goes on carefully where
-// one does so at once in every iteration.
+// The number of back-edges before an index leaves its array; null if there is no bound. Continues in the careful copy
+// if an access in every iteration is invalid at once.
 llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   StepChecks checks;
   for (const SteppedAccess& access : flow_.loops()[number].stepped) {
     if (access.arm != bytecode::kNoIndex) continue;
-    // Not before it is needed: it makes the careful copy.
+    // Created on demand: it makes the careful copy.
     checks.otherwise = careful_header(number);
     check_steps(number, access, checks);
   }
@@ -106,7 +106,7 @@ llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   return checks.steps;
 }
 
-// Finds out whether the arm can do without checks. If so, the stretch is no longer than that holds.
+// Checks whether the conditional part needs no checks. If so, limits the strip to where that holds.
 llvm::Value* LoopStrips::cover_arm(std::size_t number, std::uint32_t arm, llvm::Value* steps) {
   StepChecks checks;
   for (const SteppedAccess& access : flow_.loops()[number].stepped) {

@@ -19,13 +19,12 @@ using llvm::Value;
 
 namespace {
 
-// Words of a body up to which it is copied into each function that runs it: saxpy has 8, a stencil of 9 points 40.
+// The largest body, in words, that is copied into each function that runs it: saxpy has 8, a stencil of 9 points 40.
 constexpr std::uint32_t kMostWords = 64;
-// The same for bodies with branches or with checks, which LLVM seldom vectorises, and iterations of such: lanes of a
-// kernel are faster beyond that.
+// The same for bodies with branches or checks, which LLVM rarely vectorises: above this, lanes of a kernel are faster.
 constexpr std::uint32_t kMostWordsAlone = 32;
 constexpr std::uint64_t kMostAlone = 128;
-// Indices that are more operations away from the iteration's than this are not followed.
+// The largest number of operations between an index and the iteration's indices that is analysed.
 constexpr unsigned kMostSteps = 8;
 
 // The type of primitive parameter `number`.
@@ -77,7 +76,7 @@ bool LoopInPlace::has_short_form() {
   return !runs_alone() || kernel_.code_size <= kMostWordsAlone;
 }
 
-// Whether the body can run here, and notes what it accesses.
+// Whether the body can run in place; records its accesses.
 bool LoopInPlace::examine(const Instruction& i) {
   // Its last bits could depend on the number of lanes.
   if (i.has(bytecode::kApproximate)) return false;
@@ -107,8 +106,8 @@ bool LoopInPlace::examine(const Instruction& i) {
   }
 }
 
-// Notes that the instruction checks in the loop whether it traps. False if another run of the iteration would then not
-// find memory as this one has, or not know what the iterations before it have left.
+// Marks the instruction as checked in the loop. False if running the iteration again would then see different memory,
+// or the results of earlier iterations would be lost.
 bool LoopInPlace::is_checked(const Instruction& i) {
   checked_.insert(i.pc);
   if (stores_) return false;
@@ -147,11 +146,11 @@ bool LoopInPlace::accesses(const Instruction& i, std::uint32_t array, std::uint3
   return true;
 }
 
-// The instruction that has written the register when `pc` is reached.
+// The instruction that defines the register at `pc`.
 LoopInPlace::Definition LoopInPlace::definition(std::uint32_t pc, std::uint32_t reg) const {
   const auto writes = [&](const Instruction& i) { return i.row->writes != 0 && i.a == reg; };
   Definition found;
-  bool is_in_block = true;  // of `pc`, and not yet in one in front of it
+  bool is_in_block = true;  // the block of `pc`, not yet one before it
   auto at = std::ranges::find(code_, pc, &Instruction::pc);
   while (at != code_.begin()) {
     is_in_block = is_in_block && !targets_.contains(at->pc);
@@ -159,7 +158,7 @@ LoopInPlace::Definition LoopInPlace::definition(std::uint32_t pc, std::uint32_t 
     is_in_block = is_in_block && !at->is_branch();
     if (!writes(*at)) continue;
     if (is_in_block) return {.instruction = &*at};
-    // Another one in front of it may be what stays where this one is jumped over.
+    // An earlier definition may be the one that reaches if a branch skips this one.
     if (found.instruction != nullptr) return {.is_known = false};
     found.instruction = &*at;
   }
@@ -169,7 +168,7 @@ LoopInPlace::Definition LoopInPlace::definition(std::uint32_t pc, std::uint32_t 
   return branch->pc > found.instruction->pc ? found : Definition{.is_known = false};
 }
 
-// The growth of the register with each index, as seen at `pc`, if it is 0 or 1.
+// The growth of the register with each index at `pc`, if it is 0 or 1.
 std::optional<LoopInPlace::Growth> LoopInPlace::growth(std::uint32_t pc, std::uint32_t reg,
                                                        unsigned depth) const {
   const auto [i, is_known] = definition(pc, reg);
@@ -180,7 +179,7 @@ std::optional<LoopInPlace::Growth> LoopInPlace::growth(std::uint32_t pc, std::ui
       by[reg] = 1;
       return by;
     }
-    // Scalars are the same in all iterations, and what a reduction has so far, behind them, is not.
+    // Scalars are uniform, and accumulators, which follow them, are not.
     const bool is_index = reg < parameters_.primitives - record_.reductions.size() &&
                           parameter_type(kernel_.signature, reg) == SlotType::kI64;
     return is_index ? std::optional(by) : std::nullopt;
@@ -207,10 +206,10 @@ std::optional<LoopInPlace::Growth> LoopInPlace::growth(std::uint32_t pc, std::ui
 
 // ---- The code
 
-// The register's value at `pc` in an iteration; for what growth() knows.
+// The register's value at `pc` in an iteration, if growth() can analyse it.
 Value* LoopInPlace::value_in(llvm::ArrayRef<Value*> iteration, std::uint32_t pc, std::uint32_t reg) {
   const Instruction* const i = definition(pc, reg).instruction;
-  // The window has two bounds where the kernel has an index.
+  // The window has two bounds for each index of the kernel.
   if (i == nullptr) {
     return reg < record_.dimensions ? iteration[reg]
                                     : registers_.get_i64(parallel_for_.a + record_.dimensions + reg);
@@ -236,7 +235,7 @@ Value* LoopInPlace::value_in(llvm::ArrayRef<Value*> iteration, std::uint32_t pc,
   }
 }
 
-// The body as a function, to be inlined. It gives the number of the site where it traps, or 0.
+// The body as a function, to be inlined. It returns the number of the site of a trap, or 0.
 bool LoopInPlace::lower_body() {
   std::set<CallPath> proven;
   for (const Instruction& i : code_) {
@@ -249,7 +248,7 @@ bool LoopInPlace::lower_body() {
   scalars_ = body->scalars;
   accumulators_ = body->accumulators;
   body_->addFnAttr(llvm::Attribute::AlwaysInline);
-  // Kernels are given descriptions that never change. These are written before the loop.
+  // In kernels, descriptors are constant. These are written before the loop.
   for (llvm::Instruction& instruction : llvm::instructions(*body_))
     instruction.setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
   return true;
@@ -267,7 +266,7 @@ std::vector<Value*> LoopInPlace::emit(BasicBlock* otherwise) {
   };
   Value* iterations = ir_.constant(1);
   Value* few = b_.getTrue();
-  const auto is_few = [&](Value* count) {  // no more than there may be, and at least one
+  const auto is_few = [&](Value* count) {  // within the limit, and at least one
     return b_.CreateICmpULT(b_.CreateSub(count, ir_.constant(1)), most);
   };
   std::vector<Value*> last;
@@ -277,7 +276,7 @@ std::vector<Value*> LoopInPlace::emit(BasicBlock* otherwise) {
     last.push_back(b_.CreateSub(high_[d], ir_.constant(1)));
     Value* const extent = b_.CreateSub(high_[d], low_[d]);
     iterations = b_.CreateMul(iterations, extent);
-    // The difference alone does not say so: it wraps.
+    // The difference alone is not enough: it wraps.
     few = b_.CreateAnd(few, b_.CreateAnd(is_few(extent), b_.CreateICmpSLT(low_[d], high_[d])));
   }
   go_on_if(record_.dimensions == 1 ? few : b_.CreateAnd(few, is_few(iterations)), "few");
@@ -307,7 +306,7 @@ void LoopInPlace::emit_dimension(std::vector<Value*>& indices, Value* arrays) {
   });
 }
 
-// Descriptors of the arrays, as the body expects them. Only fields that it reads remain.
+// Descriptors of the arrays for the body. Only fields that it reads remain.
 Value* LoopInPlace::describe_arrays(BasicBlock* otherwise) {
   llvm::Type* const bytes = llvm::ArrayType::get(b_.getInt8Ty(), sizeof(KernelArray));
   llvm::AllocaInst* const made = ir_.entry_alloca(
@@ -330,7 +329,7 @@ Value* LoopInPlace::describe_arrays(BasicBlock* otherwise) {
     set(offsetof(KernelArray, shape.writable), limits_.back().writable);
     set(offsetof(KernelArray, shape.length), lowering_.array_field(array, ArrayField::kLength));
     for (unsigned d = 0; d < used_dimensions_[n]; ++d) {
-      // Only arrays of more than one dimension have more than one size that is used.
+      // Only arrays of more than one dimension use more than one size.
       Value* const size = lowering_.array_dimension(array, d, used_dimensions_[n] == 1);
       limits_.back().dimensions.push_back(size);
       set(offsetof(KernelArray, shape.dims) + 8 * d, size);
@@ -339,8 +338,8 @@ Value* LoopInPlace::describe_arrays(BasicBlock* otherwise) {
   return made;
 }
 
-// Indices grow with those of the loop, by at most one each: an index that is below the end of an array in the first and
-// the last iteration does not leave it in between. The number of an element grows with the indices that it is made of.
+// Indices grow by at most one with each loop index: an index in range in the first and the last iteration is in range
+// in between. So is a linear index, which grows with its indices.
 Value* LoopInPlace::all_inside(llvm::ArrayRef<Value*> first, llvm::ArrayRef<Value*> last) {
   Value* all = b_.getTrue();
   const auto stays_below = [&](std::uint32_t pc, std::uint32_t index, Value* limit) {
@@ -360,7 +359,7 @@ Value* LoopInPlace::all_inside(llvm::ArrayRef<Value*> first, llvm::ArrayRef<Valu
   return all;
 }
 
-// The account that the virtual machine keeps of loops.
+// Updates the virtual machine's counters of loops.
 void LoopInPlace::count(Value* loops, Value* iterations) {
   const auto add = [&](std::uint32_t offset, Access::ContextPart part, Value* more) {
     Value* const place = ir_.byte_offset(frame_.state, offset);
@@ -373,8 +372,8 @@ void LoopInPlace::count(Value* loops, Value* iterations) {
   add(state.fuel_batched, Access::kFuelBatched, iterations);
 }
 
-// Leaves the rest of the loop to the virtual machine if the iteration has trapped, which it does before it stores. A
-// loop that stores nothing begins anew there.
+// Leaves the rest of the loop to the virtual machine if the iteration traps, which happens before its stores. A loop
+// without stores starts again there.
 void LoopInPlace::leave_if_trapped(llvm::CallInst* result, Value* index) {
   BasicBlock* const trapped = ir_.new_block("trapped");
   BasicBlock* const go_on = ir_.new_block("go.on");
@@ -388,7 +387,7 @@ void LoopInPlace::leave_if_trapped(llvm::CallInst* result, Value* index) {
   b_.SetInsertPoint(go_on);
 }
 
-// One block of the language's order of reductions: iteration j adds to lane j mod 32, and the lanes combine pairwise.
+// One block in the language's order of reductions: iteration j adds to lane j mod 32, and the lanes combine pairwise.
 std::vector<Value*> LoopInPlace::emit_reductions(Value* low, Value* high, Value* arrays) {
   constexpr std::uint64_t kLanes = bytecode::kReductionLanes;
   std::vector<llvm::AllocaInst*> lanes;
@@ -409,7 +408,7 @@ std::vector<Value*> LoopInPlace::emit_reductions(Value* low, Value* high, Value*
     for (unsigned n = 0; n < lanes.size(); ++n)
       b_.CreateStore(b_.CreateExtractValue(result, kAccumulators + n), places[n]);
   };
-  // As many whole rounds of lanes as there are, whose number of turns LLVM knows, and the rest.
+  // First whole rounds of lanes, whose length LLVM knows, then the rest.
   Value* const rest = b_.CreateAnd(b_.CreateSub(high, low), ir_.constant(kLanes - 1));
   Value* const whole = b_.CreateSub(high, rest);
   const auto if_any = [&](Value* from, Value* to, const auto& loop) {

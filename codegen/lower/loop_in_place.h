@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops of few iterations in compiled functions. To ask the virtual machine for one, and to call its kernel,
-// takes as long as some hundred additions. A loop of the short form is therefore also lowered into the function that
-// runs it: a body without loops or calls. Reductions keep their order: there is an accumulator for each of 32 lanes, of
-// one block. Whether it runs there is decided when it begins, by its extent, and by the indices of its first and last
-// iteration: accesses at the iteration's own indices or a fixed distance from them check nothing and cannot trap. Where
-// an array is null, in use by a device, or too short, the virtual machine runs the loop, as ever, and finds the trap.
-// Accesses at other positions, and divisions, check as ever. A body that has such does so before it stores anything,
-// and an iteration that traps leaves itself and all behind it to the virtual machine.
+// Parallel loops of few iterations in compiled functions. Requesting a loop from the virtual machine, and calling its
+// kernel, takes as long as some hundred additions. A loop of the short form is therefore also lowered into the function
+// that runs it: a body without loops or calls. Reductions keep their order: there is an accumulator for each of 32
+// lanes of one block. The function decides at the start of the loop whether to run it in place, by its extent, and by
+// the indices of its first and last iteration: accesses at the iteration's own indices or a fixed distance from them
+// need no check and cannot trap. If an array is null, in use by a device, or too short, the virtual machine runs the
+// loop and detects the trap. Accesses at other indices, and divisions, have their checks, before the body stores
+// anything; an iteration that would trap leaves itself and all later ones to the virtual machine.
 #pragma once
 
 #include <array>
@@ -26,12 +26,12 @@ class LoopInPlace {
   static std::optional<LoopInPlace> find(Unit& unit, Lowering& lowering, FunctionFrame& frame,
                                          const Instruction& parallel_for);
 
-  // Lowers the loop, and a branch to `otherwise` for when it cannot run here. The builder stands behind the loop then.
-  // Gives the loop's results; no register has been written.
+  // Emits the loop, and a branch to `otherwise` if it cannot run here. Leaves the builder after the loop. Returns the
+  // loop's results; no register has been written.
   std::vector<llvm::Value*> emit(llvm::BasicBlock* otherwise);
 
  private:
-  struct Element {  // accessed at a known place
+  struct Element {  // accessed at a known index
     std::uint32_t pc = 0;
     std::uint32_t array = 0;  // number
     std::uint32_t index = 0;  // register
@@ -41,7 +41,7 @@ class LoopInPlace {
   LoopInPlace(Unit& unit, Lowering& lowering, FunctionFrame& frame, const Instruction& parallel_for);
   struct Definition {
     const Instruction* instruction = nullptr;  // null: the register is a parameter
-    bool is_known = true;                      // false: it depends on branches
+    bool is_known = true;                      // false: it depends on control flow
   };
   using Growth = std::array<std::uint32_t, 3>;  // by dimension
 
@@ -79,11 +79,11 @@ class LoopInPlace {
   const Split parameters_;
   std::vector<Instruction> code_;
   std::set<std::uint32_t> targets_;     // of branches
-  std::set<std::uint32_t> checked_;     // instructions that check whether they trap
-  std::vector<Instruction> positions_;  // others that give numbers of elements
+  std::set<std::uint32_t> checked_;     // instructions that check for traps
+  std::vector<Instruction> positions_;  // others that compute linear indices
   std::vector<Element> elements_;
   bool stores_ = false;
-  std::vector<unsigned> used_dimensions_;  // by array: how many sizes the body asks for
+  std::vector<unsigned> used_dimensions_;  // by array: the number of dimensions that the body uses
   llvm::BasicBlock* otherwise_ = nullptr;
   std::vector<llvm::Value*> low_;  // bounds, by dimension
   std::vector<llvm::Value*> high_;

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Innermost loops that call nothing, or only what they see through (seen_calls.h).
+// Innermost loops without calls, or only with inlined ones (seen_calls.h).
 //
-// A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a
-// stretch begins, so that the loop itself has only its own condition and LLVM can unroll and vectorise
-// it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
+// A counted loop is strip-mined: a strip pays in advance for as many back-edges as there are ticks, so that the loop
+// itself only tests its own condition and LLVM can unroll and vectorise it. Number and order of fuel, deadline and
+// interrupt checks are as if every back-edge were paid for separately.
 //
-// Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once, also of
-// rows and fields that are the same in all iterations. An
-// access that these do not allow may still be one that has to wait for a device first, after which the handle
-// has changed. So it goes on in a second, careful copy of the loop's body, which checks as code outside of
-// loops does, and whose next iteration begins with a new stretch of the first. The first has no calls at all
-// then, which is what LLVM's loop passes need.
+// The start of a strip loads the data pointers and lengths of invariant arrays once, also those of invariant rows and
+// fields. An access that these do not allow may still have to wait for a device, which changes the handle. Such an
+// access continues in a second, careful copy of the loop's body, which has the usual checks, and whose next iteration
+// starts a new strip of the first copy. The first copy has no calls at all then, which LLVM's loop passes require.
 //
-// Where the index of an access grows with the counter, a stretch ends before it would leave the array, and
-// the access is not checked at all. The iteration that would leave it is done carefully. So it is with checks that the
-// program makes itself, such as those of lists. Where not every iteration comes to an access, whether it is in range is
-// found out all the same, and kept: an iteration that comes to one that is not goes on carefully. A reference that
-// every iteration takes from an object or an array is known to be there before the stretch begins.
+// If the index of an access grows with the counter, a strip ends before it would leave the array, and the access is not
+// checked at all. The careful copy runs the iteration that would leave it. The same holds for bounds checks in the
+// program's code, such as those of lists. If an access is conditional, the strip's start determines whether it is in
+// range and keeps the answer: an iteration that reaches one out of range continues in the careful copy. References that
+// every iteration loads are checked for null before the strip starts.
 //
-// A loop of a few iterations, as the program states them, runs in one stretch, whose end LLVM knows, so that it can
-// unroll the loop. Where there are too few ticks for that, or an index would leave its array, all iterations are done
-// carefully.
+// A loop with a small constant number of iterations runs in one strip, whose end LLVM knows, so that it can unroll the
+// loop. If there are too few ticks for that, or an index would leave its array, the careful copy runs all iterations.
 #pragma once
 
 #include <array>
@@ -39,11 +36,11 @@ class StripValues;
 
 class LoopStrips {
  public:
-  // A loop's copy of a reference that stays the same in it, and of the handle if it is that of an array. Everything is
-  // 0 where there is none to take, and in the handle of null.
+  // A loop's copy of an invariant reference, and of its handle if it is an array. Everything is 0 if it could not be
+  // loaded, and in the handle of null.
   struct KeptReference {
-    llvm::AllocaInst* there = nullptr;  // of one that the loop takes from another: whether it could be taken
-    llvm::AllocaInst* reference = nullptr;  // the same
+    llvm::AllocaInst* there = nullptr;      // for a reference loaded from another: whether that was possible
+    llvm::AllocaInst* reference = nullptr;  // the reference
     llvm::AllocaInst* data = nullptr;
     llvm::AllocaInst* readable = nullptr;
     llvm::AllocaInst* writable = nullptr;
@@ -53,55 +50,55 @@ class LoopStrips {
 
   explicit LoopStrips(Lowering& lowering);
 
-  // In this order: before the first block is lowered, then once the body can be entered, then behind all blocks.
+  // Call these in order: before the first block is lowered, once the body can be entered, after all blocks.
   void make();
   void begin();
   void lower_carefully();
 
-  // The inner loop around the block: its number, or nothing.
+  // The number of the inner loop around the block, or nothing.
   std::optional<std::size_t> loop_of(std::uint32_t block) const;
-  // Where a stretch of the loop with this header is set up; null if it is the header of no such loop.
+  // The block that sets up a strip of the loop with this header; null for any other header.
   llvm::BasicBlock* begin_of(std::uint32_t header) const;
-  // The back-edges that the counted loop around the block being lowered has paid for, but not taken yet: a value of
-  // type i64, or null outside such loops.
+  // The number of back-edges that the current counted loop has paid for and not taken yet: an i64, or null outside such
+  // loops.
   llvm::Value* back_edges_left();
 
-  // Whether the code being lowered is a copy for rare cases of what has been lowered before.
+  // Whether the careful copy is being lowered.
   bool is_careful() const { return careful_; }
   void enter_carefully(std::uint32_t pc);
-  // In a loop that has a careful copy: where to go on there with an instruction whose check failed; for one of a
-  // function that the loop sees through, that is the call. Otherwise null.
+  // In a loop with a careful copy: the block there for an instruction whose check failed; for one of an inlined callee,
+  // the call. Otherwise null.
   llvm::BasicBlock* careful_entry(const Instruction& i);
 
-  // Whether an inner loop is being lowered, and not its careful copy.
+  // Whether an inner loop is being lowered, outside its careful copy.
   bool in_stretch() const;
-  // Where the call is made that the loop sees through, for an instruction of what it calls; otherwise null.
+  // The block with the call, for an instruction of an inlined callee; otherwise null.
   llvm::BasicBlock* call_to_make(const Instruction& i);
-  // Whether there are a tick and room on the stack for such a call: a value of type i1, or null where that is known.
+  // Whether there are a tick and room on the stack for such a call: an i1, or null if both are known.
   llvm::Value* ready_for(const SeenCalls::Call& call);
 
-  // The handle of the array that the instruction accesses, as the loop around it keeps it, or null.
+  // The kept handle of the array that the instruction accesses, or null.
   const KeptReference* kept_array(const Instruction& i) const;
-  // Whether the loop around the instruction keeps the reference that it takes; then its register has been set.
+  // Whether the loop keeps the reference that the instruction loads; its register has been set then.
   bool take_reference(const Instruction& i);
   bool is_stepped(const Instruction& i) const;
-  // Goes on where what the instruction checks is known to hold for the whole stretch, and carefully elsewhere; false,
-  // and does nothing, where that is not known of the part of the loop around it.
+  // Continues if the instruction's check is known to hold for the whole strip, and in the careful copy otherwise;
+  // false, without emitting code, if the strip does not cover the instruction.
   bool go_on_if_covered(const Instruction& i);
-  // Whether the block is a rare one of an inner loop.
+  // Whether the block is a rare one of an inner loop, and exists in the careful copy only.
   bool is_careful_only(std::uint32_t block) const;
 
-  void lower_latch(const Instruction& i, std::size_t loop);  // of a counted loop
+  void lower_latch(const Instruction& i, std::size_t loop);  // the latch of a counted loop
   void go_back(const Instruction& i, std::uint32_t successor);
 
  private:
-  struct Strip {                        // of an inner loop being lowered
-    llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
-    llvm::AllocaInst* end =
-        nullptr;  // counted loops: the counter's value in the last iteration of the stretch
-    llvm::AllocaInst* next = nullptr;        // with even strips: its value where the next one begins
-    std::vector<KeptReference> references;   // by number
-    std::vector<llvm::AllocaInst*> covered;  // by arm: whether its accesses need no check in this stretch
+  struct Strip {                            // the strip-mined form of an inner loop being lowered
+    llvm::BasicBlock* begin = nullptr;      // sets up the next strip of iterations
+    llvm::AllocaInst* end = nullptr;        // counted loops: the counter in the strip's last iteration
+    llvm::AllocaInst* next = nullptr;       // with even strips: the counter at the start of the next one
+    std::vector<KeptReference> references;  // by number
+    std::vector<llvm::AllocaInst*>
+        covered;  // by conditional part: whether its accesses need no check in this strip
     std::map<std::uint32_t, llvm::BasicBlock*>
         carefully;  // by word: the same instruction in the careful copy
   };

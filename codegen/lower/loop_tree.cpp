@@ -14,14 +14,14 @@ struct Loop {
   std::size_t size = 0;        // blocks
 };
 
-// Everything that gets to a back-edge to `header` without passing it.
+// The blocks that reach a back-edge to `header` without passing it.
 Loop body_of(const std::vector<Block>& blocks, std::uint32_t header) {
   Loop loop;
   loop.contains.assign(blocks.size(), false);
   loop.contains[header] = true;
   loop.size = 1;
   std::vector<std::uint32_t> work;
-  // In the order of the blocks, back-edges are those that do not go forwards.
+  // In the order of the blocks, back-edges are those that do not go forward.
   for (const std::uint32_t block : blocks[header].predecessors) {
     if (block >= header) work.push_back(block);
   }
@@ -45,7 +45,7 @@ LoopTree::LoopTree(const std::vector<Block>& blocks) {
     headers_.push_back(number);
     loops.emplace(number, body_of(blocks, number));
   }
-  // Loops with several entries may contain each other's headers. An order of all loops makes a tree even of these.
+  // Irreducible loops may contain each other's headers. A total order makes a tree even of these.
   const auto order = [&](std::uint32_t header) { return std::pair(loops.at(header).size, header); };
   for (const std::uint32_t header : headers_) {
     std::uint32_t parent = kNoIndex;

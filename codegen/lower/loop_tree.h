@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which loops of a function lie in which, by the blocks that they begin with.
+// The nesting of a function's loops, identified by their header blocks.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class LoopTree {
 
   // Numbers of the blocks that are loop headers; in increasing order.
   const std::vector<std::uint32_t>& headers() const { return headers_; }
-  // The headers of all loops in the loop of `header`; in increasing order.
+  // The headers of all loops nested in the loop of `header`; in increasing order.
   std::vector<std::uint32_t> inside(std::uint32_t header) const;
-  // On the way from the loop of `outer` (kNoIndex: from outside of all loops) into that of `inner`, which
-  // lies in it: the header of the first loop that is entered.
+  // The header of the outermost loop inside that of `outer` (kNoIndex: inside no loop) that contains the loop of
+  // `inner`.
   std::uint32_t step(std::uint32_t outer, std::uint32_t inner) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Innermost loops of a function, and what is known of them.
+// Innermost loops of a function, and facts about them.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -15,11 +15,10 @@ using bytecode::Op;
 
 namespace {
 
-// More words of called code than this are too long for a stretch of iterations without a look at the stop flag, which
-// is kept below milliseconds.
+// A limit of the callees' code in words, because a strip must poll the stop flag within milliseconds.
 constexpr std::uint32_t kMaximumCalledWords = 256;
 
-// Whether the call ends soon, because what it calls, directly or not, has no loops and few words; `words` are left.
+// Whether the callee, with its own callees, has no loops and at most `words` words, from which they are subtracted.
 bool calls_straight_code(const bytecode::Module& module, const Instruction& call, std::uint32_t& words) {
   if (call.row->family != Family::kCall) return false;
   const bytecode::Function& callee = module.functions[call.c];
@@ -48,10 +47,9 @@ void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
   }
 }
 
-// The natural loop of loop.header: everything that reaches a back-edge to it without passing it. False if it
-// has another entry, a loop inside, or calls something; in kernels, which are lowered with all that they call,
-// something with a loop. Rare blocks of functions may call, and catch what the loop traps: they stand in the careful
-// copy alone.
+// The natural loop of loop.header: all blocks that reach a back-edge to it without passing it. False if it has another
+// entry, an inner loop, or calls; in kernels, which inline all calls, only calls of functions with loops matter. Rare
+// blocks of functions may call, and handle traps of the loop: they exist only in the careful copy.
 bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
   if (rare_->contains(loop.header)) return false;
   loop.contains.assign(blocks_.size(), false);
@@ -64,7 +62,7 @@ bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
     const std::uint32_t block = work.back();
     work.pop_back();
     if (loop.contains[block]) continue;
-    // Reached from outside without passing the header.
+    // Reachable from outside without passing the header.
     if (block == 0) return false;
     loop.contains[block] = true;
     work.insert(work.end(), blocks_[block].predecessors.begin(), blocks_[block].predecessors.end());
@@ -82,14 +80,14 @@ bool Flow::find_body(InnerLoop& loop, LoopSearch search) const {
   return ok;
 }
 
-// `words`: of code that counted loops of kernels may still call.
+// `words`: the remaining limit for code that counted loops of kernels may call.
 bool Flow::may_call(const Instruction& i, std::uint32_t block, LoopSearch search,
                     std::uint32_t& words) const {
   if (search == LoopSearch::kCounted) return calls_straight_code(module_, i, words);
   return search == LoopSearch::kSeeingThrough && seen_callee(module_, function_, *this, block, i).has_value();
 }
 
-// Fills in InnerLoop's facts about counted loops.
+// Fills in InnerLoop's fields for counted loops.
 bool Flow::is_counted(InnerLoop& loop) const {
   unsigned back_edges = 0;
   Instruction branch{};
@@ -156,7 +154,7 @@ std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t p
   return found;
 }
 
-// By block: whether the loop cannot get back to its header without it, rare blocks aside.
+// By block: whether every path back to the header passes it, ignoring rare blocks.
 std::vector<bool> Flow::blocks_of_all_iterations(const InnerLoop& loop) const {
   std::vector<bool> result(blocks_.size(), false);
   const auto goes_back = [&](std::uint32_t block) {
@@ -183,16 +181,16 @@ std::vector<bool> Flow::blocks_of_all_iterations(const InnerLoop& loop) const {
 
 namespace {
 
-// Expressions of more than that many operations are not looked through.
+// The depth limit for analysing expressions.
 constexpr unsigned kMaximumDepth = 8;
 
-// The growth of a value from one iteration to the next, as far as that is 0 or 1. StripValues computes the
-// values that it looks through.
+// The growth of a value from one iteration to the next, if it is 0 or 1. StripValues computes the values that this
+// analyses.
 class Growth {
  public:
   // By register: how often the loop writes it.
   using Writes = std::map<std::uint32_t, unsigned>;
-  // `counters`: registers of 64 bits that an iteration adds 1 to at its end, and changes nowhere else.
+  // `counters`: 64-bit registers that an iteration increments at its end, and writes nowhere else.
   Growth(const Flow& flow, const InnerLoop& loop, const Writes& writes,
          const std::set<std::uint32_t>& counters)
       : flow_(flow), loop_(loop), writes_(writes), counters_(counters) {}
@@ -230,7 +228,7 @@ class Growth {
                                                                      : std::nullopt;
   }
 
-  // The growth of the element's number that index2 or index3 makes.
+  // The growth of the linear index that index2 or index3 computes.
   std::optional<unsigned> of_index(std::uint32_t block, const Instruction& i, unsigned depth = 0) {
     const bool third = i.op == Op::kIndex3;
     if (!loop_.arrays.contains(i.pc) || of(block, i.pc, i.c, depth) != 0u) return std::nullopt;
@@ -238,7 +236,7 @@ class Growth {
     return of(block, i.pc, third ? i.x1() : i.x0(), depth);
   }
 
-  // The objects, by number, of the fields that have been looked at since this was called last.
+  // The objects, by number, whose fields have been used since the last call.
   std::set<std::uint32_t> take_holders() { return std::exchange(holders_, {}); }
 
  private:
@@ -259,7 +257,7 @@ class Growth {
   std::set<std::uint32_t> holders_;
 };
 
-// Beside the loop's own counter, those of `for i in 1..=n`, whose own counter is another one.
+// Besides the loop's own counter, the index of `for i in 1..=n`, whose counter is another register.
 std::set<std::uint32_t> counters_of(const bytecode::Module& module, const bytecode::Function& function,
                                     const InnerLoop& loop, const Block& latch, const Growth::Writes& writes) {
   std::set<std::uint32_t> counters;
@@ -272,7 +270,7 @@ std::set<std::uint32_t> counters_of(const bytecode::Module& module, const byteco
   return counters;
 }
 
-// Strips take the reference.
+// Marks a reference that strips load.
 void want(InnerLoop& loop, std::uint32_t number) {
   InvariantReference& reference = loop.references[number];
   if (std::exchange(reference.wanted, true) || reference.origin == InvariantReference::Origin::kRegister)
@@ -283,11 +281,11 @@ void want(InnerLoop& loop, std::uint32_t number) {
 
 }  // namespace
 
-// The parts of the loop where not every iteration comes, by block: what follows a block in any case belongs to the same
-// one. Few iterations do not pay for what has to be found out before a stretch.
+// The conditional parts of the loop, by block: a block and those that always follow it are in the same part. Few
+// iterations do not pay for checks at the start of a strip.
 std::map<std::uint32_t, std::uint32_t> Flow::arms_of(const InnerLoop& loop,
                                                      const std::vector<bool>& always) const {
-  constexpr std::size_t kMost = 8;  // each has a value of its own to keep
+  constexpr std::size_t kMost = 8;  // each part has a flag
   std::map<std::uint32_t, std::uint32_t> arms;
   std::map<std::uint32_t, std::uint32_t> by_first_block;
   if (loop.is_short) return arms;
@@ -356,8 +354,7 @@ void Flow::find_taken_always(InnerLoop& loop) const {
 
 namespace {
 
-// The constant that the register usually holds wherever control comes to the loop from outside, if it is the same
-// everywhere.
+// The constant that the register usually holds on all edges into the loop from outside, if it is the same one.
 std::optional<std::int64_t> stated_ahead(const Flow& flow, const InnerLoop& loop, std::uint32_t reg) {
   std::optional<std::int64_t> stated;
   for (const std::uint32_t from : flow.blocks()[loop.header].predecessors) {
@@ -373,10 +370,9 @@ std::optional<std::int64_t> stated_ahead(const Flow& flow, const InnerLoop& loop
 
 }  // namespace
 
-// Whether the program states from where to where the loop counts, and it has few iterations. A guess: other ways may
-// lead to it.
+// Whether the loop has constant bounds and few iterations. A heuristic: other paths may lead to the loop.
 bool Flow::is_short(const InnerLoop& loop, const StatedValues& stated) const {
-  // Above this many, LLVM would not unroll most loops.
+  // LLVM does not unroll most longer loops.
   constexpr std::uint64_t kFew = 16;
   const std::optional<std::int64_t> begin = stated_ahead(*this, loop, loop.counter);
   std::optional<std::int64_t> end = stated_ahead(*this, loop, loop.bound);
@@ -413,7 +409,7 @@ void Flow::find_loops(LoopSearch search) {
       find_references(loop);
       for (std::uint32_t block = 0; block < blocks_.size(); ++block)
         loop.has_rare_blocks = loop.has_rare_blocks || (loop.contains[block] && rare_->contains(block));
-      // A copy of its own for what fails is worth it where the rest need not look at handles again.
+      // A careful copy for failed checks pays if the rest need not read handles again.
       if (loop.has_rare_blocks && !loop.keeps_handles) continue;
     }
     loop.is_short = loop.counted && loop.keeps_handles && is_short(loop, stated);

@@ -11,7 +11,7 @@ namespace dhpvm::codegen {
 namespace {
 
 // Describes the inner loops of the first function: "short" if they are, then for each access that is checked for many
-// iterations at once its word, with its arm behind a colon if not every iteration comes there.
+// iterations at once its word, followed by a colon and its conditional part, if it has one.
 std::string known(std::string_view text) {
   const bytecode::Module module = bytecode::assemble(text).value();
   const Flow flow(module, module.functions.front(), LoopSearch::kInner);
@@ -27,7 +27,7 @@ std::string known(std::string_view text) {
   return all;
 }
 
-// The word of the load is 3.
+// The load is at word 3.
 std::string sum_of(int from, std::string_view bound) {
   return "type array n: i64\n"
          "function f(i64, n) -> i64 registers 5 1\n"
@@ -82,11 +82,11 @@ TEST(InnerLoops, CheckAheadWhereOnlySomeIterationsCome) {
                   "  load.i64 p4, r0, p3\n"        // 2: in every iteration
                   "  jump.lt.i64 p4, p1, Small\n"  // 3
                   "  sub.i64 p5, p3, p1\n"         // 4
-                  "  load.i64 p4, r1, p5\n"        // 5: at an index that grows
+                  "  load.i64 p4, r1, p5\n"        // 5: at a growing index
                   "  jump Both\n"                  // 6
                   "Small:\n"
-                  "  load.i64 p5, r0, p1\n"  // 7: at one that stays the same
-                  "  load.i64 p4, r0, p5\n"  // 8: at one that is not known
+                  "  load.i64 p5, r0, p1\n"  // 7: at an invariant index
+                  "  load.i64 p4, r0, p5\n"  // 8: at an unknown index
                   "Both:\n"
                   "  add.i64 p2, p2, p4\n"
                   "  for.i64 p3, p0, Again\n"

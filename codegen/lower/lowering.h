@@ -23,13 +23,12 @@ namespace dhpvm::codegen {
 
 class Lowering : public LoweringEnvironment {
  public:
-  // `loops`: those that are made faster. kNone where loops do not tick; kInner where a check that fails may
-  // be tried again.
+  // `loops`: the loops to optimise. kNone if loops do not tick; kInner if a failed check may be retried.
   Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder, LoopSearch loops,
            const SeenCalls& seen = kNoSeenCalls);
 
   // ---- For the inner loops.
-  // kPaid: out of a counted loop by its end, where every back-edge that was paid for has been taken.
+  // kPaid: leaves a counted loop at its end, where all paid back-edges have been taken.
   enum class EdgeKind : std::uint8_t { kUsual, kPaid };
   const Flow& flow() const { return flow_; }
   const SeenCalls& seen_calls() const { return seen_; }
@@ -41,26 +40,25 @@ class Lowering : public LoweringEnvironment {
   // Branches to a block of the bytecode along an edge: converts registers, leaves counted loops.
   llvm::BasicBlock* edge_to(std::uint32_t successor, EdgeKind kind = EdgeKind::kUsual);
   void lower_block(std::uint32_t number);
-  // An element of an array of references, which is known to be there.
+  // An element of an array of references that is known to exist.
   Value* load_reference(Value* data, Value* index);
 
  protected:
-  // ---- Lowers the whole body. The builder stands where registers have got their initial values.
+  // ---- Lowers the whole body. The builder is behind the code that initialises the registers.
   void lower_body();
   void go_to(std::uint32_t successor);
-  // Branches to where the body begins: its first block.
+  // Branches to the entry of the body: its first block.
   virtual void enter_body();
-  // Where control that comes from outside enters the block: at counted loops, their first stretch is set up
-  // there.
+  // The block for edges from outside into this block: for counted loops, it sets up their first strip.
   llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
-  // Ends the block with the branch that the current instruction, a conditional one, takes if `condition`.
+  // Ends the block with the branch of the current, conditional instruction: taken if `condition`.
   void lower_branch(Value* condition);
 
   // ---- For all lowerings.
-  // Makes the memory of local arrays; the caller fills it.
+  // Allocates the memory of local arrays; the caller initialises it.
   void make_locals();
   void zero_local(std::size_t number);
-  // Goes on if `ok`; otherwise traps.
+  // Continues if `ok`; otherwise traps.
   void guard(Value* ok, const Instruction& i, TrapKind kind);
   // The operands of a trap's message: the first three primitive registers read, as bits, missing ones poison.
   std::array<Value*, 3> trap_operands(const Instruction& i);

@@ -15,13 +15,13 @@ using llvm::BasicBlock;
 
 namespace {
 
-// Elements of different kinds never overlap; signedness apart.
+// Elements of different kinds never overlap, except for signedness.
 Access element_access(Kind kind) {
   const std::uint64_t family = kind == Kind::kRef ? 3 : is_float(kind) ? 2 : 1;
   return {Access::kElement, family << 8 | bits_of(kind)};
 }
 
-// Where an element's value is: the element itself, or a field of it.
+// The accessed part: the element itself, or a field of it.
 bytecode::FieldPlace place_of(const Instruction& i) {
   return bytecode::field_place(i.row->family, i.row->x, i.x)
       .value_or(bytecode::FieldPlace{size_of(*i.row->kind), 0});
@@ -29,8 +29,7 @@ bytecode::FieldPlace place_of(const Instruction& i) {
 
 }  // namespace
 
-// The address of an element, or of a field `offset` bytes behind its start, after the check that it may be
-// accessed.
+// The address of an element, or of a field `offset` bytes behind its start, after the bounds check.
 Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t array_register,
                                            std::uint32_t index_register, bool write, std::uint64_t size,
                                            std::uint64_t offset) {
@@ -55,7 +54,7 @@ Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t a
   Value* const data =
       kept != nullptr ? b_.CreateLoad(b_.getPtrTy(), kept->data) : array_field(array, ArrayField::kData);
   if (size == 0) return data;
-  // As elements of their own type: what analyses recognise as contiguous.
+  // With the element's own type, which analyses recognise as contiguous.
   if (offset == 0 && (size == 1 || size == 2 || size == 4 || size == 8)) {
     return b_.CreateInBoundsGEP(b_.getIntNTy(static_cast<unsigned>(8 * size)), data, index);
   }
@@ -129,7 +128,7 @@ void Lowering::lower_index(const Instruction& i) {
       Value* const inside = b_.CreateICmpULT(indices[d], size);
       ok = ok == nullptr ? inside : b_.CreateAnd(ok, inside);
     }
-    // Checked indices give an element's number, which is far below 2^63.
+    // Checked indices give a linear index far below 2^63.
     linear = linear == nullptr ? indices[d] : b_.CreateNSWAdd(b_.CreateNSWMul(linear, size), indices[d]);
   }
   if (kept != nullptr && ok != nullptr) {
@@ -149,7 +148,7 @@ namespace {
 
 using Rmw = llvm::AtomicRMWInst;
 
-// LLVM's name of an update; BAD_BINOP if it has none (Cas).
+// LLVM's operation for an update; BAD_BINOP if it has none (Cas).
 constexpr Rmw::BinOp update_of(Operation operation, Kind kind) {
   switch (operation) {
     case Operation::kAdd: return is_float(kind) ? Rmw::FAdd : Rmw::Add;
@@ -174,7 +173,7 @@ static_assert(std::ranges::all_of(bytecode::kInfo,
                                   }),
               "an atomic update has no lowering");
 
-// The content of the element after the update, where no other thread can see it.
+// The content of the element after the update, if no other thread accesses it.
 llvm::Value* updated(llvm::IRBuilder<>& b, Rmw::BinOp update, llvm::Value* old, llvm::Value* operand) {
   switch (update) {
     case Rmw::FAdd: return b.CreateFAdd(old, operand);
@@ -208,7 +207,7 @@ void Lowering::lower_atomic(const Instruction& i) {
       return registers_.set(i.a, b_.CreateExtractValue(exchange, 0));
     }
     Value* const old =
-        b_.CreateLoad(ir_.llvm_type(type), address);  // of any kind: floats are replaced by their bits
+        b_.CreateLoad(ir_.llvm_type(type), address);  // any kind: exchanges of floats use their bits
     b_.CreateStore(b_.CreateSelect(b_.CreateICmpEQ(old, operand), replacement, old), address);
     return registers_.set(i.a, old);
   }
@@ -238,7 +237,7 @@ void Lowering::lower_local(const Instruction& i) {
     guard(b_.CreateICmpULT(index, ir_.constant(source_.locals[number].count)), i, TrapKind::kLocalIndex);
   }
   Value* const address = b_.CreateInBoundsGEP(b_.getIntNTy(bits_of(kind)), locals_[number], index);
-  // Nobody else can see this memory: no alias classes needed.
+  // This memory is private: no alias classes needed.
   const Access access = {Access::kElement, 1000 + number};
   if (is_load) {
     registers_.set(i.a, ir_.load_value(kind, address, access));

@@ -12,19 +12,18 @@ using bytecode::kNoIndex;
 
 namespace {
 
-// Allocations that need more references than this store them before they look for room. Each is stored once then; in
-// slow paths of their own, 250 allocations of objects that live on store 30,000.
+// Allocations that need more references than this store them before they look for room, so that each is stored once;
+// separate slow paths for 250 allocations of surviving objects would have 30,000 stores.
 constexpr std::size_t kFewReferences = 16;
-// Above so many pairs of a block and a place, every site stores all that it needs: a bound of 64 MiB for what is known
-// of the places.
+// Above this number of pairs of a block and a slot, every site stores all references: limits the analysis to 64 MiB.
 constexpr std::size_t kMaximumPairs = std::size_t{1} << 24;
 
-// By place, what it holds: a register as it is now, null (kNoIndex), or something that is not known.
+// The content of each slot: a register's current value, null (kNoIndex), or unknown.
 using Contents = std::vector<std::uint32_t>;
 constexpr std::uint32_t kUnknown = kNoIndex - 1;
 
-// The places that must hold something at one instruction: by place, the register, or kNoIndex for a place that is null
-// because one above it is used.
+// The required slots at one instruction: for each slot the register, or kNoIndex for a slot that is null because a
+// higher one is used.
 using Wanted = std::vector<std::uint32_t>;
 
 class MirrorSearch {
@@ -54,7 +53,7 @@ class MirrorSearch {
                 std::vector<std::vector<std::uint32_t>>& sites_of);
   void choose_places(const std::vector<std::vector<std::uint32_t>>& sites_of);
   void step(const Instruction& i, Contents& contents) const;
-  // Where control goes on from the block, by what it leaves in the places.
+  // Propagates the contents of the slots at the end of a block to its successors.
   bool flow_to(std::uint32_t block, const Contents& contents);
 
   const bytecode::Module& module_;
@@ -63,7 +62,7 @@ class MirrorSearch {
   std::map<std::uint32_t, Site> sites_;
   std::vector<std::uint32_t> place_;               // by register
   std::size_t places_ = 0;                         // in use anywhere
-  std::vector<std::optional<Contents>> on_entry_;  // by block; empty before control has reached it
+  std::vector<std::optional<Contents>> on_entry_;  // by block; empty while unreachable
 };
 
 void MirrorSearch::find_sites() {
@@ -78,21 +77,21 @@ void MirrorSearch::find_sites() {
   choose_places(sites_of);
 }
 
-// A reference that is known to be null, such as the error of a result that has not failed, is no root.
+// A reference that is known to be null, such as the error of a successful result, is no root.
 void MirrorSearch::add_site(std::uint32_t block, const Instruction& i, const ReferenceFacts::Facts& known,
                             std::vector<std::vector<std::uint32_t>>& sites_of) {
   std::vector<std::uint32_t> needed = flow_.live_after(block, i.pc);
   if (!known.empty())
     std::erase_if(needed, [&](std::uint32_t reg) { return known[reg] == ReferenceFact::kNull; });
   for (const std::uint32_t reg : needed) sites_of[reg].push_back(i.pc);
-  // Allocations find room, and short loops run in place.
+  // Allocations usually find room, and short loops run in place.
   const bool seldom_calls = i.row->family == Family::kNew || i.row->family == Family::kNewArray ||
                             i.row->family == Family::kParallelFor;
   sites_[i.pc].mirror.when = seldom_calls && needed.size() <= kFewReferences ? MirrorSite::When::kInSlowPath
                                                                              : MirrorSite::When::kAlways;
 }
 
-// Greedy colouring, the registers needed most often first: they get the lowest places, and few sites have gaps.
+// Greedy colouring, the most frequently live registers first: they get the lowest slots, and few sites have gaps.
 void MirrorSearch::choose_places(const std::vector<std::vector<std::uint32_t>>& sites_of) {
   std::vector<std::uint32_t> order;
   for (std::uint32_t reg = 0; reg < sites_of.size(); ++reg) {
@@ -125,7 +124,7 @@ void MirrorSearch::step(const Instruction& i, Contents& contents) const {
   if (i.has(bytecode::kCollects)) {
     const Site& site = sites_.at(i.pc);
     for (std::size_t place = 0; place < contents.size(); ++place) {
-      // A callee may use the places behind those in use.
+      // A callee may use the slots above those in use.
       const std::uint32_t stored = place < site.wanted.size() ? site.wanted[place] : kUnknown;
       if (contents[place] == stored) continue;
       contents[place] = site.mirror.when == MirrorSite::When::kAlways ? stored : kUnknown;
@@ -167,7 +166,7 @@ void MirrorSearch::find_contents(Mirror::Entry entry) {
   enter(0, nothing);
   for (std::uint32_t number = 0; number < blocks.size(); ++number) {
     if (entry == Mirror::Entry::kInLoops && blocks[number].is_loop_header) enter(number, nothing);
-    // A trap leaves its operands at the first places.
+    // A trap leaves its operands in the first slots.
     if (blocks[number].handler != kNoIndex) enter(blocks[number].handler, nothing);
   }
   while (std::ranges::find(dirty, true) != dirty.end()) {

@@ -13,10 +13,10 @@ using llvm::BasicBlock;
 
 namespace {
 
-// More classes than this behind an interface are looked up in a table.
+// With more classes, an interface check uses a table.
 constexpr std::size_t kMaximumComparisons = 8;
-// Arrays up to so many bytes are made in the allocation area; larger ones belong into blocks of their own size class,
-// which compiled code does not know (gc::kMediumThreshold).
+// Arrays up to this size are made in the allocation area; larger ones go to blocks of their own size class, which
+// compiled code does not handle (gc::kMediumThreshold).
 constexpr std::uint64_t kSmallArray = 256;
 
 }  // namespace
@@ -25,8 +25,8 @@ FunctionLowering::Value* FunctionLowering::type_of(Value* object) {
   return ir_.load(b_.getInt32Ty(), ir_.byte_offset(object, unit_.layout.object.type), {Access::kHeader});
 }
 
-// Takes `size` bytes, a multiple of a granule, from the open hole, as gc::AllocationArea does; they are zero already.
-// Goes on where the hole has room and `also` holds, if that is not null.
+// Allocates `size` bytes, a multiple of a granule, from the open hole, as gc::AllocationArea does; they are zero
+// already. Continues if the hole has room and `also` holds, if that is not null.
 FunctionLowering::OpenMemory FunctionLowering::take_open_memory(Value* size, Value* also) {
   OpenMemory memory;
   Value* const area = frame_.state_field(unit_.layout.state.allocation_area, Access::kConstant);
@@ -42,7 +42,7 @@ FunctionLowering::OpenMemory FunctionLowering::take_open_memory(Value* size, Val
   return memory;
 }
 
-// The open memory holds the new object; elsewhere `make` asks the virtual machine for one.
+// The object is in the open memory, or `make` requests one from the virtual machine.
 void FunctionLowering::finish_object(const Instruction& i, const OpenMemory& memory,
                                      llvm::function_ref<Value*(Value* r)> make) {
   BasicBlock* const done = ir_.new_block("allocated");
@@ -78,7 +78,7 @@ void FunctionLowering::lower_new(const Instruction& i) {
   const OpenMemory memory = take_open_memory(size, nullptr);
   llvm::StoreInst* const header = ir_.store(
       ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), memory.start, {Access::kHeader});
-  // Tests that leave out the store of a root need the object in the heap.
+  // Tests of omitted root stores need the object in the heap.
   if (unit_.mutation == nullptr) ir_.mark(*header, kNewObjectMark, size);
   finish_object(i, memory, ask);
 }
@@ -129,7 +129,7 @@ void FunctionLowering::barrier(Value* holder, llvm::function_ref<llvm::CallInst*
   BasicBlock* go_on = nullptr;
   BasicBlock* const cold = ir_.likely(b_.CreateICmpEQ(unlogged, b_.getInt8(0)), go_on);
   b_.SetInsertPoint(cold);
-  // It changes the flags and the collector's lists: fields and elements need not be loaded again.
+  // It changes the flags and the collector's lists: fields and elements stay valid in registers.
   ir_.touches_only(*log(), {Access::kFlags});
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
@@ -152,7 +152,7 @@ FunctionLowering::Value* FunctionLowering::is_instance(Value* object, std::uint3
   return is;
 }
 
-// Null passes.
+// Null is accepted.
 void FunctionLowering::lower_cast(const Instruction& i) {
   Value* const object = registers_.get_reference(i.b);
   BasicBlock* const check = ir_.new_block("cast");
@@ -183,7 +183,7 @@ void FunctionLowering::lower_is_type(const Instruction& i) {
 }
 
 void FunctionLowering::lower_new_weak(const Instruction& i) {
-  // The target is kept alive by the call itself.
+  // The call itself keeps the target alive.
   Value* const target = registers_.get_reference(i.b);
   Value* const r = frame_.mirror(i);
   Value* const weak =
@@ -196,7 +196,7 @@ void FunctionLowering::lower_new_weak(const Instruction& i) {
 void FunctionLowering::lower_get_weak(const Instruction& i) {
   Value* const weak = registers_.get_reference(i.b);
   null_check(i, weak);
-  // Only a collection changes it: a memory of its own.
+  // Only a collection changes it, so it has its own alias class.
   registers_.set_reference(
       i.a,
       ir_.load(b_.getPtrTy(), ir_.byte_offset(weak, unit_.layout.object.weak_target), {Access::kField, 1}));
@@ -225,7 +225,7 @@ void FunctionLowering::lower_const_string(const Instruction& i) {
   registers_.set_reference(i.a, string);
 }
 
-// The number of bytes, an i64, of a string that is checked for null.
+// The size in bytes, an i64, of a string, after a null check.
 FunctionLowering::Value* FunctionLowering::string_size(const Instruction& i, Value* string) {
   null_check(i, string);
   Value* const size32 = ir_.load(b_.getInt32Ty(), ir_.byte_offset(string, unit_.layout.object.string_size),
@@ -259,7 +259,7 @@ void FunctionLowering::lower_string_concat(const Instruction& i) {
   registers_.set_reference(i.a, joined);
 }
 
-// Most texts that differ differ in size: their bytes are compared by a call where they do not.
+// Different texts usually have different sizes: bytes are compared, by a call, only for equal sizes.
 void FunctionLowering::lower_string_eq(const Instruction& i) {
   Value* const left = registers_.get_reference(i.b);
   Value* const right = registers_.get_reference(i.c);
@@ -323,7 +323,7 @@ void FunctionLowering::lower_new_array(const Instruction& i) {
     registers_.set_reference(i.a, array);
     return;
   }
-  // Negative lengths are large ones.
+  // Negative lengths count as large ones.
   Value* const length = sizes[0];
   Value* const is_small =
       b_.CreateICmpULE(length, ir_.constant((kSmallArray - layout.vector_handle_size) / per_element));

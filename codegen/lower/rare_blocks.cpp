@@ -18,7 +18,7 @@ RareBlocks::RareBlocks(const bytecode::Module& module, const bytecode::Function&
   find_origins(module, function, blocks, facts, seen);
   find_full_arrays(module, function, blocks);
   spread(blocks);
-  // All of a function that always fails is as usual as its calls.
+  // If a function always fails, its blocks are as frequent as its calls.
   if (rare_.front()) rare_.assign(blocks.size(), false);
 }
 
@@ -52,7 +52,7 @@ void RareBlocks::find_origins(const bytecode::Module& module, const bytecode::Fu
 
 namespace {
 
-// Whether control that goes on at `from` comes to `to`, which stands behind it, in any case, and without a loop.
+// Whether control from `from` always reaches the later `to`, without a loop.
 bool is_detour(const bytecode::Module& module, const bytecode::Function& function,
                const std::vector<CodeBlock>& blocks, std::uint32_t from, std::uint32_t to) {
   if (from >= to) return false;
@@ -63,7 +63,7 @@ bool is_detour(const bytecode::Module& module, const bytecode::Function& functio
     const CodeBlock& block = blocks[number];
     Instruction last = decode(module, function, block.begin);
     while (last.next() < block.end) last = decode(module, function, last.next());
-    // A trap there does not come back, and is seldom.
+    // A trap there does not return, and is rare.
     if (block.successors.empty() && !last.has(bytecode::kTraps)) return false;
     for (const std::uint32_t next : block.successors) {
       if (next <= number || next > to) return false;
@@ -75,8 +75,8 @@ bool is_detour(const bytecode::Module& module, const bytecode::Function& functio
 
 }  // namespace
 
-// A number that counts elements seldom equals the length of the array: it is full, and a larger one is made, or the
-// count begins again. Only a detour is told by that: loops end where an index comes to a length, and so do recursions.
+// The number of elements rarely equals the length of the array: then it is full, and a larger one is made, or the count
+// restarts. Only detours are recognised by this: loops and recursions end when an index reaches a length.
 void RareBlocks::find_full_arrays(const bytecode::Module& module, const bytecode::Function& function,
                                   const std::vector<CodeBlock>& blocks) {
   std::set<std::uint32_t> lengths;  // registers
@@ -96,7 +96,7 @@ void RareBlocks::find_full_arrays(const bytecode::Module& module, const bytecode
   }
 }
 
-// A block is rare where all that follows is, or where only rare edges lead to it.
+// A block is rare if all its successors are, or if only rare edges lead to it.
 void RareBlocks::spread(const std::vector<CodeBlock>& blocks) {
   for (std::uint32_t number = static_cast<std::uint32_t>(blocks.size()); number-- > 0;) {
     const std::vector<std::uint32_t>& next = blocks[number].successors;

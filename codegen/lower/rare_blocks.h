@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of a function that a program seldom comes to: those that trap, make an error, pass one on, or handle one,
-// calls that a loop sees through, and what makes an array larger that is full. They are laid out apart, nothing is
-// inlined into them, and they do not count for the size of a function.
+// The blocks of a function that are rarely executed: those that trap, make, propagate or handle an error, calls that
+// loops inline (seen_calls.h), and the growth of full arrays. They are placed out of line, nothing is inlined into
+// them, and they do not count for the size of a function.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class RareBlocks {
              const SeenCalls& seen);
 
   bool contains(std::uint32_t block) const { return rare_[block]; }
-  // Whether control seldom goes from a block to this successor of it.
+  // Whether control rarely goes from a block to this successor.
   bool is_rare_edge(std::uint32_t block, std::uint32_t successor) const {
     return rare_[successor] || rare_edge_[block] == successor;
   }
@@ -37,7 +37,7 @@ class RareBlocks {
   std::vector<std::uint32_t> rare_edge_;  // by block: the successor for an error or a full array, or kNoIndex
 };
 
-// The words of the function's code outside of its rare blocks.
+// The number of words in the function's code outside its rare blocks.
 std::uint32_t usual_words(const bytecode::Module& module, const bytecode::Function& function,
                           const SeenCalls& seen);
 

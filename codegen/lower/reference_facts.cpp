@@ -11,7 +11,7 @@ using bytecode::kNoIndex;
 
 namespace {
 
-// Above so many pairs of a block and a register nothing is known: a bound of 16 MiB.
+// Above this number of pairs of a block and a register, the analysis gives up: a limit of 16 MiB.
 constexpr std::size_t kMaximumPairs = std::size_t{1} << 24;
 
 ReferenceFact meet_of(ReferenceFact left, ReferenceFact right) { return std::max(left, right); }
@@ -77,7 +77,7 @@ void ReferenceFacts::flow_from(const std::vector<CodeBlock>& blocks, std::uint32
   const auto flow_to = [&](std::uint32_t successor, const Facts& facts) {
     if (meet(successor, facts)) dirty[successor] = true;
   };
-  // A trap of the block's first instruction leaves the registers as they were.
+  // A trap of the block's first instruction leaves the registers unchanged.
   if (from.handler != kNoIndex) flow_to(from.handler, Facts(on_entry_[block]));
   Facts facts = on_entry_[block];
   Instruction last = decode(module_, function_, from.begin);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts about the references in registers at each place of a function: that they are null, or that they are errors
-// if they are not. A result that has not failed carries such a null.
+// Facts about the references in registers at each point of a function: that they are null, or errors or null. A
+// successful result contains a null error.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace dhpvm::codegen {
 
-// kUnset: control has not come here, or no value has.
+// kUnset: unreachable so far, or unassigned.
 enum class ReferenceFact : std::uint8_t { kUnset, kNull, kErrorOrNull, kAny };
 
 class ReferenceFacts {
@@ -24,8 +24,8 @@ class ReferenceFacts {
   const Facts& on_entry(std::uint32_t block) const { return on_entry_[block]; }
   // Applies the effect of the instruction.
   void step(const Instruction& i, Facts& facts) const;
-  // Whether a reference of this type, an index into Module::types, is an error. Errors are objects of a class of the
-  // library like any other, so this is a guess by its name: good for what is likely, not for what is true.
+  // Whether a reference of this type, an index into Module::types, is an error. Errors are objects of an ordinary
+  // library class, so this is a guess by its name: use it for branch weights only.
   bool is_error(std::uint32_t type) const;
 
  private:

@@ -50,7 +50,7 @@ std::uint32_t ReferenceSearch::number_of(const InvariantReference& reference, Pl
   return known->second;
 }
 
-// The number of the reference that the register holds, if it stays the same.
+// The number of the reference in the register, if it is invariant.
 std::optional<std::uint32_t> ReferenceSearch::held_by(std::uint32_t reg) {
   const auto held = held_.find(reg);
   if (held != held_.end()) return held->second;
@@ -71,8 +71,8 @@ std::optional<std::uint32_t> ReferenceSearch::element(const Instruction& i) {
   return index ? taken(i, Origin::kElement, std::move(*index)) : std::nullopt;
 }
 
-// The value of the register before the instruction at `pc` of the current block, if it is the same in every iteration.
-// StripValues computes it.
+// The value of the register before the instruction at `pc` of the current block, if it is invariant. StripValues
+// computes it.
 std::optional<ReferenceSearch::Place> ReferenceSearch::index_sum(std::uint32_t pc, std::uint32_t reg,
                                                                  unsigned depth) const {
   constexpr unsigned kMaximumDepth = 8;
@@ -113,7 +113,7 @@ std::optional<std::uint32_t> ReferenceSearch::taken(const Instruction& i, Origin
 }
 
 void ReferenceSearch::finish() {
-  // Parents come first.
+  // Parents precede their children.
   for (std::size_t number = loop_.references.size(); number-- > 0;) {
     InvariantReference& reference = loop_.references[number];
     reference.wanted = reference.wanted || reference.read || reference.written || reference.length ||

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the references and fields that stay the same in a loop, while its instructions are visited in the order of the
-// code.
+// Finds the loop-invariant references and fields of a loop, while its instructions are visited in code order.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +15,13 @@ namespace dhpvm::codegen {
 
 class ReferenceSearch {
  public:
-  // Facts about what the loop writes.
+  // What the loop writes.
   struct Writes {
     std::set<std::uint32_t> references;  // registers
     std::set<std::uint32_t> primitives;
     std::set<std::uint32_t> fields;         // of references, by offset
     std::set<std::uint32_t> number_fields;  // the others, by offset
-    bool elements = false;                  // that are or hold references
+    bool elements = false;                  // elements that are or contain references
   };
 
   // Fills in references, arrays, taken and fields of the loop, which must outlive this.
@@ -34,14 +33,14 @@ class ReferenceSearch {
     block_ = number;
   }
   void visit(const bytecode::Module& module, const Instruction& i);
-  // Behind the last instruction: decides which of them are wanted.
+  // Call it after the last instruction: decides which of them are wanted.
   void finish();
 
  private:
   using Origin = InvariantReference::Origin;
 
-  // Where a reference is taken from its parent: the register or the offset; an index as the sum of a constant, of
-  // registers that do not change in the loop, each with its factor, and of nothing else.
+  // Where a reference is loaded from its parent: the register or the offset; an index as the sum of a constant and of
+  // invariant registers, each with its factor.
   using Place = std::map<std::uint32_t, std::int64_t>;
   static constexpr std::uint32_t kConstantPart = bytecode::kNoIndex;
 
@@ -59,7 +58,7 @@ class ReferenceSearch {
   const Writes writes_;
   std::uint32_t block_ = bytecode::kNoIndex;
   std::map<std::tuple<Origin, Place, std::uint32_t>, std::uint32_t> numbers_;
-  std::map<std::uint32_t, std::uint32_t> held_;  // by register: what it holds until other control comes in
+  std::map<std::uint32_t, std::uint32_t> held_;  // by register: its value until control joins from elsewhere
 };
 
 }  // namespace dhpvm::codegen

@@ -14,7 +14,7 @@ llvm::AllocaInst* RegisterFile::slot(std::uint32_t reg, SlotType type) {
 
 llvm::Value* RegisterFile::get(std::uint32_t reg, SlotType type) {
   const SlotType now = types_[reg];
-  if (now == SlotType::kUnset) return llvm::PoisonValue::get(ir_.llvm_type(type));  // nobody reads it
+  if (now == SlotType::kUnset) return llvm::PoisonValue::get(ir_.llvm_type(type));  // it is dead
   llvm::AllocaInst* const from = slot(reg, now);
   llvm::Value* const value = b_.CreateLoad(from->getAllocatedType(), from);
   return now == type ? value : ir_.from_bits(ir_.to_bits(value), type);
@@ -52,7 +52,7 @@ void RegisterFile::set_reference(std::uint32_t reg, llvm::Value* value) {
 void RegisterFile::copy(std::uint32_t to, std::uint32_t from) {
   const SlotType type = types_[from];
   set(to, get(from, type));
-  // A copied constant may still be read as anything.
+  // A copied constant may still be read as any type.
   if (type == SlotType::kBits) types_[to] = SlotType::kBits;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registers of a function being lowered. Each becomes an alloca for every LLVM type that it has somewhere, which
-// SROA turns into values.
+// The registers of a function being lowered. Each has an alloca for every LLVM type that it takes, which SROA turns
+// into values.
 #pragma once
 
 #include <map>
@@ -24,7 +24,7 @@ class RegisterFile {
   llvm::Value* get_i64(std::uint32_t reg) { return get(reg, SlotType::kI64); }
   llvm::Value* get_f32(std::uint32_t reg) { return get(reg, SlotType::kF32); }
   llvm::Value* get_f64(std::uint32_t reg) { return get(reg, SlotType::kF64); }
-  // As get(), whatever the type: the register's 64 bits.
+  // As get(), for any type: the register's 64 bits.
   llvm::Value* get_bits(std::uint32_t reg) { return get(reg, SlotType::kI64); }
   llvm::Value* get_reference(std::uint32_t reg);
 
@@ -33,13 +33,13 @@ class RegisterFile {
   void set_bits(std::uint32_t reg, std::uint64_t bits);
   void set_reference(std::uint32_t reg, llvm::Value* value);
   void copy(std::uint32_t to, std::uint32_t from);
-  // Stores a register's value of a primitive kind, cut to its size.
+  // Stores a register's value of a primitive kind, truncated to its size.
   void store_value(bytecode::Kind kind, llvm::Value* address, std::uint32_t reg, Access access);
 
   // The types of the primitive registers at the instruction being lowered.
   SlotType current_type(std::uint32_t reg) const { return types_[reg]; }
   void set_types(const std::vector<SlotType>& types) { types_ = types; }
-  // Copies registers into the slots of other types where these are wanted.
+  // Copies registers to the slots of the wanted types.
   void convert_to(const std::vector<SlotType>& wanted);
 
  private:

@@ -10,10 +10,10 @@ namespace dhpvm::codegen {
 namespace {
 
 enum class Effect : std::uint8_t {
-  kCall,   // reads and writes everything
-  kAny,    // the same, but seldom called
-  kMake,   // the same, and compiled code goes on behind it
-  kState,  // touches nothing that compiled code can see, its arguments' memory apart
+  kCall,   // reads and writes any memory
+  kAny,    // the same, but rarely called
+  kMake,   // the same, and compiled code continues after it
+  kState,  // accesses no memory that compiled code can see, except its arguments'
   kPure,   // only reads its arguments' memory
 };
 
@@ -79,7 +79,7 @@ void describe(llvm::Function& function, Effect effect) {
   function.setDoesNotThrow();
   if (is_seldom(effect)) {
     function.addFnAttr(llvm::Attribute::Cold);
-    // To the inliner, code that nearly never runs is no reason against inlining what it belongs to.
+    // Rarely executed code must not prevent inlining of its function.
     function.addFnAttr("call-inline-cost", "0");
   }
   if (effect == Effect::kState) {
@@ -91,9 +91,9 @@ void describe(llvm::Function& function, Effect effect) {
   }
 }
 
-// Between compiled code and a function that it seldom calls: saves the registers that functions of C++ may change. So
-// values that are needed behind such a call, which nearly never happens, need not live in registers that every compiled
-// function has to save when it begins.
+// A wrapper for functions that are rarely called: saves the registers that C++ functions may clobber. So values that
+// are live across such a call need no callee-saved registers, which every compiled function would have to save at its
+// entry.
 llvm::Function* saving_registers(llvm::Module& module, const Row& row, llvm::Function& function) {
   const std::string name = std::string("saving.") + row.name;
   if (llvm::Function* const known = module.getFunction(name)) return known;

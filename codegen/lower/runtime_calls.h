@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of the virtual machine's functions that compiled code knows.
+// Calls of the virtual machine's functions from compiled code.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -29,12 +29,12 @@ enum class RuntimeCall : std::uint8_t {
   kIsInstance,      // i32(state, ptr object, i32 type)
   kLogObject,       // void(state, ptr object)
   kLogElement,      // void(state, ptr array, i64 index)
-  kCatchTrap,       // i64 ticks(state): the trap on its way stops here; negative if it must not be caught
-  kCaught,          // i64 number(state, r, left, site): keeps the trap that has been caught
-  kTrapAgain,       // void(state, r, left, site, ticks, i64 number): traps with one that was kept
+  kCatchTrap,       // i64 ticks(state): stops the propagating trap; negative if it must not be caught
+  kCaught,          // i64 number(state, r, left, site): stores the caught trap
+  kTrapAgain,       // void(state, r, left, site, ticks, i64 number): rethrows a stored trap
 };
 
-// Calls one in the module that is being filled.
+// Emits a call in the module that is being filled.
 llvm::CallInst* call_runtime(llvm::IRBuilder<>& builder, llvm::Module& module, RuntimeCall call,
                              llvm::ArrayRef<llvm::Value*> arguments);
 

@@ -18,14 +18,14 @@ using bytecode::Word;
 
 namespace {
 
-// Words of a callee, rare blocks aside, up to which its code is put into the loop.
+// The number of words outside rare blocks up to which a callee is inlined into the loop.
 constexpr std::uint32_t kMaximumWords = 64;
-// Branches reach as far as 16 bits.
+// Branches have 16-bit offsets.
 constexpr std::size_t kMaximumFunction = std::numeric_limits<std::int16_t>::max();
-// More registers than instructions can name, or as many.
+// At least as many registers as instructions can name.
 constexpr std::uint16_t kTooManyRegisters = std::numeric_limits<std::uint16_t>::max();
 
-// The usual blocks of a function.
+// The frequent blocks of a function.
 class UsualCode {
  public:
   UsualCode(const bytecode::Module& module, const bytecode::Function& function)
@@ -55,7 +55,7 @@ class UsualCode {
   RareBlocks rare_;
 };
 
-// Nothing that calls, collects, loops or catches.
+// Whether it does not call, collect, loop or catch.
 bool is_seen_through(const Instruction& i) {
   switch (i.row->family) {
     case Family::kNop:
@@ -97,7 +97,7 @@ bool is_seen_through(const Instruction& i) {
   }
 }
 
-// The callee would find these changed if it began anew: memory, and its parameters.
+// Whether the callee would see the change if it started again: to memory, or its parameters.
 bool UsualCode::has_effect(const Instruction& i) const {
   const Split parameters = bytecode::split(function_.signature.parameters);
   return i.row->memory == bytecode::Memory::kWritesElement ||
@@ -106,7 +106,7 @@ bool UsualCode::has_effect(const Instruction& i) const {
          (i.row->ref_writes != 0 && i.a < parameters.references);
 }
 
-// Whether no check comes behind an effect, and no way to a rare block.
+// Whether no check, and no path to a rare block, follows an effect.
 bool UsualCode::may_begin_anew() const {
   std::vector<bool> changed(blocks_.size(), false);  // on entry; predecessors come first
   bool ok = true;
@@ -137,7 +137,7 @@ bool can_be_seen_through(const bytecode::Module& module, const bytecode::Functio
   return words <= kMaximumWords && code.may_begin_anew();
 }
 
-// The class of the object in a reference register, where all ways to an instruction have made it.
+// The class of the object in a reference register, if it is the same on all paths to an instruction.
 class KnownClass {
  public:
   KnownClass(const bytecode::Module& module, const bytecode::Function& function, const Flow& flow)
@@ -147,13 +147,13 @@ class KnownClass {
     }
   }
 
-  // The class of the object in `reg` before the instruction at `pc` of `block`; nothing if that is not known.
+  // The class of the object in `reg` before the instruction at `pc` of `block`; nothing if it is unknown.
   std::optional<std::uint32_t> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) {
     return visit(block, pc, reg) ? type_ : std::nullopt;
   }
 
  private:
-  // Whether nothing but objects of one class comes here.
+  // Whether only objects of one class reach this point.
   bool visit(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) {
     std::optional<Instruction> found;
     for (std::uint32_t at = flow_.blocks()[block].begin; at < std::min(pc, flow_.blocks()[block].end);) {
@@ -179,7 +179,7 @@ class KnownClass {
   const bytecode::Module& module_;
   const bytecode::Function& function_;
   const Flow& flow_;
-  std::set<std::uint32_t> handlers_;                        // blocks
+  std::set<std::uint32_t> handlers_;                        // of blocks
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;  // ends of blocks, with a register
   std::optional<std::uint32_t> type_;
 };
@@ -212,7 +212,7 @@ std::optional<std::uint32_t> SeenCalls::call_around(std::uint32_t pc) const {
   return pc < call.call ? std::optional(call.call) : std::nullopt;
 }
 
-// Writes the code of one function anew, with some of its calls seen through.
+// Rewrites the code of one function with some of its calls inlined.
 class CallExpander {
  public:
   CallExpander(const bytecode::Module& module, const bytecode::Function& function)
@@ -221,7 +221,7 @@ class CallExpander {
     seen_.reference_registers_ = function.reference_registers;
   }
 
-  // `calls`: what they call, by their words.
+  // `calls`: the callees, by word.
   void expand(const std::map<std::uint32_t, std::uint32_t>& calls);
 
   bytecode::Function& function() { return expanded_; }
@@ -257,7 +257,7 @@ void CallExpander::copy(const bytecode::Function& from, const Instruction& i, st
     push(module_.code[from.code_offset + i.pc + word], original);
 }
 
-// To be given a target.
+// A jump whose target is set later.
 std::uint32_t CallExpander::jump(std::uint32_t original) {
   push(bytecode::encode32(Op::kJump, 0, 0), original);
   return here() - 1;
@@ -293,7 +293,7 @@ void CallExpander::expand(const std::map<std::uint32_t, std::uint32_t>& calls) {
 
 namespace {
 
-// The instruction's registers stand in a window from here on.
+// Moves the instruction's registers into a window.
 Word moved_registers(const Instruction& i, std::uint16_t primitives, std::uint16_t references) {
   const unsigned of_primitives = i.row->reads | i.row->writes;
   const unsigned of_references = i.row->ref_reads | i.row->ref_writes;
@@ -306,7 +306,7 @@ Word moved_registers(const Instruction& i, std::uint16_t primitives, std::uint16
 
 }  // namespace
 
-// `moved`: of the callee, which returns one value by it.
+// `moved`: a callee's instruction that returns one value.
 void CallExpander::move_into_window(const Instruction& moved, const Instruction& call) {
   if (moved.row->family == Family::kReturnP)
     push(bytecode::encode(Op::kMoveP, call.a, static_cast<std::uint16_t>(moved.a + call.a)), call.pc);
@@ -362,7 +362,7 @@ void CallExpander::see_through(const Instruction& call, std::uint32_t target) {
 
 namespace {
 
-// Calls in loops that call nothing else: what they call, by their words.
+// Calls in loops without other calls: the callees, by word.
 std::map<std::uint32_t, std::uint32_t> find_calls(const bytecode::Module& module,
                                                   const bytecode::Function& function) {
   bool calls = false;
@@ -399,7 +399,7 @@ std::optional<ExpandedModule> see_through_calls(const bytecode::Module& module,
   for (const std::uint32_t index : functions) {
     const bytecode::Function& function = module.functions[index];
     std::map<std::uint32_t, std::uint32_t> calls = find_calls(module, function);
-    // Loops that turn out to gain nothing keep their calls as they are.
+    // Loops that gain nothing keep their calls.
     while (!calls.empty()) {
       CallExpander expander(module, function);
       expander.expand(calls);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls in innermost loops that the loop sees through: m.at(i, j) is to cost what m.rows[i][j] costs.
+// Inlined calls in innermost loops: m.at(i, j) should cost what m.rows[i][j] costs.
 //
-// The code of a small function stands in the loop, in front of the call of it:
+// The code of a small callee is placed in the loop, in front of the call:
 //
-//   begin:  branch to `call`          taken outside of stretches (loop_strips.h)
+// begin:  branch to `call`          taken outside of strips (loop_strips.h)
 //           the callee's usual blocks; where one returns, a jump to `end`
 //   call:   the call, in a rare block of its own
 //   end:
 //
-// Registers of the callee are those of the caller's window, as in the interpreter. In stretches nothing of the callee
-// can trap, and nothing calls: where a check fails, or the callee gets to a rare block, control goes to `call`, in the
-// careful copy of the loop, and the callee begins anew. So it may change nothing before a check. Its tick is taken at
-// the end, and the stretch is so short that there is one for each call.
+// The callee's registers are those of the caller's window, as in the interpreter. In strips nothing of the callee can
+// trap or call: if a check fails, or the callee reaches a rare block, control goes to `call`, in the careful copy of
+// the loop, and the callee starts again. So it must not write anything before a check. Its tick is taken at the end,
+// and a strip is so short that there is one for each call.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +27,24 @@ namespace dhpvm::codegen {
 
 class Flow;
 
-// Those of one function.
+// The inlined calls of one function.
 class SeenCalls {
  public:
   struct Call {
     std::uint32_t callee = 0;
-    std::uint32_t call = 0;  // the word of the call itself, where a rare block begins
+    std::uint32_t call = 0;  // the word of the call itself, the start of a rare block
   };
 
   bool empty() const { return calls_.empty(); }
   const std::map<std::uint32_t, Call>& calls() const { return calls_; }  // by the word where they begin
   const Call* begins_at(std::uint32_t pc) const;
-  // Whether the jump at `pc` leads to the end of a call.
+  // Whether the jump at `pc` leads to the end of an inlined call.
   bool ends_at(std::uint32_t pc) const { return ends_.contains(pc); }
-  // The word of the call itself, if the one at `pc` belongs to the callee's code in front of it.
+  // The word of the call itself, if `pc` is in the callee's code before it.
   std::optional<std::uint32_t> call_around(std::uint32_t pc) const;
   bool is_call(std::uint32_t pc) const { return call_words_.contains(pc); }
 
-  // The function without them, as everything but the lowering knows it: a word of it, and its registers.
+  // The position in the original function, and its registers.
   std::uint32_t original(std::uint32_t pc) const { return empty() ? pc : original_[pc]; }
   std::uint32_t registers_of(const bytecode::Function& function) const {
     return empty() ? function.primitive_registers : primitive_registers_;
@@ -65,18 +65,18 @@ class SeenCalls {
 
 inline const SeenCalls kNoSeenCalls;
 
-// A module with the code of seen calls put into some of its functions.
+// A module with callees inlined into some of its functions.
 struct ExpandedModule {
   bytecode::Module module;
   std::map<std::uint32_t, SeenCalls> calls;  // by function
 };
 
-// Expands these functions; nothing if none of them has a call that is worth it.
+// Expands these functions; empty if none of them has a call worth inlining.
 std::optional<ExpandedModule> see_through_calls(const bytecode::Module& module,
                                                 const std::set<std::uint32_t>& functions);
 
-// The function that the call, an instruction of `block`, is of, if a loop can see through it. That is also known of a
-// method of an interface where the function itself has made the object, as it does with a closure.
+// The callee of the call, an instruction of `block`, if a loop can inline it. The callee of an interface's method is
+// known, too, if the function itself has made the object, as for a closure.
 std::optional<std::uint32_t> seen_callee(const bytecode::Module& module, const bytecode::Function& function,
                                          const Flow& flow, std::uint32_t block, const Instruction& call);
 

@@ -10,7 +10,7 @@ using bytecode::Op;
 
 StatedValues::StatedValues(const bytecode::Module& module, const bytecode::Function& function)
     : module_(module), everywhere_(function.primitive_registers), here_(function.primitive_registers) {
-  // Parameters have a value before anything is written.
+  // Parameters have an initial value.
   std::vector<bool> varies(function.primitive_registers, false);
   std::uint32_t parameters = 0;
   for (const bytecode::ValueType& parameter : function.signature.parameters) {
@@ -19,7 +19,7 @@ StatedValues::StatedValues(const bytecode::Module& module, const bytecode::Funct
   for (std::uint32_t pc = 0; pc < function.code_size;) {
     const Instruction i = decode(module, function, pc);
     writes_of(i, [&](std::uint32_t reg, std::optional<std::uint64_t> value) {
-      // The verifier lets nothing be read that has not been written on every way.
+      // The verifier guarantees that a register is written on every path before it is read.
       if (!value || (everywhere_[reg] && *everywhere_[reg] != *value)) varies[reg] = true;
       everywhere_[reg] = value;
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of primitive registers that the program itself states: constants, in the block that loads them, and registers
-// to which a function assigns only one constant, everywhere.
+// Known constants in primitive registers: those that the same block loads, and registers to which the function assigns
+// only one constant, everywhere.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ class StatedValues {
  public:
   StatedValues(const bytecode::Module& module, const bytecode::Function& function);
 
-  // The instructions of a block, one after the other.
+  // Processes the instructions of a block, one after the other.
   void begin_block();
   void step(const Instruction& instruction);
 
-  // The register's 64 bits in front of the next instruction, or nothing.
+  // The register's 64 bits before the next instruction, or nothing.
   std::optional<std::uint64_t> bits(std::uint32_t reg) const {
     return here_[reg] ? here_[reg] : everywhere_[reg];
   }
 
  private:
-  // Registers that instructions write, and what: nothing for anything but a constant.
+  // Calls `write` for registers that instructions write, with the value if it is a constant.
   template <typename Write>
   void writes_of(const Instruction& i, Write&& write) const;
 
   const bytecode::Module& module_;
   std::vector<std::optional<std::uint64_t>> everywhere_;
-  std::vector<std::optional<std::uint64_t>> here_;  // since the beginning of the block
+  std::vector<std::optional<std::uint64_t>> here_;  // known since the start of the block
 };
 
 }  // namespace dhpvm::codegen

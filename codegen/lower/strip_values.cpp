@@ -36,7 +36,7 @@ Value* StripValues::element(std::uint32_t block, const Instruction& i) {
   return linear;
 }
 
-// 0 where there is no object: the loop traps before it uses the field.
+// 0 if there is no object: the loop traps before it uses the field.
 Value* StripValues::field(const Instruction& i) {
   const std::uint32_t number = loop_.fields.at(i.pc);
   const InvariantReference& reference = loop_.references[number];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of registers in the first iteration of a stretch (loop_strips.h), computed where the stretch is set up:
-// indices that stay the same or grow with the counter, and limits that stay the same. They are made of registers that
-// the loop does not change, of sizes and fields of references that it keeps, and of operations that cannot trap.
+// Values of registers in the first iteration of a strip (loop_strips.h), computed at its start: indices that are
+// invariant or grow with the counter, and invariant limits. They are computed from invariant registers, from sizes and
+// fields of kept references, and by operations that cannot trap.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class StripValues {
               IrEmitter& emitter, RegisterFile& registers)
       : flow_(flow), loop_(loop), kept_(kept), ir_(emitter), registers_(registers), b_(emitter.builder()) {}
 
-  // The value of the register before the instruction at `pc`; for what Flow has looked through.
+  // The value of the register before the instruction at `pc`, if Flow has traced it.
   llvm::Value* at(std::uint32_t block, std::uint32_t pc, std::uint32_t reg, SlotType type = SlotType::kI64);
 
  private:

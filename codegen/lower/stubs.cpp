@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small functions between compiled bodies and the rest of the world: entries from the interpreter, stubs
-// for functions that are not compiled (yet).
+// The functions between compiled bodies and the virtual machine: entries for the interpreter, and stubs for functions
+// that are not compiled (yet).
 #include "codegen/lower/function_lowering.h"
 
 namespace dhpvm::codegen {
@@ -51,7 +51,7 @@ class WindowAccess {
 
 constexpr unsigned kFirstParameter = 4;
 
-// The rest of a function with the interface of a body: does the call through windows, by `call`.
+// The rest of a function with the interface of a body: makes the call through windows, by `call`.
 void call_through_windows(Unit& unit, std::uint32_t callee, llvm::Function& function, llvm::IRBuilder<>& b,
                           RuntimeCall call) {
   const bytecode::Signature& signature = unit.bytecode.functions[callee].signature;
@@ -63,7 +63,7 @@ void call_through_windows(Unit& unit, std::uint32_t callee, llvm::Function& func
   unsigned argument = kFirstParameter;
   for (const ValueType& parameter : signature.parameters)
     arguments.put(parameter, function.getArg(argument++));
-  // Places of results are roots as well.
+  // Slots for results are roots as well.
   for (std::uint32_t n = split(signature.parameters).references; n < split(signature.results).references;
        ++n) {
     b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()),
@@ -137,7 +137,7 @@ llvm::Function* Unit::callee(std::uint32_t function) {
 
 namespace {
 
-// An EnterFunction, or a function with more parameters than that.
+// An EnterFunction, or a function with additional parameters.
 llvm::Function* make_entry(Unit& unit, const std::string& name,
                            llvm::GlobalValue::LinkageTypes linkage = llvm::GlobalValue::ExternalLinkage,
                            llvm::ArrayRef<llvm::Type*> more = {}) {
@@ -169,7 +169,7 @@ void lower_function(Unit& unit, std::uint32_t function) {
   for (const ValueType& parameter : signature.parameters) arguments.push_back(window.take(parameter));
   llvm::CallInst* const call = b.CreateCall(body, arguments);
   call->setCallingConv(kBodyConvention);
-  // One copy of the body is enough: entries are called by the interpreter.
+  // Only the interpreter calls entries, so the body is not inlined.
   call->setIsNoInline();
   Value* const ticks = b.CreateExtractValue(call, 0);
   BasicBlock* const done = BasicBlock::Create(b.getContext(), "done", entry);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which memory an access touches, in terms of the virtual machine, as type-based alias metadata: what is
-// listed apart here never overlaps. It is what lets LLVM keep an array's data pointer and length in registers
-// while elements are stored.
+// The memory that an access touches, in terms of the virtual machine, as type-based alias metadata: different kinds
+// never overlap. This lets LLVM keep an array's data pointer and length in registers while elements are stored.
 #pragma once
 
 #include <llvm/IR/MDBuilder.h>
@@ -11,15 +10,14 @@
 
 namespace dhpvm::codegen {
 
-// A family of memory, and inside it a number that tells disjoint parts apart (a field's offset, an element's
-// kind).
+// A kind of memory, and a number that distinguishes disjoint parts of it (a field's offset, an element's kind).
 struct Access {
   enum Family : std::uint8_t {
     kHeader,     // type and size of objects
     kFlags,      // the flag byte of objects
     kHandle,     // data, readable and writable of arrays
-    kConstant,   // what never changes, and is there as long as the code runs
-    kImmutable,  // what never changes while the object lives: lengths, bytes of strings
+    kConstant,   // immutable, and valid as long as the code runs
+    kImmutable,  // immutable while the object lives: lengths, bytes of strings
     kElement,    // elements of arrays, by kind
     kField,      // fields of objects, by offset
     kMirror,     // the reference stack

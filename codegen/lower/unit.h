@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of one LLVM module being filled, and how they call each other.
+// The functions of the LLVM module being filled, and their calls of each other.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -15,9 +15,9 @@
 
 namespace dhpvm::codegen {
 
-// The calling convention of compiled functions: nothing is saved by the callee, and twelve arguments travel in
-// registers, four of which are those that every function has. Most functions return early, or call only what never
-// returns; by the convention of C they saved six registers in every call.
+// The calling convention of compiled functions: no callee-saved registers, and twelve arguments in registers, four of
+// which every function has. Most functions return early, or call only functions that do not return; with the C
+// convention they saved six registers in every call.
 inline constexpr llvm::CallingConv::ID kBodyConvention = llvm::CallingConv::PreserveNone;
 
 // The lowering's facts about a function, apart from its bytecode.
@@ -31,24 +31,24 @@ class Unit {
        llvm::Module& module, const std::map<std::uint32_t, SeenCalls>& seen, Mutation* mutation = nullptr)
       : bytecode(bytecode), layout(layout), facts(facts), module(module), mutation(mutation), seen_(seen) {}
 
-  // The calls of the function that its loops see through.
+  // The calls of the function that its loops inline.
   const SeenCalls& seen_calls(std::uint32_t function) const {
     const auto found = seen_.find(function);
     return found == seen_.end() ? kNoSeenCalls : found->second;
   }
   // Declares the body of a function that will be lowered into this module.
   void declare(std::uint32_t function);
-  // The callee of a call: its body if it is in this module, and otherwise a stub that looks for
-  // compiled code when it runs.
+  // The callee of a call: its body if it is in this module, and otherwise a stub that looks up compiled code at run
+  // time.
   llvm::Function* callee(std::uint32_t function);
-  // For a call of a function in its own body: a copy of the body to be inlined there, so that two levels of a recursion
-  // share a frame, if the function is small enough for that.
+  // For a recursive call: whether a copy of the body can be inlined there, so that two levels of recursion share a
+  // frame. The function must be small enough.
   bool has_copy(std::uint32_t function);
   llvm::Function* copy(std::uint32_t function);
-  // Whether a call of the function need not check the machine's stack for room: it and what it calls take little, and
-  // none of them calls itself.
+  // Whether a call of the function needs no check of the machine's stack: it and its callees use little, and none of
+  // them is recursive.
   bool takes_little_stack(std::uint32_t function);
-  // The same interface, but runs the function in the interpreter.
+  // The same interface, but interprets the function.
   llvm::Function* interpreted(std::uint32_t function);
   llvm::FunctionType* body_type(std::uint32_t function);
   static std::string symbol(const char* prefix, std::uint32_t function);

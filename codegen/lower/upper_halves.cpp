@@ -19,7 +19,7 @@ using bytecode::ValueType;
 
 bool is_wide(Kind kind) { return bytecode::size_of(kind) == 8; }
 
-// Each bit of the result depends on the same bits of the operands: upper halves are needed for upper halves only.
+// Each bit of the result depends only on the same bits of the operands, so upper halves are live only for upper halves.
 bool keeps_halves_apart(const Instruction& i) {
   if (i.row->family == Family::kMoveP) return true;
   if (i.row->family != Family::kInteger) return false;
@@ -27,7 +27,8 @@ bool keeps_halves_apart(const Instruction& i) {
   return operation == Operation::kAnd || operation == Operation::kOr || operation == Operation::kXor;
 }
 
-// The kind that the instruction reads the register in this position as; nothing if it is an index or size, of 64 bits.
+// The kind as which the instruction reads the register in this position; nothing for an index or size, which has 64
+// bits.
 std::optional<Kind> kind_read(const bytecode::Function& function, const Instruction& i, unsigned position) {
   switch (i.row->family) {
     case Family::kJumpIf:
@@ -49,7 +50,7 @@ std::optional<Kind> kind_read(const bytecode::Function& function, const Instruct
   }
 }
 
-// Calls read(reg) for every register that the instruction reads all bits of, copies aside.
+// Calls read(reg) for every register of which the instruction reads all bits, copies aside.
 template <typename Read>
 void for_each_wide_read(const bytecode::Module& module, const bytecode::Function& function,
                         const Instruction& i, Read&& read) {
@@ -72,7 +73,7 @@ void for_each_wide_read(const bytecode::Module& module, const bytecode::Function
     case Family::kCallNative:
     case Family::kCallInterface: return values(i.a, called_signature(module, i).parameters);
     case Family::kParallelFor: {
-      // The window has both bounds of each dimension where the kernel has an index.
+      // The window has both bounds of each dimension of the kernel.
       const bytecode::KernelRecord& kernel = module.kernels[i.c];
       range(i.a, kernel.dimensions);
       return values(i.a + kernel.dimensions, module.functions[kernel.function].signature.parameters);
@@ -83,7 +84,7 @@ void for_each_wide_read(const bytecode::Module& module, const bytecode::Function
   }
 }
 
-// Whether the function above knows the registers of its window, if it has one.
+// Whether the function above handles the instruction's window, if it has one.
 constexpr bool is_window_known(const bytecode::OpInfo& op) {
   switch (op.family) {
     case Family::kCall:
@@ -103,7 +104,7 @@ void step_back(const bytecode::Module& module, const bytecode::Function& functio
     is_result_needed = bytecode::contains(needed, i.a);
     bytecode::remove(needed, i.a);
   }
-  // The callee's frame lies over the window: nothing from there on survives but results.
+  // The callee's frame overlaps the window: of the registers from there on, only results survive.
   if (i.has(bytecode::kCall)) {
     for (std::uint32_t reg = i.a; reg < function.primitive_registers; ++reg) bytecode::remove(needed, reg);
   }

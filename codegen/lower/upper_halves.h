@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which primitive registers of a function have an upper half that matters at the beginning of a block: an instruction
-// reads all 64 bits of the register there or later, on some path, and nothing writes it before. A register that is read
-// as values of at most 32 bits only, such as an i32, holds anything in its upper half.
+// Liveness of the upper halves of primitive registers at the start of blocks: live if an instruction reads all 64 bits
+// there or later, on some path, before the register is written. A register that is only read as values of at most 32
+// bits, such as an i32, may hold anything in its upper half.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,11 @@ namespace dhpvm::codegen {
 
 class UpperHalves {
  public:
-  // The blocks are those of find_blocks(). Keeps none of the arguments.
+  // `blocks` comes from find_blocks(). Keeps none of the arguments.
   UpperHalves(const bytecode::Module& module, const bytecode::Function& function,
               const std::vector<bytecode::CodeBlock>& blocks);
 
-  // Whether the upper half of the primitive register is needed where the block begins, or by the handler of its first
-  // instruction.
+  // Whether the upper half is live at the start of the block, or in the handler of its first instruction.
   bool are_needed(std::uint32_t block, std::uint32_t reg) const {
     return bytecode::contains(live_.in[block], reg);
   }

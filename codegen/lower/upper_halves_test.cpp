@@ -11,7 +11,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-// The registers whose upper halves are needed where each block of the first function begins, as "01,1,..".
+// The registers with live upper halves at the start of each block of the first function, as "01,1,..".
 std::string needed(std::string_view text) {
   const bytecode::Module module = bytecode::assemble(text).value();
   const bytecode::Function& function = module.functions.front();
@@ -37,7 +37,7 @@ TEST(UpperHalves, ComeFromTheKindsOfOperands) {
             "01");
 }
 
-// A copy, or an operation on single bits, needs no more of its operands than is needed of its result.
+// The operands of a copy, or of a bitwise operation, are live in the same halves as the result.
 TEST(UpperHalves, AreNeededForThoseOfResults) {
   EXPECT_EQ(needed("function f(i64, i64, i64) -> i32 registers 4 0\n"
                    "  move.p p3, p0\n"
@@ -80,7 +80,7 @@ TEST(UpperHalves, AreThoseOfWideParametersAndResults) {
             "02");
 }
 
-// The handler reads what the division finds, not what it leaves.
+// The handler sees the registers before the division, not after it.
 TEST(UpperHalves, AreNeededByHandlers) {
   EXPECT_EQ(needed("function f(i64, i64) -> i64 registers 3 0\n"
                    "  protect Handler\n"

@@ -19,7 +19,7 @@ bool is_library(const ast::Program& source, std::uint32_t file) {
                      [&](const auto& module) { return module->is_stdlib && module->file == file; });
 }
 
-// Where a program uses the generic code of the library that `range` lies in; null when it lies elsewhere.
+// The use of the generic library code that contains `range`; null if `range` is not in the library.
 const Origin* use_of_library(const ast::Program& source, const Origin* origin, SourceRange range) {
   if (!is_library(source, range.file)) return nullptr;
   while (origin != nullptr && (origin->name.empty() || is_library(source, origin->range.file))) {
@@ -53,7 +53,7 @@ void Analysis::run(HostReach reach) {
   drain();
   // The signatures of all functions are known now, also where they were inferred.
   if (reach == HostReach::kObjects && !diagnostics_.has_errors()) export_objects();
-  // Purity looks through whole functions: it has nothing to say about wrong ones, or some of them.
+  // Purity analyses whole functions: it needs them all, checked and without errors.
   const bool all_checked = std::ranges::none_of(instances_, [](const FunctionInstance& instance) {
     return instance.state == FunctionInstance::State::kQueued;
   });
@@ -72,7 +72,7 @@ void Analysis::run(HostReach reach) {
 
 Diagnostic& Analysis::report(SourceRange range, std::string message) {
   if (const Origin* use = use_of_library(source_, current_, range); use != nullptr) {
-    // The library is right; what it was given is not. Said once for each use.
+    // The error is in the argument, not in the library. It is reported once for each use.
     const std::string whole = use->name + ": " + message;
     if (!reported_.insert({{use->range.file, use->range.begin}, whole}).second)
       return swallowed_.emplace_back();
@@ -80,7 +80,7 @@ Diagnostic& Analysis::report(SourceRange range, std::string message) {
   }
   if (!reported_.insert({{range.file, range.begin}, message}).second) return swallowed_.emplace_back();
   Diagnostic& diagnostic = diagnostics_.add(Severity::kError, range, std::move(message));
-  // The chain of a runaway instantiation says the same thing over and over; its ends are enough.
+  // A runaway instantiation repeats the same steps; the ends of its chain are enough.
   constexpr unsigned kShown = 4;
   unsigned shown = 0;
   for (const Origin* origin = current_; origin != nullptr; origin = origin->parent) {
@@ -122,7 +122,7 @@ SourceRange Analysis::range_of(const hir::Function& function) const {
   return {function.position.file, begin, begin + 1};
 }
 
-// Bodies create instances, and instances create bodies: until nothing is left.
+// Bodies create instances, and instances create bodies, so this repeats until the queue is empty.
 void Analysis::drain() {
   const auto* const part = dynamic_cast<const PartObserver*>(observer_);
   while (!bodies_.empty() || !incomplete_.empty()) {
@@ -155,7 +155,7 @@ void Analysis::export_objects() {
   drain();
 }
 
-// Generic code and modules bring more than a program uses; only what can be called goes on to lowering.
+// Generic code and modules contain more than a program uses; only callable functions go on to lowering.
 void Analysis::drop_unreachable() {
   std::set<const hir::Function*> reached;
   std::vector<const hir::Function*> open;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one check of a whole program: symbols of every module, instances of generics, the queue of
-// bodies that remain to be checked. check_body (body.h) checks one body and asks here for everything that
-// lies outside it.
+// The state of one check of a whole program: symbols of every module, instances of generics, the queue of bodies that
+// remain to be checked. check_body (body.h) checks one body and asks here for everything that lies outside it.
 #pragma once
 
 #include <deque>
@@ -27,7 +26,7 @@
 
 namespace dhpvm::compiler {
 
-// Messages about sizes that must be constant name them so.
+// How messages call a size that must be constant.
 inline constexpr std::string_view kFixedArraySize = "the size of a fixed array";
 
 class Analysis {
@@ -35,7 +34,7 @@ class Analysis {
   // `observer` may be null.
   Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program, Observer* observer);
 
-  // Checks everything; the outcome stands in the program, or in the diagnostics.
+  // Checks the whole program. The results are in the program, errors in the diagnostics.
   void run(HostReach reach);
 
   hir::Program& program() { return program_; }
@@ -58,21 +57,21 @@ class Analysis {
   // --- types (resolve.cpp, nominal.cpp)
   // The type that `syntax` means, or the error type after a diagnostic. A null `syntax` means void.
   const Type* resolve(const ast::Type* syntax, const TypeContext& context);
-  // The module that is called so in `from`: imported, or known everywhere. Null if there is none.
+  // The module that `from` knows by this name: imported, or a known module (imports.h). Null if there is none.
   ModuleSymbols* find_module(std::string_view name, const ModuleSymbols& from) const;
   NominalSymbol* find_type(std::string_view qualifier, std::string_view name, SourceRange range,
                            const TypeContext& context, bool report_missing);
   const Type* instantiate(NominalSymbol& symbol, std::vector<const Type*> arguments, SourceRange range);
-  // The declaration behind an alias, or behind an alias of that; null when the alias stands for something else.
+  // The declaration that an alias, or a chain of aliases, names; null when it names a type without declaration.
   NominalSymbol* behind_alias(NominalSymbol* symbol);
   // Null for types that were not declared.
   Nominal* nominal(const Type* type);
   // Resolves fields, methods and interfaces of a declared type.
   void complete(Nominal& nominal);
-  // Primitives, structs and nullables of them: what parallel loops may use as values.
+  // Whether the type is a primitive, or a struct or nullable of primitives, which parallel loops may use as values.
   bool is_plain(const Type* type);
   bool implements(const Type* type, const Type* interface);
-  // Whether the type has a method `equals` for values of its own.
+  // Whether the type has a method `equals` that takes a value of the same type.
   bool has_equals(const Type* type);
   Method find_method(Nominal& nominal, std::string_view name);
   std::vector<std::string_view> names_of_methods(Nominal& nominal);
@@ -90,7 +89,7 @@ class Analysis {
   hir::Function* use(FunctionInstance& instance);
   hir::Native* native(const std::string& name, std::vector<const Type*> parameters, const Type* result);
   hir::Native* native(FunctionInstance& instance);
-  // The function that stands for a native one where it is a value; null until it is made.
+  // The function that wraps a native one used as a value; null until it is made.
   hir::Function*& caller_of(FunctionInstance& instance) { return callers_of_natives_[&instance]; }
   // Checks that `arguments` satisfy the bounds of `parameters`.
   bool check_bounds(const std::vector<ast::TypeParameter>& parameters,
@@ -100,16 +99,16 @@ class Analysis {
   // Null after a diagnostic.
   const hir::Expr* value_of(ConstantSymbol& constant, SourceRange range);
   bool is_constant_type(const Type* type);
-  // The literal behind `expr` if that is a constant array; null otherwise.
+  // The array literal that `expr` names if it is a constant array; null otherwise.
   const hir::Expr* array_constant(const hir::Expr& expr) const;
-  // The value of a constant expression; null when it is none (no diagnostic then).
+  // The value of a constant expression; null, without a diagnostic, if it is not constant.
   const hir::Expr* evaluate(const hir::Expr& expr);
   // Checks and evaluates `expr` in `context`; reports when it is not constant.
   const hir::Expr* constant_expression(const ast::Expr& expr, const TypeContext& context,
                                        const Type* expected, std::string_view what);
 
   ModuleSymbols& module(const ast::Module& module) { return *modules_by_ast_.at(&module); }
-  // The function of the library that is a method of `type`, which was not declared; or null.
+  // The function of the library that is a method of `type`, a type without declaration; or null.
   FunctionSymbol* library_method(const Type* type, std::string_view name);
   std::vector<std::string_view> library_methods(const Type* type);
   hir::Expr* make(hir::ExprKind kind, const Type* type, SourceRange range);
@@ -118,7 +117,7 @@ class Analysis {
   // The instance whose body or signature is being checked.
   const Origin* current() const { return current_; }
 
-  // Puts `origin` in charge of errors and of instantiation depth for its lifetime.
+  // Makes `origin` the current instance for its lifetime: errors name it, and it counts as a level of instantiation.
   class Enter {
    public:
     Enter(Analysis& analysis, const Origin& origin) : analysis_(analysis), previous_(analysis.current_) {
@@ -133,21 +132,21 @@ class Analysis {
     const Origin* previous_;
   };
 
-  // Parallel loops whose bodies are to be proven pure when every function is known.
+  // Parallel loops whose purity is checked when all functions are known.
   struct PendingKernel {
     hir::Stmt* loop = nullptr;
     const Origin* origin = nullptr;
     SourceRange range;
   };
   void add_kernel(PendingKernel kernel) { kernels_.push_back(kernel); }
-  // There are closures, functions that are values, or parallel loops that use objects: see specialise.h.
+  // Notes that the program has closures, function values, or parallel loops that use objects: see specialise.h.
   void loops_call_values() { loops_call_values_ = true; }
 
   // Native recursion of the checker: expressions in expressions, and bodies checked while another waits for
   // the type of their result.
   static constexpr unsigned kMaxNesting = 1200;
   unsigned nesting = 0;
-  // Where each HIR node came from, for what is checked after the bodies.
+  // The source of each HIR node, for checks that follow those of the bodies.
   SourceRange range_of(const hir::Expr* expr) const;
   SourceRange range_of(const hir::Stmt* stmt) const;
   SourceRange range_of(const hir::Function& function) const;  // its name
@@ -191,7 +190,7 @@ class Analysis {
   std::deque<FunctionSymbol> functions_;
   std::deque<NominalSymbol> nominal_symbols_;
   std::deque<ConstantSymbol> constants_;
-  std::set<const hir::Function*> makers_;  // of constants
+  std::set<const hir::Function*> makers_;  // functions that make constants
   std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
   std::vector<ModuleSymbols*> method_modules_;
   std::vector<ModuleSymbols*> known_modules_;
@@ -222,8 +221,8 @@ class Analysis {
 void check_purity(Analysis& analysis, const hir::Stmt& loop);
 void check_conflicts(Analysis& analysis, const hir::Stmt& loop);
 
-// Checks that no function with a fixed array as parameter calls itself; and where `function`, or one that it calls,
-// assigns an element of its fixed array `array` (fixed_parameters.cpp).
+// Checks that no function with a fixed array as parameter is recursive, and that none assigns, itself or in a callee,
+// an element of its fixed array `array` (fixed_parameters.cpp).
 void check_fixed_parameters(Analysis& analysis);
 std::optional<SourceRange> write_of_fixed(const Analysis& analysis, const hir::Function& function,
                                           const hir::Local& array);

@@ -98,7 +98,7 @@ bool ArgumentMatching::arguments(const Callee& callee, const ast::Expr& call, co
   }
   const std::size_t count = callee.parameters.size();
   values.assign(count, nullptr);
-  // Arguments are evaluated as they are written. Where names reorder them, temporaries keep that order.
+  // Arguments are evaluated in the order of the source. If names reorder them, temporaries keep that order.
   std::vector<std::size_t> order;
   bool reordered = false;
   for (const ast::Argument& argument : call.arguments) {
@@ -137,7 +137,7 @@ bool ArgumentMatching::arguments(const Callee& callee, const ast::Expr& call, co
   return good;
 }
 
-// A default belongs to the declaration: it sees that module, and nothing of the caller.
+// A default is resolved in the module of the declaration, not in the caller's.
 hir::Expr* ArgumentMatching::fallback_value(const ast::Expr& expr, const Type* type,
                                             const TypeContext& context) {
   Frame isolated;
@@ -161,7 +161,7 @@ hir::Expr* ArgumentMatching::fallback_value(const ast::Expr& expr, const Type* t
 
 void ArgumentMatching::check_all(const ast::Expr& call) {
   for (const ast::Argument& argument : call.arguments) {
-    // A closure without known parameter types would only complain about them.
+    // Without known parameter types a closure would only report that they are missing.
     if (argument.value->kind != ast::ExprKind::kClosure) parts_.expressions.expr(*argument.value);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which argument goes to which parameter; defaults for those that are not given.
+// Matches arguments with parameters; fills in defaults.
 #pragma once
 
 #include "compiler/check/body_part.h"
@@ -10,10 +10,10 @@ class ArgumentMatching : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // For each parameter the argument's expression, null where its default serves. False after a diagnostic.
+  // For each parameter the argument's expression, null if its default applies. False after a diagnostic.
   bool match_arguments(const Callee& callee, const ast::Expr& call, std::vector<const ast::Expr*>& matched);
-  // One value per parameter. `ready` holds arguments that inference has checked already. `before` receives
-  // what must be evaluated first when named arguments stand in another order than the parameters.
+  // One value per parameter. `ready` holds arguments that inference has checked already. If named arguments are in
+  // another order than the parameters, `before` receives the statements that evaluate them in the order of the source.
   bool arguments(const Callee& callee, const ast::Expr& call, const std::vector<E>* ready, Body& before,
                  std::vector<E>& values);
   E fallback_value(const ast::Expr& expr, const Type* type, const TypeContext& context);

@@ -20,7 +20,7 @@ hir::Expr* ArrayChecker::array_literal(const ast::Expr& expr, const Type* expect
   }
   std::vector<E> values(expr.operands.size(), nullptr);
   if (element == nullptr) {
-    // The first element that is no bare literal decides; `null` makes it nullable.
+    // The first element that is not a bare literal determines the type; `null` makes it nullable.
     bool any_float = false;
     bool any_null = false;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -141,7 +141,7 @@ hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
     warn_of_negative(*column, expr.operands[1]->range, array->type, expr.operands[0]);
     return make(ExprKind::kIndex, array->type->element, expr.range, {matrix, array->operands[1], column});
   }
-  // A row of a constant is a new array where it is used as a whole.
+  // A row of a constant is copied to a new array if it is used as a whole.
   const bool gives_row = array->type->is(TypeKind::kArray) && array->type->element->is(TypeKind::kArray);
   return index_of(gives_row ? array : parts_.names.shared_rows(array), expr);
 }
@@ -166,7 +166,7 @@ std::uint64_t ArrayChecker::rows_of(const Type* fixed) {
   return fixed->rank == 1 ? fixed->count : fixed->count / fixed->columns;
 }
 
-// An index of `whole` below 0. No error: code that never runs may have it, and what makes programs does not look.
+// Warns of an index of `whole` below 0. Not an error: dead or generated code may contain it.
 bool ArrayChecker::warn_of_negative(const hir::Expr& index, Range range, const Type* type,
                                     const ast::Expr* whole) {
   const auto known = fold(index);

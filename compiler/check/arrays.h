@@ -14,10 +14,10 @@ class ArrayChecker : public BodyPart {
   E new_array(const ast::Expr& expr);
   bool has_zero(const Type* type);
   E index_expr(const ast::Expr& expr);
-  // An element of a fixed array, or of the array that a parallel loop has captured in its place.
+  // An element of a fixed array, or of the array that replaces it in a parallel loop that captures it.
   E fixed_element(hir::Local* array, std::vector<E> indices, Range range);
   static std::uint64_t rows_of(const Type* fixed);
-  // The array to use in place of a fixed one, as it is written: "[f64](4)".
+  // The array type that a message suggests in place of a fixed one: "[f64](4)".
   static std::string array_like(const Type* fixed);
   E index_of(E array, const ast::Expr& expr);
   E index_value(const ast::Expr& expr);

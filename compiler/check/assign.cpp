@@ -15,7 +15,7 @@ using hir::StmtKind;
 
 namespace {
 
-// Whether an assignment to `name` is more likely a declaration than a slip of the pen.
+// Whether an assignment to `name` is more likely a declaration than a misspelling.
 bool resembles_none(std::string_view name, const std::vector<std::string>& names) {
   const std::vector<std::string_view> views(names.begin(), names.end());
   return std::find(views.begin(), views.end(), name) == views.end() && nearest_name(name, views).empty();
@@ -65,7 +65,8 @@ bool AssignmentChecker::check_assignable(const Variable& variable, Range range) 
   return false;
 }
 
-// Whether a field of the struct `place` may be assigned: whether what holds the struct can change.
+// Whether a field of the struct `place` may be assigned: whether the variable or object that contains the struct may
+// change.
 bool AssignmentChecker::mutable_root(const hir::Expr& place, Range range) {
   switch (place.kind) {
     case ExprKind::kIndex: return true;
@@ -162,8 +163,8 @@ AssignmentChecker::Place AssignmentChecker::member_place(const ast::Expr& expr, 
   return place;
 }
 
-// The object of a field that is assigned. If it is a struct that methods give, or is inside of one, it is a copy that
-// they take back.
+// The object whose field is assigned. If it is a struct that methods of a container return, or part of one, the result
+// is a copy that is written back.
 hir::Expr* AssignmentChecker::holder(const ast::Expr& expr, std::optional<Copy>& copy) {
   const ast::Expr* root = &expr;
   while (root->kind == ast::ExprKind::kMember && !root->safe) root = root->operands[0];
@@ -185,7 +186,7 @@ hir::Expr* AssignmentChecker::holder(const ast::Expr& expr, std::optional<Copy>&
   return read(copy->local, expr.range);
 }
 
-// Whether `array` is a constant, whose elements cannot be assigned; says so then.
+// Whether `array` is a constant, whose elements cannot be assigned; reports an error then.
 bool AssignmentChecker::is_constant(E array, Range range) {
   while (array->kind == ExprKind::kIndex) array = array->operands[0];
   if (analysis_.array_constant(*array) == nullptr) return false;
@@ -271,7 +272,7 @@ void AssignmentChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
   assign_to(*stmt.place, given, stmt.value->range, out);
 }
 
-// Calls `change` for the place that is written. `a?.b = v` changes something, and evaluates v, where a is not null.
+// Calls `change` for the assigned place. `a?.b = v` assigns, and evaluates v, only if a is not null.
 void AssignmentChecker::at_place(const ast::Expr& where, PlaceUse use,
                                  const std::function<void(Place&, Body&)>& change, Body& out) {
   if (where.kind != ast::ExprKind::kMember || !where.safe) {
@@ -288,7 +289,7 @@ void AssignmentChecker::at_place(const ast::Expr& where, PlaceUse use,
     if (!is_nullable && !type->is(TypeKind::kError)) {
       error(where.name.range, "a '{}' is never null", type->name).help("write `.{}`", where.name.text);
     } else if (is_nullable && !held->is(TypeKind::kStruct)) {
-      // Says that there is no such field.
+      // Reports the missing field.
       target = field_place(make(ExprKind::kUnwrap, held, range, {object}), where.name, range, use);
     } else if (is_nullable) {
       error(range, "`?.` assigns fields of objects, and not of a copy of a '{}'", held->name)
@@ -312,7 +313,7 @@ void AssignmentChecker::at_place(const ast::Expr& where, PlaceUse use,
   out.push_back(whole);
 }
 
-// `given` gives the value, for a place of a type or an unknown one.
+// `given` returns the value for a place of the given type, or of unknown type if that is null.
 void AssignmentChecker::assign_to(const ast::Expr& where, const std::function<E(const Type*)>& given,
                                   Range value_range, Body& out) {
   const auto assigned = [&](Place& target, Body& body) {
@@ -347,7 +348,7 @@ void AssignmentChecker::assign_place(Place& target, const std::function<E(const 
   out.push_back(assign(target.expr, value, range));
 }
 
-// The operand comes first: computing it may change other fields of the element.
+// The operand is evaluated first: its evaluation may change other fields of the element.
 void AssignmentChecker::change_copy(Place& target, E operand, const std::function<E(E)>& changed, Range range,
                                     Body& out) {
   Copy& copy = *target.copy;
@@ -362,7 +363,7 @@ void AssignmentChecker::change_copy(Place& target, E operand, const std::functio
   out.push_back(made);
 }
 
-// The same place with parts that can be evaluated twice.
+// The same place with operands that can be evaluated twice.
 hir::Expr* AssignmentChecker::stable_place(E place, Body& before) {
   switch (place->kind) {
     case ExprKind::kField: {
@@ -384,7 +385,7 @@ hir::Expr* AssignmentChecker::stable_place(E place, Body& before) {
   }
 }
 
-// The right side of `left op= value`, which can be combined with the left; null after a diagnostic.
+// The right side of `left op= value`, converted to combine with the left; null after a diagnostic.
 hir::Expr* AssignmentChecker::update_operand(E left, const ast::Stmt& stmt) {
   const bool shift = is_shift(binary_of(stmt.binary));
   const Type* type = parts_.operators.right_type(binary_of(stmt.binary), left->type);
@@ -402,8 +403,8 @@ hir::Expr* AssignmentChecker::combined(E left, E right, const ast::Stmt& stmt) {
                       : parts_.operators.arithmetic_on(op, left, right, stmt.range, stmt.range);
 }
 
-// With one search where the type has entries, and the operation never traps: else an element would stay that nobody has
-// put there. The operand comes first then: computing it may change the entries.
+// Uses one search if the type has entries and the operation never traps: otherwise a trap would leave a new element
+// behind. The operand is evaluated first, because its evaluation may change the entries.
 void AssignmentChecker::update_element(const ast::Stmt& stmt, Place& target, Body& out) {
   const Element& element = *target.element;
   const Type* type = parts_.elements.assigned_type(element);
@@ -437,7 +438,7 @@ void AssignmentChecker::update_place(const ast::Stmt& stmt, Place& target, Body&
     parts_.conversions.value(*stmt.value);
     return;
   }
-  // A narrowed variable is updated as what it is known to be.
+  // A narrowed variable is updated with its narrowed type.
   E left = target.expr;
   if (target.variable != nullptr) left = parts_.names.read_variable(target.variable, stmt.place->range);
   E right = update_operand(left, stmt);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assignment: what may stand on the left, and `place op= value`.
+// Assignment: what may be on the left, and `place op= value`.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@ class AssignmentChecker : public BodyPart {
  private:
   enum class PlaceUse : std::uint8_t { kAssigned, kUpdated };
   using Element = ElementMethods::Element;
-  // A struct that the methods of its container give and take: a field of it is assigned in a copy.
+  // A struct that a container's methods read and write: assigning a field of it changes a copy, which is written back.
   struct Copy {
     Element element;
     hir::Local* local = nullptr;
-    Body before;  // what the element's parts need
+    Body before;  // evaluates the element's operands
   };
   struct Place {
-    E expr = nullptr;                // null when it is wrong, or what methods assign
+    E expr = nullptr;                // null after a diagnostic, and if methods assign
     std::optional<Element> element;  // assigned by methods
-    std::optional<Copy> copy;        // `expr` is inside of it
-    Variable* variable = nullptr;    // assigned whole
+    std::optional<Copy> copy;        // `expr` is a part of it
+    Variable* variable = nullptr;    // the variable, if it is assigned as a whole
     std::int64_t init_field = -1;    // field of `this` that `init` sets
-    Body before;                     // what the parts of `element` need
+    Body before;                     // evaluates the operands of `element`
   };
   void at_place(const ast::Expr& where, PlaceUse use, const std::function<void(Place&, Body&)>& change,
                 Body& out);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the local variables of a body are assigned, found before the body is checked: narrowing must know what a
-// loop or a closure assigns further down. Names are resolved as the language scopes them, so that a variable is
-// never confused with another of its name.
+// The assignments to local variables of a body, collected before the body is checked: narrowing must know what a loop
+// or a closure assigns further down. Names are resolved by scope, so that a variable is never confused with another of
+// its name.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace dhpvm::compiler {
 // A variable is identified by the place of its name in its declaration.
 class Assignments {
  public:
-  // Adds what happens inside `node`, with the variables that are declared in it.
+  // Adds the assignments inside `node`, which declares the variables.
   void collect(const ast::Function& function);
   void collect(const ast::Expr& expr);
 
@@ -25,7 +25,7 @@ class Assignments {
   bool inside(SourceRange variable, SourceRange region) const;
   // Whether a closure assigns the variable that is declared outside of that closure.
   bool in_closure(SourceRange variable) const;
-  // Whether a statement inside of an expression assigns the variable, so that it may change between two operands.
+  // Whether a statement inside an expression assigns the variable, so that it may change between two operands.
   bool in_expression(SourceRange variable) const;
 
  private:

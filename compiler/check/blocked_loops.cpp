@@ -19,24 +19,24 @@ using hir::StmtKind;
 
 namespace {
 
-// Bounds on the number of blocks, which is part of the language: changing one changes the bits of sums.
-// Starting a block and folding its part costs about as much as so many short iterations.
+// Bounds on the number of blocks. They are part of the language: changing one changes the bits of sums. Starting a
+// block and combining its part costs about as much as this many short iterations.
 constexpr std::uint64_t kLeastIterations = 64;
-// Enough for the cores of any host, with some blocks each so that slow ones even out.
+// Several blocks for each core of any host, to balance the load.
 constexpr std::uint64_t kMostBlocks = 1024;
-// The copies of more blocks than kBlocksAtLeast have at most an element for each so many iterations: clearing and
-// folding an element costs about as much as a short iteration, and all cores share the cache that the copies are in.
+// With more than kBlocksAtLeast blocks, the copies have at most one element per this many iterations: clearing and
+// combining an element costs about as much as a short iteration, and all cores share the cache that holds the copies.
 constexpr std::uint64_t kIterationsPerElement = 16;
-// There may be so many blocks even when the copies then have more elements: an iteration can be as long as the array,
-// as in a gradient.
+// So many blocks are allowed even if the copies then have more elements: an iteration can be as long as the array, as
+// in a gradient.
 constexpr std::uint64_t kBlocksAtLeast = 16;
-// Where iterations are known to be short, the copies of that many have at most an element for each iteration; so many
-// blocks there may be in any case.
+// If iterations are known to be short, the copies have at most one element per iteration, but so many blocks are always
+// allowed.
 constexpr std::uint64_t kShortBlocksAtLeast = 2;
-// The elements of all copies together, 128 MiB of f64. Larger arrays are updated by fewer blocks, in the end by one.
+// The limit for all copies together, 128 MiB of f64. Larger arrays use fewer blocks, down to one.
 constexpr std::uint64_t kMostElements = std::uint64_t{1} << 24;
 
-// Whether the body is short as it is written: without a loop, and without calls but of functions of the module `math`.
+// Whether the body is short: it contains no loop, and no calls except of functions of the module `math`.
 class ShortBody {
  public:
   explicit ShortBody(const ast::Stmt& loop) {
@@ -139,7 +139,7 @@ ReducedArray BlockedLoops::find_array(const ast::Reduction& reduction, Body& bef
   return array;
 }
 
-// Whether all numbers in a value of the type can be combined so.
+// Whether the operation can combine all numbers in a value of the type.
 bool BlockedLoops::can_reduce(const Type* type, ReductionOp op) {
   if (type->is(TypeKind::kStruct) && !type->is_enum && analysis_.is_plain(type)) {
     return std::ranges::all_of(type->fields,
@@ -148,7 +148,7 @@ bool BlockedLoops::can_reduce(const Type* type, ReductionOp op) {
   return ReductionChecker::can_reduce(type, op);
 }
 
-// The bounds are read by the loop over blocks and by what is computed before it.
+// The loop over blocks and the code before it read the bounds.
 void BlockedLoops::keep_bounds(hir::ParallelLoop& loop, Range range, Body& before) {
   const Type* i64 = basic(TypeKind::kI64);
   for (hir::ParallelLoop::Dimension& dimension : loop.dimensions) {
@@ -179,11 +179,11 @@ void BlockedLoops::trap_if(E condition, std::string message, Body& before) {
   before.push_back(check);
 }
 
-// `blocks.count` is the least number of them, and then the number.
+// `blocks.count` holds the least number of blocks at first, and then the number.
 void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, Range range, Body& before) {
   const auto op = [&](Binary which, E left, E right) { return binary(which, left, right, range); };
   const auto at_least_one = [&](E value) { return op(Binary::kMax, value, number(1, range)); };
-  // Rounded up, for a value of at least 0; no step of it overflows.
+  // Rounds up, for a value of at least 0; no step overflows.
   const auto divided_up = [&](hir::Local* value, E by) {
     E whole = op(Binary::kDiv, op(Binary::kSub, read(value, range), number(1, range)), by);
     return op(Binary::kMin, read(value, range), op(Binary::kAdd, whole, number(1, range)));
@@ -292,15 +292,15 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
     each->local = dimension.local;
     each->body = std::exchange(loop.body, {});
     if (i == 0) {
-      // Counted from 0, so that all blocks but the last have the same bounds, which lanes can share. The three captures
-      // stand in a row: messages about blocks look for them.
+      // Counted from 0, so that all blocks but the last have the same bounds, which is uniform across lanes. The three
+      // captures are adjacent: messages about blocks rely on it.
       hir::Local* const rows = parts_.kernel_captures.pass(loop, blocks.rows, range);
       E low = inside(dimension.low);
       E high = inside(dimension.high);
       loop.block_rows = rows;
       E skipped = binary(Binary::kMul, read(blocks.number, range), read(rows, range), range);
       hir::Local* const first = keep(binary(Binary::kAdd, low, skipped, range), loop.body);
-      // The end of the last block may be beyond the largest number: the shorter distance is added.
+      // The end of the last block may exceed the largest number, so the shorter distance is added.
       E left = binary(Binary::kSub, high, read(first, range), range);
       E distance = binary(Binary::kMin, left, read(rows, range), range);
       each->local = temporary(basic(TypeKind::kI64));
@@ -321,7 +321,7 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
 }
 
 void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Range range, Body& out) {
-  // Functions may trap, and sums do not: then the arrays are as before.
+  // Functions may trap, and sums do not: after a trap the arrays are unchanged.
   parts_.folded_values.fold(blocks, range, out);
   for (const ReducedArray& reduced : blocks.arrays) {
     hir::Stmt* made = analysis_.make(StmtKind::kParallelFor, range);
@@ -351,7 +351,7 @@ void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Ran
     }));
     fold.body.push_back(assign(make(ExprKind::kIndex, type, range, element), read(whole, range), range));
     out.push_back(made);
-    // The next execution finds their memory mapped and warm, and no device sends them back.
+    // The next execution reuses their mapped and warm memory, and no device downloads them.
     out.push_back(
         evaluate(make(ExprKind::kArrayClose, basic(TypeKind::kVoid), range, {read(reduced.copies, range)})));
   }

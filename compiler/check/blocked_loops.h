@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops with reductions that machines do not know: into elements of arrays here, by functions and searches in
-// folded_values.h. The outermost range is cut into blocks, and each block updates copies of its own; a second parallel
-// loop folds the copies of an element, in the order of the blocks. Their number depends on sizes and the text of the
-// loop alone, so that the bits of the result do, too (docs/decisions/0041, 0091).
+// Parallel loops with reductions that kernels do not have: into elements of arrays here, by functions and searches in
+// folded_values.h. The outermost range is cut into blocks, and each block updates its own copies; a second parallel
+// loop combines the copies of an element in the order of the blocks. The number of blocks depends only on sizes and on
+// the source of the loop, so the bits of the result do, too (docs/decisions/0041, 0091).
 #pragma once
 
 #include <string>
@@ -16,16 +16,16 @@ class BlockedLoops : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // Outside of the loop, whose ranges are known: `before` makes the copies, and the bounds become variables of type
-  // i64. Without such reductions there are no blocks.
+  // Called before the loop, whose ranges are known: `before` makes the copies, and turns the bounds into variables of
+  // type i64. Without such reductions there are no blocks.
   Blocks begin(const ast::Stmt& stmt, hir::ParallelLoop& loop, Body& before);
-  // In the loop: declares the arrays under their names.
+  // Called in the loop: declares the arrays under their names.
   void declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Blocks blocks);
-  // The array itself, of which the body can see the sizes.
+  // The reduced array as the body sees it, which may ask for its sizes.
   E array_inside(const ReducedArray& array, Range range);
-  // Behind the body: makes it a loop over the iterations of one block.
+  // Called after the body: makes it a loop over the iterations of one block.
   void finish(hir::ParallelLoop& loop, const Blocks& blocks, Range range);
-  // The loops that fold the copies.
+  // Adds the loops that combine the copies.
   void fold(const hir::ParallelLoop& loop, const Blocks& blocks, Range range, Body& out);
 
  private:

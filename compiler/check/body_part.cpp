@@ -65,7 +65,7 @@ hir::Expr* BodyPart::call_native(const std::string& name, std::vector<E> operand
                                  Range range) {
   std::vector<const Type*> parameters;
   for (E operand : operands) parameters.push_back(operand->type);
-  // The library's own functions call nothing of the program.
+  // The library's own functions do not call the program.
   E made = analysis_.make(ExprKind::kCallNative, result, range);
   made->operands = std::move(operands);
   made->native = analysis_.native(name, std::move(parameters), result);
@@ -104,7 +104,7 @@ hir::Local* BodyPart::keep(E value, Body& out) {
   return local;
 }
 
-// A boxed variable changes under a closure that is called in between, others in a block that is an expression.
+// A closure called in between may change a boxed variable; a block in an expression may change any variable.
 bool BodyPart::may_change(const hir::Local& local) const {
   return local.boxed || state_.restless.contains(&local);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All parts of the checker of one body: names, flow and expressions lean on each other, so each part can call each.
+// All parts of the checker of one body. Names, flow and expressions depend on each other, so each part can call each.
 #pragma once
 
 #include "compiler/check/arguments.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the checker of one body share this: where it stands, which variables are in scope, and what is
-// known of them.
+// The state that the parts of the checker of one body share: the current position, the variables in scope, and the
+// known facts about them.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Variable {
   SourceRange range;
   Frame* frame = nullptr;
   Variable* source = nullptr;   // the captured variable behind this one
-  bool is_own_closure = false;  // the closure that it holds refers to it
+  bool is_own_closure = false;  // the closure in it captures the variable itself
   bool assignable() const { return kind == VariableKind::kVar || kind == VariableKind::kReduction; }
 };
 
@@ -40,10 +40,10 @@ struct ReducedArray {
   bytecode::ReductionOp op = bytecode::ReductionOp::kAdd;
   hir::Local* array = nullptr;         // before the loop
   hir::Local* copies = nullptr;        // before the loop: one more dimension, outermost, for the blocks
-  const Variable* variable = nullptr;  // in the body; its local are the copies
+  const Variable* variable = nullptr;  // in the body; its local holds the copies
 };
 
-// A variable that a parallel loop reduces by a function, or that its first iteration to assign it gives a value.
+// A variable that a parallel loop reduces by a function, or a search, which takes the first assignment.
 struct FoldedValue {
   const ast::Reduction* reduction = nullptr;
   hir::Local* outer = nullptr;        // the variable, before the loop
@@ -57,17 +57,17 @@ struct FoldedValue {
   bool is_search() const { return reduction->op != ast::ReductionOp::kFunction; }
 };
 
-// How the iterations of a parallel loop with such reductions are cut.
+// How the iterations of a parallel loop with such reductions are divided into blocks.
 struct Blocks {
   std::vector<ReducedArray> arrays;
   std::vector<FoldedValue> values;
   bool exist() const { return !arrays.empty() || !values.empty(); }
   hir::Local* rows = nullptr;    // before the loop: iterations of the outermost range in a block
   hir::Local* count = nullptr;   // before the loop
-  hir::Local* number = nullptr;  // in the loop: which block this is
+  hir::Local* number = nullptr;  // in the loop: the number of the block
 };
 
-// A function, closure or parallel loop on the way: what its body can see without capturing.
+// An enclosing function, closure or parallel loop: it sees its own variables without capturing.
 struct Frame {
   enum class Kind : std::uint8_t { kFunction, kClosure, kKernel };
   Kind kind = Kind::kFunction;
@@ -75,10 +75,10 @@ struct Frame {
   hir::Function* function = nullptr;     // null for kernels and outside of functions
   hir::ParallelLoop* loop = nullptr;     // kernels
   const Type* result = nullptr;          // null while it is inferred
-  bool gives_result = false;             // closures: some `T!` while `result` is null
-  std::vector<hir::Stmt*> early_errors;  // which gave an `Error` while `result` was null
+  bool gives_result = false;             // closures: a `T!` of unknown T while `result` is null
+  std::vector<hir::Stmt*> early_errors;  // returned an `Error` while `result` was null
   std::vector<std::vector<Variable*>> scopes;
-  // The same by name, with the number of the scope: inner ones behind those around them.
+  // Variables by name, with the number of their scope; inner ones after outer ones.
   struct Declared {
     Variable* variable = nullptr;
     std::size_t scope = 0;
@@ -93,12 +93,13 @@ struct Frame {
 // A field that is reached from a variable by fields alone: `list.first.next`.
 struct FieldPath {
   const hir::Local* root = nullptr;
-  std::vector<std::pair<const Type*, std::uint32_t>> fields;  // what holds each, and its number there
+  std::vector<std::pair<const Type*, std::uint32_t>>
+      fields;  // the type of the object, and the field's number
   auto operator<=>(const FieldPath&) const = default;
 };
 
-// The type that a test has given a field. Unless nothing can assign the field, it holds for a moment, which ends where
-// something runs that may assign it.
+// The type that a test has established for a field. If the field can be assigned, the fact is temporary: it ends at a
+// statement that may assign the field.
 struct FieldType {
   static constexpr unsigned kForever = ~0U;
   const Type* type = nullptr;
@@ -113,7 +114,7 @@ struct Flow {
   std::set<std::uint32_t> unassigned;  // in `init`: fields without a value yet
 };
 
-// The fact that a condition gives about a variable, or about a field if `variable` is null.
+// The fact that a condition establishes about a variable, or about a field if `variable` is null.
 struct Fact {
   Variable* variable = nullptr;
   const Type* type = nullptr;
@@ -127,19 +128,19 @@ struct Condition {
   std::vector<Fact> when_false;
 };
 
-// Something that is called: the part that functions, methods, constructors and closures have in common.
+// A callee: the common part of functions, methods, constructors and closures.
 struct Callee {
   std::string name;          // for messages: "area", "List<i64>.push"
-  std::string generic_form;  // where type arguments stand if not behind the name: "Option<...>.some"
+  std::string generic_form;  // with the type arguments if they are not at the end: "Option<...>.some"
   struct Parameter {
     std::string_view name;  // empty for closures
     const Type* type = nullptr;
     const ast::Expr* fallback = nullptr;
-    bool optional = false;  // has a value without being given one
+    bool optional = false;  // has a default
     SourceRange range;
   };
   std::vector<Parameter> parameters;
-  bool has_receiver = false;  // a method of the library: the first parameter is the object before the point
+  bool has_receiver = false;  // a library method: the first parameter is the receiver
   TypeContext fallback_context;
   SourceRange declared;
   bool has_declaration = false;
@@ -167,21 +168,21 @@ struct BodyState {
   };
   std::vector<Loop> loops;  // around the current point, inside of its function, closure or parallel loop
   Assignments assignments;
-  unsigned moment = 0;             // counts what may assign fields: calls, and the beginnings of loops
-  unsigned field_assignments = 0;  // counts those of this body
-  std::set<std::string_view> tested_in_vain;  // the text of what was compared with null, but is not narrowed
-  std::set<std::string_view> tested_for_a_moment;  // the text of fields that were compared with null
+  unsigned moment = 0;                        // counts calls and starts of loops, which may assign fields
+  unsigned field_assignments = 0;             // counts the assignments of fields in this body
+  std::set<std::string_view> tested_in_vain;  // values compared with null that cannot be narrowed
+  std::set<std::string_view> tested_for_a_moment;  // fields narrowed temporarily by null tests
   bool in_trap_message = false;
-  std::map<const hir::Function*, Variable*> shared_constants;  // by what makes them
-  std::map<const hir::Function*, Variable*> shared_matrices;   // of constant arrays of arrays, likewise
-  std::vector<hir::Stmt*> first_statements;                    // of the function as a whole
-  std::set<const hir::Local*> restless;  // variables that a statement inside of an expression assigns
-  std::set<const Type*> texts_in_work;   // structs whose text is being put together
+  std::map<const hir::Function*, Variable*> shared_constants;  // by the function that makes them
+  std::map<const hir::Function*, Variable*> shared_matrices;   // the same for constant arrays of arrays
+  std::vector<hir::Stmt*> first_statements;                    // inserted at the start of the function
+  std::set<const hir::Local*> restless;  // variables that a statement inside an expression assigns
+  std::set<const Type*> texts_in_work;   // structs whose text function is being written
   std::deque<Variable> variables;
   std::deque<Frame> frames;
   std::string function_name;
   unsigned closures = 0;
-  std::string_view constant;  // not empty: what must be constant here, such as "the size of a fixed array"
+  std::string_view constant;  // if not empty, the expression must be constant: "the size of a fixed array"
 };
 
 }  // namespace dhpvm::compiler

@@ -12,7 +12,7 @@ using hir::ExprKind;
 
 namespace {
 
-// Source text for a message: blanks and line ends become one blank each, and what is long is cut.
+// Source text for a message: blanks and line ends become one blank each, and long text is cut.
 std::string on_one_line(std::string_view source) {
   constexpr std::size_t kLongest = 100;
   std::string text;
@@ -109,7 +109,7 @@ hir::Expr* BuiltinCalls::assert_call(const ast::Expr& call) {
     message = failed_assertion(*call.arguments[0].value, plain, test.value, operands);
   }
   if (test.value->type->is(TypeKind::kError) || message->type->is(TypeKind::kError)) return wrong(call.range);
-  // The assertion holds from here on.
+  // The assertion's facts hold from here on.
   parts_.narrowing.learn(test.when_true);
   E nothing = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
   E asserted = make(ExprKind::kConditional, basic(TypeKind::kVoid), call.range,
@@ -125,8 +125,8 @@ hir::Expr* BuiltinCalls::message_of(const ast::Expr& expr) {
   return message;
 }
 
-// "assertion failed: a.len == n (3 == 4)": what was asserted, and the values of a comparison of numbers, bool or
-// text, which `before` evaluates once, unless the source shows them. Parallel loops have no text to show values in.
+// "assertion failed: a.len == n (3 == 4)": the source of the assertion, and the values of a comparison of numbers, bool
+// or text, unless the source shows them. `before` evaluates each once. Parallel loops have no text for values.
 hir::Expr* BuiltinCalls::failed_assertion(const ast::Expr& asserted, const std::string& text, E& test,
                                           Body& before) {
   const Range range = asserted.range;
@@ -144,7 +144,7 @@ hir::Expr* BuiltinCalls::failed_assertion(const ast::Expr& asserted, const std::
                                 range);
 }
 
-// Whether two keys are the same: by their method `equals`, or by `==`.
+// Whether two keys are equal: by their method `equals`, or by `==`.
 hir::Expr* BuiltinCalls::equal_call(const ast::Expr& call) {
   if (!parts_.argument_matching.expect_arguments(call, 2, 2, "equal(x, y)")) return wrong(call.range);
   E left = parts_.conversions.value(*call.arguments[0].value);
@@ -160,7 +160,7 @@ hir::Expr* BuiltinCalls::equal_call(const ast::Expr& call) {
   return parts_.derived.equality(left, right, call.range);
 }
 
-// Values combine as digits of a number in an odd base, so that their order counts.
+// Values are combined like digits of a number in an odd base, so that their order matters.
 hir::Expr* BuiltinCalls::combined_hash(std::uint64_t first, const std::vector<E>& values, Range range) {
   constexpr std::uint64_t kBase = 0x9e3779b97f4a7c15;
   const Type* i64 = basic(TypeKind::kI64);
@@ -180,7 +180,7 @@ hir::Expr* BuiltinCalls::hash_of(E value, Range range) {
   if (type->is(TypeKind::kError) || type == i64) return value;
   if (type->is_integer() || type->is(TypeKind::kBool)) return make(ExprKind::kConvert, i64, range, {value});
   if (type->is_float()) {
-    // 0.0 and -0.0 are equal and must hash alike: adding 0.0 turns one into the other.
+    // 0.0 and -0.0 are equal and must have equal hashes: adding 0.0 turns -0.0 into 0.0.
     const Type* f64 = basic(TypeKind::kF64);
     if (type != f64) value = make(ExprKind::kConvert, f64, range, {value});
     std::vector<hir::Stmt*> before;

@@ -28,7 +28,7 @@ hir::Expr* CallChecker::call_name(const ast::Expr& expr, const Type* expected) {
   if (parts_.scopes.find_variable(name) != nullptr || parts_.names.this_has_field(name))
     return call_value(parts_.names.name_expr(callee, nullptr), expr);
   const Method method = parts_.names.this_method(name);
-  // A method `hash()` has the hash of a field by `hash(field)`.
+  // In a method `hash()`, `hash(field)` calls the built-in function.
   const bool means_builtin = method.symbol != nullptr && BuiltinCalls::is_builtin(name) &&
                              method.symbol->declaration->parameters.empty() && !expr.arguments.empty();
   if (method.symbol != nullptr && !means_builtin) {
@@ -226,7 +226,7 @@ Callee CallChecker::callee_of(const FunctionInstance& instance) {
   return callee;
 }
 
-// Type arguments as written, or inferred; then the instance. Null after a diagnostic.
+// The instance for type arguments that are written or inferred. Null after a diagnostic.
 FunctionInstance* CallChecker::instance_for(FunctionSymbol& symbol, Nominal* owner, const ast::Expr& call,
                                             const Type* expected, std::vector<E>& ready) {
   const ast::Function& declaration = *symbol.declaration;
@@ -338,7 +338,7 @@ hir::Expr* CallChecker::call_instance(FunctionInstance& instance, std::vector<E>
   return made;
 }
 
-// Where a variable has the name of a function or method.
+// Adds help if a variable has the name of a function or method.
 void CallChecker::explain_hidden_function(Diagnostic& diagnostic, const ast::Expr& callee) {
   if (callee.kind != ast::ExprKind::kName) return;
   const std::string_view name = callee.name.text;
@@ -390,8 +390,8 @@ const std::vector<const Type*>* CallChecker::parameters_of(const Type* type, std
   return &analysis_.instantiate(*found.symbol, found.owner, {}, range).parameters;
 }
 
-// A call without syntax: of a method that the language knows by name, such as `close`. Null when `object` has
-// no method of that name and these parameters.
+// Calls a method that the language knows by name, such as `close`, without syntax. Null if `object` has no method of
+// that name and these parameters.
 hir::Expr* CallChecker::invoke(E object, std::string_view method, std::vector<E> arguments, Range range) {
   const Type* type = object->type;
   const std::vector<const Type*>* parameters = parameters_of(type, method, range);

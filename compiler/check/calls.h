@@ -13,7 +13,7 @@ class CallChecker : public BodyPart {
   E call_expr(const ast::Expr& expr, const Type* expected);
   E call_method(E object, const ast::Expr& member, const ast::Expr& call, const Type* expected);
   E invoke(E object, std::string_view method, std::vector<E> arguments, Range range);
-  // The parameters of a method that is not generic; null where the type has none of the name.
+  // The parameters of a method that is not generic; null if the type has no such method.
   const std::vector<const Type*>* parameters_of(const Type* type, std::string_view method, Range range);
   static Callee callee_of(const FunctionInstance& instance);
   E call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range);

@@ -20,7 +20,7 @@ enum class HostReach : std::uint8_t { kFunctions, kObjects };
 std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics,
                                     HostReach reach = HostReach::kFunctions);
 
-// The same for programs that are wrong as well, even in their declarations: it owns the types that `observer` was told.
+// Checks programs with errors, too, even in their declarations. The result owns the types that `observer` receives.
 // Only a program without errors may be lowered.
 std::unique_ptr<hir::Program> check_observed(const ast::Program& source, Diagnostics& diagnostics,
                                              Observer& observer);

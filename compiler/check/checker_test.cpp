@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checker through source text: what it accepts, and what it says about the rest.
+// The checker, tested through source text: accepted programs, and messages about others.
 #include "compiler/check/checker.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ void accept(const std::string& text) {
   EXPECT_EQ(outcome.rendered, "") << text;
 }
 
-// `text` gives exactly one error, and the whole of what is said about it contains every one of `parts`.
+// `text` gives exactly one error, and the rendered diagnostic contains every one of `parts`.
 void refuse(const std::string& text, const std::vector<std::string>& parts) {
   const Outcome outcome = run(text);
   EXPECT_EQ(outcome.errors.size(), 1u) << text << "\n" << outcome.rendered;
@@ -140,8 +140,8 @@ TEST(Checker, BlocksHideNames) {
       "let _ = 1; let _ = 2; let f = fn(a: i64) -> i64 { let b = a; return b; }; let b = f(1); print(b);");
 }
 
-// One function with all variables takes hardly longer than sixteen with a sixteenth each, where the square would be 16
-// times as much. Other programs can make a turn look worse, on any machine, but not better: one good turn suffices.
+// One function with all variables takes hardly longer than sixteen with a sixteenth each; quadratic time would be 16
+// times as much. Other processes can make a run slower, but not faster, so one good run suffices.
 TEST(Checker, ManyVariablesTakeLinearTime) {
   constexpr int kFew = 1'000;
   constexpr int kTimes = 16;
@@ -175,7 +175,7 @@ TEST(Checker, SuggestsNames) {
   refuse("import math; fn f() -> f64 => sqrt(2.0);", {"no function 'sqrt' here", "write `math.sqrt`"});
 }
 
-// Most programs of newcomers lack an import.
+// A missing import is the most frequent error of newcomers.
 TEST(Checker, SuggestsModules) {
   refuse_body("print(math.sqrt(2.0));",
               {"no variable 'math' here", "add `import math;` at the top of the file"});
@@ -493,7 +493,7 @@ TEST(Parallel, FieldPathsAreReadOnce) {
       {"cannot use 'c', a 'Cfg'", "read once before the loop"});
 }
 
-// The loop has the fields that the method reads, and no object.
+// The loop captures the fields that the method reads, and no object.
 TEST(Parallel, MethodsOfObjectsOutside) {
   const Outcome outcome =
       run("class Cfg { x: f64; y: f64; data: [f64]; fn get(i: i64) -> f64 => x + data[i] + more(); "
@@ -549,7 +549,7 @@ TEST(Checker, EntryAndExports) {
   ASSERT_NE(outcome.program, nullptr) << outcome.rendered;
   ASSERT_NE(outcome.program->entry, nullptr);
   EXPECT_EQ(outcome.program->entry->name, "main");
-  // Unused methods and generics are gone.
+  // Unused methods and generics are removed.
   std::vector<std::string> names;
   for (const hir::Function* function : outcome.program->functions) {
     EXPECT_TRUE(function->exported);

@@ -82,7 +82,7 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const Hints& hints) {
   if (declaration.expression != nullptr) {
     good = closure_result(*declaration.expression, function) && good;
   } else if (declaration.body == nullptr) {
-    good = false;  // lost to a syntax error, which was reported
+    good = false;  // lost to a syntax error, which has been reported
     frame.result = error_type();
   } else {
     closure_body(expr, function);
@@ -118,8 +118,8 @@ void ClosureChecker::closure_body(const ast::Expr& expr, hir::Function& function
   }
 }
 
-// A method as a value, `object.method`: a closure that keeps the object. Null if there is no such method without type
-// parameters, and inside of parallel loops.
+// A method as a value, `object.method`: a closure that captures the object. Null if there is no such method without
+// type parameters, and in parallel loops.
 hir::Expr* ClosureChecker::of_method(E object, std::string_view method, Range range) {
   const std::vector<const Type*>* known = parts_.calls.parameters_of(object->type, method, range);
   if (known == nullptr || takes_fixed_arrays(*known) || state_.in_kernel()) return nullptr;
@@ -133,7 +133,7 @@ hir::Expr* ClosureChecker::of_method(E object, std::string_view method, Range ra
   const auto is_fixed = [&](const Variable& variable) {
     return variable.local == object->local && !variable.assignable() && !variable.is_own_closure;
   };
-  // Parallel loops know closures that are arguments, and not those in blocks.
+  // Parallel loops support closures that are arguments, and not those in blocks.
   const bool is_there = object->kind == ExprKind::kLocal && std::ranges::any_of(state_.variables, is_fixed);
   hir::Local* const kept = is_there ? object->local : keep(object, before);
   hir::Local* const inner = temporary(kept->type);
@@ -168,7 +168,7 @@ hir::Expr* ClosureChecker::of_method(E object, std::string_view method, Range ra
 
 namespace {
 
-// Finds the names outside of a closure that it refers to, and whether it returns a value.
+// Finds the outer names that a closure refers to, and whether it returns a value.
 class ClosureScan final : public LexicalWalk {
  public:
   std::set<std::string_view> names;
@@ -237,7 +237,7 @@ void ClosureChecker::declare_with_itself(const ast::Stmt& stmt, const Type* type
   out.push_back(assign(read(declared->local, stmt.range), value, stmt.range));
 }
 
-// `=> e`. Where nothing is expected, the value is dropped: `each(fn(x) => set.remove(x))`.
+// `=> e`. If no result is expected, the value is dropped: `each(fn(x) => set.remove(x))`.
 bool ClosureChecker::closure_result(const ast::Expr& result, hir::Function& function) {
   const Type* wanted = state_.frame->result;
   const bool drops = wanted != nullptr && wanted->is(TypeKind::kVoid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closures: functions of their own, with what they capture.
+// Closures and their captures.
 #pragma once
 
 #include "compiler/check/body_part.h"
@@ -10,18 +10,18 @@ class ClosureChecker : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // The types that the place of a closure expects; null where unknown.
+  // The types that the context of a closure expects; null where unknown.
   struct Hints {
     std::vector<const Type*> parameters;  // for those without a type
     const Type* result = nullptr;
-    bool gives_result = false;  // `T!`, of whatever T
+    bool gives_result = false;  // `T!` of unknown T
   };
   E closure(const ast::Expr& expr, const Hints& hints);
   E closure_expr(const ast::Expr& expr, const Type* expected);
   E of_method(E object, std::string_view method, Range range);
-  // Whether a variable is declared with a closure that names it: it can call itself.
+  // Whether a variable is declared with a closure that refers to it, so that it may call itself.
   static bool names_itself(const ast::Stmt& stmt);
-  // Declares such a variable, of the type written or that of the closure.
+  // Declares such a variable, with the declared type or that of the closure.
   void declare_with_itself(const ast::Stmt& stmt, const Type* type, VariableKind kind, Body& out);
 
  private:

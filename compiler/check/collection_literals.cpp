@@ -38,7 +38,8 @@ hir::Expr* CollectionLiterals::list(const ast::Expr& expr, const Type* expected)
   return in_block(std::move(before), object, expr.range);
 }
 
-// The type of the keys (`first` is 0) or values (1): of the first that is no bare literal. That one is checked then.
+// The type of the keys (`first` is 0) or values (1): that of the first one that is not a bare literal, which is checked
+// here.
 const Type* CollectionLiterals::type_of_parts(const ast::Expr& expr, std::size_t first,
                                               std::vector<E>& checked) {
   bool any_float = false;
@@ -52,7 +53,7 @@ const Type* CollectionLiterals::type_of_parts(const ast::Expr& expr, std::size_t
   return basic(any_float ? TypeKind::kF64 : TypeKind::kI64);
 }
 
-// The class that the literal makes; the error type after a diagnostic.
+// The class of the literal; the error type after a diagnostic.
 const Type* CollectionLiterals::map_type(const ast::Expr& expr, const Type* expected,
                                          std::vector<E>& checked) {
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Literals of types that collect: `[a, b]` where a class with a method `append_array` is expected, `["k": v]` where one
-// with `set` is, or a `Map`. They are the construction without arguments and calls of these methods.
+// Literals of collections: `[a, b]` where a class with a method `append_array` is expected, `["k": v]` where one with
+// `set` is, or a `Map`. They become a construction without arguments and calls of these methods.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class CollectionLiterals : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // Null if `expected` is no type that collects.
+  // Null if `expected` is not such a class.
   E list(const ast::Expr& expr, const Type* expected);
   E map(const ast::Expr& expr, const Type* expected);
 

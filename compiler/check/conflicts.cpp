@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds pairs of iterations of a parallel loop that provably touch the same element, one of them writing.
+// Finds pairs of iterations of a parallel loop that provably access the same element, at least one of them writing.
 //
-// An index is a polynomial over loop variables, captured numbers and variables of inner loops. Two accesses
-// whose indices differ by a constant only meet in iterations that lie a fixed distance apart along one loop
-// variable; two accesses whose indices do not mention a loop variable meet in all of its iterations. Whatever
-// is not proven here (indices read from arrays, accesses under a condition) is left to --check-races.
+// An index is a polynomial over loop variables, captured numbers and variables of inner loops. Two accesses whose
+// indices differ by a constant conflict only in iterations that lie a fixed distance apart along one loop variable; two
+// accesses whose indices do not depend on a loop variable conflict in all of its iterations. Unproven cases (indices
+// read from arrays, accesses under a condition) are left to --check-races.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -69,7 +69,7 @@ class Conflicts {
     for (std::size_t i = 0; i < accesses_.size(); ++i) {
       if (accesses_[i].mode != Mode::kWrite) continue;
       for (std::size_t j = 0; j < accesses_.size(); ++j) {
-        // A pair of writes is looked at once.
+        // A pair of writes is examined once.
         if (accesses_[j].mode == Mode::kWrite && j < i) continue;
         if (compare(accesses_[i], accesses_[j])) return;  // one conflict explains the loop
       }
@@ -89,7 +89,7 @@ class Conflicts {
         });
   }
 
-  // Records the accesses that every iteration makes. False when what follows may be skipped.
+  // Records the accesses that every iteration makes. False if the statements that follow may be skipped.
   bool statements(const std::vector<hir::Stmt*>& body) {
     for (const hir::Stmt* stmt : body) {
       if (!statement(*stmt)) return false;
@@ -119,7 +119,7 @@ class Conflicts {
       case StmtKind::kForRange: {
         expression(stmt.value);
         expression(stmt.limit);
-        // The same indices come up in every iteration when the bounds are the same in each.
+        // With the same bounds in each outer iteration, the same indices occur in each.
         if (independent(stmt.value) && independent(stmt.limit) && independent(stmt.step))
           uniform_.insert(stmt.local);
         statements(stmt.body);
@@ -131,8 +131,8 @@ class Conflicts {
     }
   }
 
-  // Whether a `continue` or trap inside may end an iteration early. Those of inner loops count too: that
-  // loses a proof, never invents one.
+  // Whether a `continue` or trap inside may end an iteration early. Those of inner loops count too: that may lose a
+  // proof, but never makes a wrong one.
   static bool leaves(const std::vector<hir::Stmt*>& body) {
     bool found = false;
     hir::walk(
@@ -295,7 +295,7 @@ class Conflicts {
                       b.begin());
   }
 
-  // Whether two different iterations provably meet in these accesses; then reports it.
+  // Whether two different iterations provably conflict in these accesses; reports it then.
   bool compare(const Access& write, const Access& other) {
     if (write.array != other.array || !overlap(write.fields, other.fields)) return false;
     for (std::size_t i = 0; i < write.indices.size(); ++i) {
@@ -312,8 +312,8 @@ class Conflicts {
     return false;
   }
 
-  // Whether iterations that differ in `variable` alone can meet; `distance` says how far apart they then are,
-  // and stays empty when any distance will do.
+  // Whether iterations that differ in `variable` alone can access the same element; `distance` is their distance, or
+  // stays empty if any distance is possible.
   static bool meet_along(const Local* variable, const Access& write, const Access& other,
                          std::optional<std::int64_t>& distance) {
     for (std::size_t i = 0; i < write.indices.size(); ++i) {
@@ -344,7 +344,7 @@ class Conflicts {
   }
 
   void report(const Access& first, const Access& second, const Local* variable, bool apart) {
-    // The later one of two writes is the surprise.
+    // The error is reported at the later one of two writes.
     const bool swap = second.mode == Mode::kWrite &&
                       analysis_.range_of(second.expr).begin > analysis_.range_of(first.expr).begin;
     const Access& write = swap ? second : first;

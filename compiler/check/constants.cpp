@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants: declarations, and the places of the language that demand a constant expression.
+// Constants: declarations, and expressions that must be constant.
 #include <algorithm>
 
 #include "compiler/check/analysis.h"
@@ -29,8 +29,8 @@ const hir::Expr* Analysis::constant_expression(const ast::Expr& expr, const Type
   return value;
 }
 
-// Whether the expression has no effects and gives the same value each time: a constant of it can be made anew
-// wherever it is used. The library's functions behind `str.` have no effects.
+// Whether the expression has no effects and the same value each time, so that each use of a constant can evaluate it
+// again. The library's functions behind `str.` have no effects.
 bool Analysis::is_made_alike(const hir::Expr& expr) const {
   const auto all_alike = [&](const std::vector<hir::Expr*>& operands) {
     return std::ranges::all_of(operands, [&](const hir::Expr* operand) { return is_made_alike(*operand); });
@@ -65,7 +65,7 @@ bool Analysis::is_made_alike(const hir::Expr& expr) const {
   }
 }
 
-// Numbers, bool and text, and structs, tuples, enums and nullables of them: what has no identity.
+// Numbers, bool and text, and structs, tuples, enums and nullables of them: values without identity.
 bool Analysis::is_constant_type(const Type* type) {
   if (type->is(TypeKind::kNullable)) return is_constant_type(type->element);
   if (type->is_enum) return true;
@@ -140,7 +140,7 @@ const hir::Expr* Analysis::value_of(ConstantSymbol& constant, SourceRange range)
   TypeContext context{constant.module, {}};
   const Type* type = declaration.type != nullptr ? resolve(declaration.type, context) : nullptr;
   const hir::Expr* value = constant_value(constant, context, type);
-  // A cycle has been reported, and settled, from within.
+  // The cycle has been reported.
   if (constant.state == ConstantSymbol::State::kBusy) {
     constant.value = type != nullptr && type->is(TypeKind::kError) ? nullptr : value;
     constant.state = ConstantSymbol::State::kDone;

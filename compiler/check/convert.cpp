@@ -15,7 +15,7 @@ bool is_object(const Type* type) {
   return (type->is(TypeKind::kClass) && !type->is_enum) || type->is(TypeKind::kInterface);
 }
 
-// The source of a short expression, fit for being quoted with something behind it.
+// The source of a short expression, to be quoted with more source after it.
 std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
   constexpr std::size_t kLongest = 40;
   const std::string_view text = diagnostics.sources().text(range);
@@ -55,7 +55,7 @@ hir::Expr* Conversions::value_or_nothing(const ast::Expr& expr, const Type* expe
   return usable(parts_.expressions.expr(expr, expected), expr, expected);
 }
 
-// The value of an expression that stands by itself: no fixed array, unless one is expected.
+// The value of an expression: not a fixed array, unless one is expected.
 hir::Expr* Conversions::usable(E checked, const ast::Expr& expr, const Type* expected) {
   const bool is_argument = expected != nullptr && expected->is(TypeKind::kFixedArray);
   if (checked->type->is(TypeKind::kFixedArray) && !is_argument) {
@@ -152,14 +152,14 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
   return wrong(range);
 }
 
-// Whether a list or set, which adds the elements of such an array.
+// Whether the collection is a list or set, which can add the elements of such an array.
 bool Conversions::takes_elements_of(const Type* collection, const Type* elements) {
   if (!collection->is(TypeKind::kClass) || !elements->is(TypeKind::kArray)) return false;
   const std::vector<const Type*>* parameters = parts_.calls.parameters_of(collection, "append_array", {});
   return parameters != nullptr && parameters->size() == 1 && parameters->front() == elements;
 }
 
-// Whether a list, whose method `to_array` gives such an array.
+// Whether the collection is a list whose method `to_array` returns such an array.
 bool Conversions::gives_array(const Type* collection, const Type* array) {
   if (!collection->is(TypeKind::kClass)) return false;
   const Nominal* nominal = analysis_.nominal(collection);
@@ -168,7 +168,7 @@ bool Conversions::gives_array(const Type* collection, const Type* array) {
   return parts_.calls.parameters_of(collection, "to_array", {}) != nullptr;
 }
 
-// Whether an object seen as `from` can be a `to`. Classes are final: a class is what it declares to be.
+// Whether an object of static type `from` can be a `to`. Classes are final: their declarations decide.
 bool Conversions::may_be(const Type* from, const Type* to) {
   if (!is_object(from) || !is_object(to)) return false;
   if (from->is(TypeKind::kClass)) return analysis_.implements(from, to);

@@ -22,7 +22,7 @@ class Conversions : public BodyPart {
   bool gives_array(const Type* collection, const Type* array);
   E cast(const ast::Expr& expr);
   E is_type(const ast::Expr& expr, Condition* facts);
-  // One type for both branches of a conditional, which may be what is expected there; null after a diagnostic.
+  // The common type of both branches of a conditional, which may be the expected one; null after a diagnostic.
   const Type* common_type(E& left, Range left_range, E& right, Range right_range, const Type* expected);
 
  private:

@@ -24,7 +24,7 @@ std::string text_of(const hir::Expr* constant) {
 
 }  // namespace
 
-// All ways in which a value of the type can begin; none where they are too many to be listed.
+// All constructors of the type; none if there are too many to list.
 const std::vector<Coverage::Constructor>& Coverage::constructors_of(const Type* type) {
   auto [entry, fresh] = constructors_.try_emplace(type);
   std::vector<Constructor>& all = entry->second;
@@ -70,7 +70,8 @@ Coverage::Constructor Coverage::constructor_of(const CheckedPattern& pattern) {
   return {"_", key, {}};
 }
 
-// The row behind `constructor`, with columns for its parts in place of the first; false if it takes no such value.
+// The row for values of `constructor`, with columns for its parts in place of the first; false if it matches no such
+// value.
 bool Coverage::specialise(const Constructor& constructor, const Row& row, Row& out) {
   out.clear();
   if (takes_all(*row[0])) {
@@ -105,7 +106,7 @@ std::vector<Coverage::Example> Coverage::with(const Constructor& constructor, co
       all = all && *part == "_";
     }
     if (constructor.name.empty()) {
-      // A value that is not null is written as it is.
+      // A value that is not null is written without a constructor.
     } else if (constructor.name == "(") {
       text = all ? "_" : fmt::format("({})", text);
     } else if (parts == 0 || all) {
@@ -120,7 +121,7 @@ std::vector<Coverage::Example> Coverage::with(const Constructor& constructor, co
   return found;
 }
 
-// A row for each alternative of its first pattern.
+// Replaces rows whose first pattern has alternatives by one row for each.
 void Coverage::split_alternatives(std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     while (rows[i][0]->kind == Kind::kEither) {
@@ -134,7 +135,7 @@ void Coverage::split_alternatives(std::vector<Row>& rows) {
   }
 }
 
-// Values that fit `candidate` and none of the rows.
+// Values that match `candidate` and none of the rows.
 std::vector<Coverage::Example> Coverage::examples(std::vector<Row> rows, const Row& candidate,
                                                   const std::vector<const Type*>& types) {
   gave_up_ = gave_up_ || ++steps_ > kMaxSteps;
@@ -156,7 +157,7 @@ std::vector<Coverage::Example> Coverage::examples(std::vector<Row> rows, const R
   for (const Row& row : rows) {
     if (!takes_all(*row[0])) named.insert(key_of(*row[0]));
   }
-  // Only rows that take every value take a constructor that no row names.
+  // Only rows that match every value match a constructor that no row names.
   std::vector<Constructor> unnamed;
   for (const Constructor& constructor : all) {
     if (!named.contains(constructor.key)) unnamed.push_back({constructor.name, constructor.key, {}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values the arms of a `match` leave out, and which arms no value reaches: the matrix of patterns of Maranget,
-// "Warnings for pattern matching" (2007).
+// Exhaustiveness of a `match`: the values that no arm covers, and the arms that no value reaches, by the matrix of
+// patterns of Maranget, "Warnings for pattern matching" (2007).
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace dhpvm::compiler {
 // A pattern whose names and constants are known.
 struct CheckedPattern {
   enum class Kind : std::uint8_t {
-    kWrong,     // reported; takes all
+    kWrong,     // reported; matches everything
     kAny,       //
     kNull,      //
-    kPresent,   // parts[0], of what is not null
+    kPresent,   // parts[0], for values other than null
     kCase,      // the case `index`, and a part for each of its values
     kTuple,     // a part for each of its values
     kEither,    // one of its parts, which declare the same variables
@@ -31,7 +31,7 @@ struct CheckedPattern {
   };
   Kind kind = Kind::kWrong;
   SourceRange range;
-  const Type* type = nullptr;  // of the value that it is compared with
+  const Type* type = nullptr;  // the type of the value that it is compared with
   std::uint32_t index = 0;
   std::vector<CheckedPattern> parts;
   const hir::Expr* low = nullptr;
@@ -51,17 +51,17 @@ class Coverage {
     anything_.kind = CheckedPattern::Kind::kAny;
   }
 
-  // Whether a value fits `pattern` that no pattern added before takes.
+  // Whether a value matches `pattern` and no pattern added before.
   bool is_reached(const CheckedPattern& pattern);
   void add(CheckedPattern pattern);
-  // Patterns for values that nothing added takes, a few if there are many; "_" where they are not a finite choice.
+  // Patterns for values that no pattern covers, a few if there are many; "_" for types with infinitely many values.
   std::vector<std::string> left_out();
   bool is_complete() { return left_out().empty(); }
-  // Whether no pattern added was wrong, so that what is left out is certain.
+  // Whether no pattern added was wrong, so that the answers are certain.
   bool is_certain() const { return is_certain_; }
-  // Whether one of the patterns takes everything.
+  // Whether one of the patterns matches every value.
   bool takes_everything() const { return takes_everything_; }
-  // Whether a question was too large to be answered.
+  // Whether a question exceeded the work limit.
   bool gave_up() const { return gave_up_; }
 
  private:
@@ -69,7 +69,7 @@ class Coverage {
   static constexpr std::size_t kMaxExamples = 4;
   using Example = std::vector<std::string>;  // a pattern for each column
 
-  // A way in which a value of a type can begin.
+  // A constructor: one of the alternative forms of a type's values.
   struct Constructor {
     std::string name;
     std::string key;  // equal for equal ones

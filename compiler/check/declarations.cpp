@@ -131,7 +131,7 @@ void Analysis::check_declarations(ModuleSymbols& symbols) {
   }
 }
 
-// Checks all that can be said about a function without knowing its type arguments.
+// Checks a generic function as far as possible without its type arguments.
 void Analysis::check_template(const ast::Function& function) {
   std::map<std::string_view, SourceRange> seen;
   for (const ast::Parameter& parameter : function.parameters) check_duplicate(seen, parameter.name);

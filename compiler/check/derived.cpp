@@ -30,11 +30,11 @@ hir::Expr* DerivedFunctions::own_equality(E left, E right, Range range) {
   return made->type->is(TypeKind::kBool) ? made : nullptr;
 }
 
-// Compares values that hold objects of enums, which are equal if their contents are, or that have a method `equals`.
+// Compares values that contain objects of enums, which are equal if their contents are, or that have a method `equals`.
 hir::Expr* DerivedFunctions::inside_equality(E left, E right, Range range) {
   const Type* type = left->type;
   const Type* truth = basic(TypeKind::kBool);
-  // Inside of that method `==` compares as if it were not there.
+  // Inside that method `==` compares fields, to avoid recursion.
   if (state_.function_name != type->name + "." + std::string(kEquals)) {
     if (E own = own_equality(left, right, range); own != nullptr) return own;
   }

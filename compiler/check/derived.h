@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Equality of values, and the functions that the compiler writes for an enum: its text, its hash, its equality; and
-// the text of a struct that holds arrays of itself.
+// Equality of values, and derived functions: text, hash and equality of an enum, and the text of a struct that contains
+// arrays of itself.
 #pragma once
 
 #include "compiler/check/body_part.h"
@@ -13,7 +13,7 @@ class DerivedFunctions : public BodyPart {
 
   // `left == right`, of one type.
   E equality(E left, E right, Range range);
-  // By the method `equals` of the type; null where it has none for values of its own.
+  // Calls the method `equals` of the type; null if the type has none that takes the same type.
   E own_equality(E left, E right, Range range);
   // A call of the function of this kind for the enum.
   E call(DerivedKind kind, std::vector<E> arguments, Range range);

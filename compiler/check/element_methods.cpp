@@ -56,7 +56,7 @@ const ElementMethods::Parameters* ElementMethods::writing(E object, const ast::E
   return nullptr;
 }
 
-// The first `count` parameters are those of the indices.
+// `count`: the number of indices, which are the first parameters.
 ElementMethods::Element ElementMethods::checked(E object, const ast::Expr& expr, const Parameters& parameters,
                                                 std::size_t count) {
   Element element{object, {}, &expr, false};
@@ -92,7 +92,7 @@ bool ElementMethods::has_positions(E object, const ast::Expr& expr) {
   return positions != nullptr && positions->size() == 1 && (*positions)[0]->is(TypeKind::kI64);
 }
 
-// Where `at` takes a text, and `nth` a number, an integer is a position: fields and elements of JSON.
+// If `at` takes a text, and `nth` a number, an integer index calls `nth`: fields and elements of JSON.
 ElementMethods::Element ElementMethods::text_or_position(E object, const ast::Expr& expr) {
   const ast::Expr& syntax = *expr.operands[1];
   E index = parts_.conversions.value(syntax, basic(TypeKind::kStr));

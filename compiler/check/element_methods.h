@@ -15,7 +15,7 @@ class ElementMethods : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // `c[i, j]` whose parts are checked; `object` is null when one of them is wrong.
+  // `c[i, j]` with its operands checked; `object` is null when one of them is wrong.
   struct Element {
     E object = nullptr;
     std::vector<E> indices;
@@ -26,11 +26,11 @@ class ElementMethods : public BodyPart {
   bool may_define(const Type* type) { return analysis_.nominal(type) != nullptr; }
   Element to_read(E object, const ast::Expr& expr);
   Element to_assign(E object, const ast::Expr& expr);
-  // Whether an element that can be read can be written, too; its parts can be evaluated twice then.
+  // Makes a readable element writable, too, with operands that can be evaluated twice; false if it cannot be written.
   bool to_update(Element& element, Body& before);
   E read(const Element& element);
   E read_for_update(const Element& element);
-  // The type of what `set` takes.
+  // The type that `set` takes.
   const Type* assigned_type(const Element& element);
   E write(const Element& element, E value, Range range);
 

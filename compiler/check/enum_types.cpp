@@ -12,7 +12,7 @@ constexpr std::size_t kMaxCases = 1000;
 
 }  // namespace
 
-// The structs, enums and aliases inside of a value of type `syntax`. Arrays, functions and objects are references.
+// The structs, enums and aliases that a value of type `syntax` contains. Arrays, functions and objects are references.
 void EnumTypes::parts_of(const ast::Type* syntax, const NominalSymbol& owner,
                          std::vector<NominalSymbol*>& out) {
   if (syntax == nullptr) return;
@@ -29,7 +29,7 @@ void EnumTypes::parts_of(const ast::Type* syntax, const NominalSymbol& owner,
   const ast::TypeDeclKind kind = symbol->declaration->kind;
   if (kind != ast::TypeDeclKind::kStruct && kind != ast::TypeDeclKind::kEnum && !symbol->is_alias()) return;
   out.push_back(symbol);
-  // Where the arguments of a generic end up is not looked for.
+  // Conservative: a generic type is assumed to contain its arguments.
   for (const ast::Type* argument : syntax->arguments) parts_of(argument, owner, out);
 }
 
@@ -55,7 +55,7 @@ bool EnumTypes::contains_itself(NominalSymbol& symbol) {
   return seen.contains(&symbol);
 }
 
-// Values of one type share a field with those of other cases.
+// Different cases share fields for values of the same type.
 std::uint32_t EnumTypes::field_for(Nominal& nominal, const FieldInfo& value, std::set<std::uint32_t>& taken,
                                    SourceRange range) {
   const std::vector<FieldInfo>& fields = nominal.type->fields;
@@ -134,7 +134,7 @@ hir::Function* EnumTypes::derived(const Type* type, DerivedKind kind, SourceRang
   auto [entry, fresh] = derived_.try_emplace({type, kind}, nullptr);
   if (!fresh) return entry->second;
   hir::Function& function = analysis_.program().function_arena.emplace_back();
-  entry->second = &function;  // before its body, which may call it
+  entry->second = &function;  // inserted before its body is written, which may call it
   analysis_.program().functions.push_back(&function);
   function.position = analysis_.position(range);
   write_derived(analysis_, type, kind, function, range);

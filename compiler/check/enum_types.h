@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of enums: how the values of their cases lie in fields, and the functions that give text, hash and
-// equality of them.
+// The types of enums: the layout of their cases in fields, and their derived functions for text, hash and equality.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +22,21 @@ class EnumTypes {
  public:
   explicit EnumTypes(Analysis& analysis) : analysis_(analysis) {}
 
-  // The field with the number of the case.
+  // The field that holds the number of the case.
   static constexpr std::uint32_t kCaseField = 0;
 
-  // Whether a value of the enum can hold one of the same enum other than in an array or object: it is an object then.
+  // Whether a value can contain one of the same enum without an array or object between: the enum is an object then.
   bool contains_itself(NominalSymbol& symbol);
-  // Resolves the values of all cases, and lays them out in fields.
+  // Resolves the values of all cases and assigns them to fields.
   void complete(Nominal& nominal);
   const std::vector<CaseInfo>& cases(const Type* type);
   // The case of this name, or null.
   const CaseInfo* find_case(const Type* type, std::string_view name, std::uint32_t& index);
-  // Whether all cases are without values: the enum is a number.
+  // Whether no case has values: the enum is a number.
   bool is_plain(const Type* type);
-  // Whether `==` looks inside of values, or asks a method `equals`.
+  // Whether `==` compares the fields, or calls a method `equals`.
   bool compares_inside(const Type* type);
-  // The function of this kind for `type`; makes it when it is first asked for.
+  // The derived function of this kind for `type`, made at the first request.
   hir::Function* derived(const Type* type, DerivedKind kind, SourceRange range);
 
  private:

@@ -34,7 +34,7 @@ NominalSymbol* EnumChecker::named(const ast::Expr& expr) {
   return symbol != nullptr && symbol->declaration->kind == ast::TypeDeclKind::kEnum ? symbol : nullptr;
 }
 
-// The type that `expr` names, or an alias.
+// The type or alias that `expr` names.
 NominalSymbol* EnumChecker::declared(const ast::Expr& expr) {
   if (expr.kind == ast::ExprKind::kMember && !expr.safe) {
     ModuleSymbols* module = parts_.names.module_named(*expr.operands[0]);
@@ -60,7 +60,7 @@ const ast::EnumCase* EnumChecker::declared_case(const NominalSymbol& symbol, std
   return found == cases.end() ? nullptr : &*found;
 }
 
-// The enum with its type arguments, as written or inferred from the values of the case. Null after a diagnostic.
+// The enum with its type arguments, written or inferred from the values of the case. Null after a diagnostic.
 const Type* EnumChecker::type_for(NominalSymbol& symbol, const ast::Expr& object, const ast::EnumCase* option,
                                   const ast::Expr& call, const Type* expected, std::vector<E>& ready) {
   if (NominalSymbol* written = declared(object); written->is_alias())
@@ -163,7 +163,7 @@ hir::Expr* EnumChecker::call(NominalSymbol& symbol, const ast::Expr& member, con
   Body before;
   std::vector<E> values;
   if (!parts_.argument_matching.arguments(callee, call, &ready, before, values)) return wrong(call.range);
-  // Values are evaluated as they are written, whatever the order of their fields.
+  // Values are evaluated in the order of the source, whatever the order of their fields.
   if (!std::is_sorted(info.fields.begin(), info.fields.end())) {
     for (E& value : values) value = stable(value, before);
   }

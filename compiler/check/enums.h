@@ -13,19 +13,19 @@ class EnumChecker : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // The enum that `expr` names, such as `Shape` or `geometry.Shape`; null where it is a value or something else.
+  // The enum that `expr` names, such as `Shape` or `geometry.Shape`; null if it names anything else.
   NominalSymbol* named(const ast::Expr& expr);
   // `Color.red`, `Color.cases`
   E member(NominalSymbol& symbol, const ast::Expr& member, const Type* expected);
-  // `Shape.circle(2.0)`; `member` is what is called.
+  // `Shape.circle(2.0)`; `member` is the callee.
   E call(NominalSymbol& symbol, const ast::Expr& member, const ast::Expr& call, const Type* expected);
   // The number of the case, as the type of its field.
   E number(E value, Range range);
   // Whether `value` is of the case that `type` names: `value is circle`.
   E is_case(E value, const ast::Type& type, Range range);
-  // Names the cases in help for a mistake: "circle, box and empty".
+  // The cases as a list for a diagnostic's help: "circle, box and empty".
   std::string list_of_cases(const Type* type);
-  // Says that the enum has no case `name`.
+  // Reports that the enum has no case `name`.
   void report_missing_case(const Type* type, const ast::Name& name);
 
  private:

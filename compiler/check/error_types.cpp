@@ -33,7 +33,7 @@ const Type* ErrorTypes::native_result_of(const Type* value, SourceRange range) {
   return instance("NativeResult", "NativeOutcome", value, range);
 }
 
-// The generic type with this value, or the plain one where there is no value.
+// The generic type with this value, or the plain one for void.
 const Type* ErrorTypes::instance(std::string_view generic, std::string_view plain, const Type* value,
                                  SourceRange range) {
   const bool empty = value->is(TypeKind::kVoid);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of errors: `Error`, and `T!`, which is a struct of an `Error?` and a T. They are declared in the module
-// `errors` of the standard library, which every program has without importing it.
+// The types of errors: `Error`, and `T!`, a struct of an `Error?` and a T. They are declared in the module `errors` of
+// the standard library, which needs no import.
 #pragma once
 
 #include <string>
@@ -25,10 +25,10 @@ class ErrorTypes {
 
   // `value!`; the value may be void. The error type after a diagnostic.
   const Type* result_of(const Type* value, SourceRange range);
-  // The T of `T!`, void of `void!`, and null of any other type.
+  // The T of `T!`, void for `void!`, and null for any other type.
   const Type* value_in(const Type* type) const;
   bool is_result(const Type* type) const { return value_in(type) != nullptr; }
-  // The results of a native function whose errors become values: the value, then a message or null, then a code.
+  // The results of a native function that returns errors as values: the value, a message or null, and a code.
   const Type* native_result_of(const Type* value, SourceRange range);
   // The class `Error`.
   const Type* error(SourceRange range);
@@ -36,7 +36,7 @@ class ErrorTypes {
   // A function of the module, to be called; its body will be checked.
   FunctionInstance& function(std::string_view name, SourceRange range);
 
-  // The name under which a result is shown: "str!", "(fn() -> str)!".
+  // The name of a result type: "str!", "(fn() -> str)!".
   static std::string name_of(const Type* value);
   bool declares_result(const NominalSymbol& symbol) const;
 

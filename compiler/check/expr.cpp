@@ -19,7 +19,7 @@ hir::Expr* ExpressionChecker::expr(const ast::Expr& expr, const Type* expected) 
   const bool has_branches = expr.kind == ast::ExprKind::kIf || expr.kind == ast::ExprKind::kMatch ||
                             expr.kind == ast::ExprKind::kBlock || is_coalesce;
   if (expected != nullptr && !has_branches) {
-    // The value of the result stands here, or an error.
+    // This is the value of the result, or an error.
     if (const Type* value = analysis_.errors().value_in(expected); value != nullptr)
       expected = value->is(TypeKind::kVoid) ? nullptr : value;
   }
@@ -84,7 +84,7 @@ hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expecte
     state_.flow = before;
     parts_.narrowing.learn(branch == 0 ? test.when_true : test.when_false);
     values[branch] = parts_.conversions.value(branch == 0 ? yes : no, hint);
-    // A branch that leaves changes nothing for the code behind it.
+    // A branch that leaves does not affect the code after the conditional.
     if (!values[branch]->type->is(TypeKind::kNever)) after = Narrowing::merge(after, state_.flow);
   };
   // A literal takes the type of the other branch.
@@ -120,7 +120,7 @@ hir::Expr* ExpressionChecker::unwrap_expr(const ast::Expr& expr) {
   if (operand->type->is(TypeKind::kError)) return operand;
   if (analysis_.errors().is_result(operand->type)) return parts_.results.trap_on_error(operand, expr.range);
   if (!operand->type->is(TypeKind::kNullable)) {
-    // Narrowing may have removed the null already; in generic code `!` may meet types without null.
+    // Narrowing may have removed the null already; in generic code `!` may be applied to types without null.
     if (operand->kind == ExprKind::kUnwrap || !state_.context.bindings.empty()) return operand;
     error(expr.range, "a '{}' is never null", operand->type->name).help("remove the `!`");
     return wrong(expr.range);
@@ -159,7 +159,7 @@ hir::Expr* ExpressionChecker::coalesce(const ast::Expr& expr, const Type* expect
   const Flow before_right = state_.flow;
   const bool may_fail = value != nullptr && parts_.conversions.can_coerce(element, outcome);
   E right = parts_.conversions.value(*expr.operands[1], may_fail ? outcome : element);
-  // It may not run. Where it leaves, what follows has not seen it.
+  // The right operand may not run. If it leaves, the code that follows runs only without it.
   state_.flow =
       right->type->is(TypeKind::kNever) ? before_right : Narrowing::merge(before_right, state_.flow);
   if (right->type->is(TypeKind::kError)) return right;

@@ -66,7 +66,7 @@ hir::Expr* FieldNarrowing::refine(E field) {
   return parts_.narrowing.refine(field, fact.type, analysis_.range_of(field));
 }
 
-// This holds for any object: two paths may lead to one.
+// Invalidates the fact for any object: two paths may lead to the same one.
 void FieldNarrowing::assigned(const hir::Expr& field) {
   if (field.kind != ExprKind::kField) return;
   ++state_.field_assignments;

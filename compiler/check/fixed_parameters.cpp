@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions with fixed arrays as parameters: their bodies stand in place of their calls.
+// Functions with fixed arrays as parameters, which are always inlined.
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -46,7 +46,7 @@ class Recursion {
   std::set<const hir::Function*> open_;
 };
 
-// Counts the bodies that stand in place of calls: where each function calls the next one twice, they double.
+// Counts inlined bodies: if each function calls the next one twice, they double.
 class Bodies {
  public:
   explicit Bodies(Analysis& analysis) : analysis_(analysis) {}
@@ -73,13 +73,13 @@ class Bodies {
                  function.name, kMost)
           .note(analysis_.range_of(*last->function), "'{}' is declared here", last->function->name)
           .help("write a loop around fewer calls, or take an array such as `[f64]`");
-      sum = 0;  // said once
+      sum = 0;  // reported once
     }
     return known_[&function] = sum;
   }
 
  private:
-  // Compiling a function of so many bodies takes seconds.
+  // Compiling a function with so many inlined bodies takes seconds.
   static constexpr std::uint64_t kMost = 512;
 
   Analysis& analysis_;

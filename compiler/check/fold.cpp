@@ -116,7 +116,7 @@ std::uint64_t saturate(double value, const Type* type) {
 std::optional<ConstantValue> fold_convert(const ConstantValue& from, const Type* to) {
   if (from.kind == ExprKind::kInt) {
     if (!to->is_float()) return integer_value(from.integer, to);
-    // Through double and then float would round twice.
+    // Conversion through double would round twice.
     if (from.type->is_signed_integer()) {
       const auto value = static_cast<std::int64_t>(from.integer);
       return float_value(to->is(TypeKind::kF32) ? static_cast<float>(value) : static_cast<double>(value), to);

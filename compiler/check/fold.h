@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on constants while compiling: the same results, bit for bit, as the machine gives at run time.
+// Constant folding: the same results, bit for bit, as at run time.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ std::vector<FoldedValue> FoldedValues::find(const ast::Stmt& stmt) {
   return values;
 }
 
-// `reduce(sum: s)`: a name that another language has for an operation, and no function of the program.
+// `reduce(sum: s)`: the name of an operation in another language, and of no function of the program.
 bool FoldedValues::is_other_name(const ast::Reduction& reduction) {
   struct Other {
     std::string_view name;
@@ -152,7 +152,7 @@ bool FoldedValues::update(const ast::Stmt& stmt, const Variable& variable, Body&
   return true;
 }
 
-// The e of `best = nearer(best, e)`; null if the statement is something else.
+// The e of `best = nearer(best, e)`; null for any other statement.
 const ast::Expr* FoldedValues::function_argument(const ast::Stmt& stmt, const FoldedValue& value) {
   if (stmt.kind != ast::StmtKind::kAssign || stmt.value->kind != ast::ExprKind::kCall) return nullptr;
   const ast::Expr& call = *stmt.value;
@@ -173,7 +173,7 @@ void FoldedValues::combine(const FoldedValue& value, E operand, Range range, Bod
                       assign(read(value.has_value, range), boolean(true, range), range)}));
 }
 
-// Keeps what was found, and leaves the loops over the iterations of the block. `any` is a hit only where it is true.
+// Stores the hit, and leaves the loops over the iterations of the block. `any` hits only if the value is true.
 void FoldedValues::hit(const FoldedValue& value, E found, Range range, Body& out) {
   hir::Stmt* leave = analysis_.make(StmtKind::kBreak, range);
   leave->outwards = state_.frame->loops + static_cast<unsigned>(state_.frame->loop->dimensions.size()) - 1;
@@ -190,8 +190,7 @@ void FoldedValues::hit(const FoldedValue& value, E found, Range range, Body& out
   out.insert(out.end(), statements.begin(), statements.end());
 }
 
-// Behind the first hit some iterations run and others do not. The functions that it calls are looked at later
-// (purity.cpp).
+// After the first hit some iterations run and others do not. purity.cpp checks the functions that it calls later.
 void FoldedValues::check_search(const hir::ParallelLoop& loop) {
   const auto refuse = [&](Range range) {
     error(range, "a search cannot write elements: iterations behind the first hit need not run")
@@ -231,7 +230,7 @@ void FoldedValues::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
     if (!value.is_search()) continue;
     check_search(loop);
     loop.is_search = true;
-    // A search has no other reduction: all of the loop is under this condition.
+    // A search has no other reduction: this condition covers the whole loop.
     E lowest = atomic(bytecode::Op::kAtomicAddI32, value, integer(0, i32, range));
     loop.body = {when(binary(Binary::kGe, lowest, block_as_i32(), range), std::move(loop.body), {})};
   }
@@ -249,7 +248,7 @@ void FoldedValues::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
 }
 
 void FoldedValues::fold(const Blocks& blocks, Range range, Body& out) {
-  Body assignments;  // behind all calls of functions: where one traps, no variable is half folded
+  Body assignments;  // after all calls of functions: if one traps, no variable is half updated
   for (const FoldedValue& value : blocks.values) {
     hir::Local* const whole = keep(read(value.outer, range), out);
     out.push_back(count_loop(read(blocks.count, range), range, [&](E block) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of parallel loops that are reduced by a function, `reduce(nearer: best)`, and searches,
-// `reduce(first: at)` and `reduce(any: found)`. Each block of iterations (blocked_loops.h) has a value of its own, or
-// none; those that there are come together behind the loop, in the order of the blocks. A block ends at its first hit,
-// and those behind a block with a hit do not start.
+// Variables of parallel loops that are reduced by a function, `reduce(nearer: best)`, and searches, `reduce(first: at)`
+// and `reduce(any: found)`. Each block of iterations (blocked_loops.h) has at most one value; after the loop the values
+// are combined in the order of the blocks. A search leaves a block at its first hit, and later blocks do not start.
 #pragma once
 
 #include <vector>
@@ -15,17 +14,17 @@ class FoldedValues : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // Outside of the loop: its reductions of this kind, without those that are wrong.
+  // Called before the loop: its reductions of this kind, without wrong ones.
   std::vector<FoldedValue> find(const ast::Stmt& stmt);
-  // Outside of it: where each block puts its value.
+  // Called before the loop: declares the arrays for the values of the blocks.
   void make_places(Blocks& blocks, Range range, Body& before);
-  // In the loop.
+  // Called in the loop.
   void declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Blocks& blocks);
-  // An assignment to the variable of such a reduction; false if it belongs to another kind.
+  // Lowers an assignment to the variable of such a reduction; false for other reductions.
   bool update(const ast::Stmt& stmt, const Variable& variable, Body& out);
-  // Behind the body, which goes over one block: what happens before and after.
+  // Called after the body of a block: adds the code before and after it.
   void finish(hir::ParallelLoop& loop, const Blocks& blocks, Range range);
-  // Behind the loop.
+  // Called after the loop.
   void fold(const Blocks& blocks, Range range, Body& out);
 
  private:

@@ -69,7 +69,7 @@ void FunctionChecker::check_function(FunctionInstance& instance) {
     }
     if (state_.init != nullptr && state_.flow.reachable) parts_.init_fields.end_init(declaration.name.range);
   } else {
-    // A body may have been lost to a syntax error, about which enough was said.
+    // A body may have been lost to a syntax error, which has been reported.
     if (!analysis_.diagnostics().has_errors()) {
       error(declaration.name.range, "'{}' has no body", declaration.name.text)
           .help("write `extern fn` for a function that the host provides");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks the body of a function as a whole: parameters, result, ends.
+// Checks the body of a function as a whole: parameters, result, and missing `return`.
 #pragma once
 
 #include "compiler/check/body_part.h"

@@ -9,8 +9,8 @@ namespace dhpvm::compiler {
 
 namespace {
 
-// Natives may take and give what a host can hold. A struct is its fields, and a nullable number also whether it is
-// there.
+// Whether a native function may have a parameter or result of the type. A struct is passed as its fields, a nullable
+// number with a flag.
 bool crosses_to_host(Analysis& analysis, const Type* type) {
   switch (type->kind) {
     case TypeKind::kError:
@@ -59,7 +59,7 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
     for (std::size_t i = 0; i < arguments.size(); ++i) name += (i == 0 ? "" : ", ") + arguments[i]->name;
     name += ">";
   }
-  // A signature that depends on itself meets this on the way.
+  // Resolving a signature that depends on itself finds these.
   instance.parameters.assign(declaration.parameters.size(), basic(TypeKind::kError));
   instance.result = basic(TypeKind::kError);
   instance.symbol = &symbol;
@@ -69,11 +69,11 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     instance.context.bindings.emplace_back(declaration.type_parameters[i].name.text, arguments[i]);
   }
-  // A method of a generic class belongs to the same instantiation as its class: one step, not two.
+  // A method of a generic class is part of the same instantiation as its class: one level, not two.
   const bool generic = !arguments.empty() || (owner != nullptr && !owner->origin.name.empty());
   instance.origin = make_origin(generic, range, name);
 
-  // A body that is sure to be wrong is not checked.
+  // A body that is certain to be wrong is not checked.
   const bool stop = too_deep(instance.origin, range) ||
                     !check_bounds(declaration.type_parameters, arguments, instance.context, range);
   Enter enter(*this, instance.origin);

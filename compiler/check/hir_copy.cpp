@@ -53,7 +53,7 @@ hir::Expr* HirCopy::expression(const hir::Expr* original) {
   copy->arguments = expressions(original->arguments);
   copy->local = local(original->local);
   if (original->kind != hir::ExprKind::kClosure) return copy;
-  // The body of the closure knows its own variables only.
+  // The body of the closure refers only to its own variables.
   copy->function = &analysis_.program().function_arena.emplace_back(*original->function);
   analysis_.program().functions.push_back(copy->function);
   for (hir::Capture& capture : copy->function->captures) {

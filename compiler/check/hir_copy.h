@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of checked functions, with variables of their own.
+// Copies checked functions and gives the copies their own variables.
 #pragma once
 
 #include <unordered_map>
@@ -13,9 +13,9 @@ class HirCopy {
  public:
   explicit HirCopy(Analysis& analysis) : analysis_(analysis) {}
 
-  // A function with the same body and parameters. Captured variables have no place yet: see local().
+  // A function with the same body and parameters. The caller declares captured variables: see local().
   hir::Function& function(const hir::Function& original);
-  // The variable of the copy in place of `original`; a new one at the first time. No copy is captured by reference.
+  // The copy's variable for `original`, made at the first call. Copies capture nothing by reference.
   hir::Local* declare(const hir::Local* original);
 
   struct Loop {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kConstructor = "new ";
 
-// The methods of List, Map and Set for hosts: those that exist for elements of every type.
+// The methods of List, Map and Set for hosts: those that work for all element types.
 constexpr std::string_view kLibraryMethods[] = {"len", "get", "at",     "set",  "push",  "pop",
                                                 "has", "add", "remove", "keys", "clear", "insert"};
 
@@ -39,10 +39,10 @@ void HostObjects::add(const Type* type) {
   if (nominal == nullptr) return;
   for (const Type* argument : nominal->arguments) add(argument);
   analysis_.complete(*nominal);
-  const ast::Module* const source = nominal->symbol->module->module;  // null: of a tuple
+  const ast::Module* const source = nominal->symbol->module->module;  // null for a tuple
   const bool is_library = source != nullptr && source->is_stdlib && !source->is_of_host;
   if (is_library && !is_collection(*nominal->symbol)) return;
-  // The fields of a collection are its own business.
+  // The fields of a collection are private.
   if (!is_library) {
     for (const FieldInfo& field : type->fields) add(field.type);
   }
@@ -56,7 +56,7 @@ void HostObjects::add_class(Nominal& nominal) {
     const ast::Function& declaration = *method->declaration;
     if (!declaration.type_parameters.empty() || !declaration.has_body()) continue;
     if (is_library && std::ranges::find(kLibraryMethods, name) == std::end(kLibraryMethods)) continue;
-    // Some methods of a generic class may not suit all types: those that the program uses do.
+    // Some methods of a generic class may not compile for all types: those that the program uses do.
     FunctionInstance& instance = analysis_.instantiate(*method, &nominal, {}, declaration.name.range);
     if (takes_fixed_arrays(instance.parameters)) continue;
     const bool is_checked = nominal.arguments.empty() || is_library;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exports by which a host makes and uses the objects of a program (CompileOptions::host_objects).
+// Exports that let a host make and use the objects of a program (CompileOptions::host_objects).
 #pragma once
 
 #include <deque>
@@ -16,15 +16,15 @@ namespace dhpvm::compiler {
 
 class Analysis;
 
-// Exports a constructor, `new Node`, and the methods, `Node.area`, of classes: a host finds them by these names. The
-// constructor takes what `Node(...)` takes in the program, all of it, and does what that does.
+// Exports constructors, `new Node`, and methods, `Node.area`, of classes under these names. A constructor takes the
+// same arguments as `Node(...)` in the program, defaults included, and does the same.
 class HostObjects {
  public:
   explicit HostObjects(Analysis& analysis) : analysis_(analysis) {}
 
-  // The class of this type, also as a nullable, an element or a parameter of a closure, and the classes of its fields.
-  // Those of the library are left out, except List, Map and Set, with the methods that all of them have. Where modules
-  // have classes of one name, the first has the exports.
+  // Exports the class of this type, also if it is nullable, an element or a closure's parameter, and the classes of its
+  // fields. Library classes are left out, except List, Map and Set, with the methods that all of them have. If modules
+  // have classes of the same name, the first is exported.
   void add(const Type* type);
 
  private:
@@ -37,7 +37,7 @@ class HostObjects {
   std::set<const Type*> seen_;
   std::set<std::string_view> names_;  // of classes with exports
   std::map<const NominalSymbol*, FunctionSymbol> constructors_;
-  // The syntax that the program lacks.
+  // Syntax trees of functions that the program does not contain.
   std::deque<ast::Function> functions_;
   std::deque<ast::Expr> exprs_;
   std::deque<ast::Type> types_;

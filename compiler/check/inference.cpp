@@ -169,7 +169,7 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
   }
 }
 
-// Adds the types of a closure's parameters and result, as far as the type of the parameter that takes it tells them.
+// Adds the types of a closure's parameters and result, as far as the parameter's type determines them.
 void TypeInference::types_of_closure(const ast::Type* pattern, const Inference& inference,
                                      ClosureChecker::Hints& hints) {
   if (pattern->kind == ast::TypeKind::kFunction) {
@@ -188,8 +188,8 @@ void TypeInference::types_of_closure(const ast::Type* pattern, const Inference& 
   }
 }
 
-// Where any function fits, the name of a function or method is one. The types of its parameters tell which instance of
-// a generic one is meant.
+// The type of a function or method name that is passed as a function. Its parameter types select the instance of a
+// generic one.
 const Type* TypeInference::type_for_name(const ast::Type& pattern, const Inference& inference) {
   ClosureChecker::Hints hints;
   types_of_closure(&pattern, inference, hints);
@@ -237,7 +237,7 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
       expected = expected->element;
     unify(result, expected, inference);
   }
-  // Among literals alone, 1.5 decides over 1.
+  // Among literals alone, 1.5 takes precedence over 1.
   for (const bool floats : {true, false}) {
     for (std::size_t i = 0; i < matched.size(); ++i) {
       if (matched[i] == nullptr || ready[i] != nullptr || !is_open(*matched[i])) continue;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type arguments that are not written, found from the arguments and the expected result.
+// Inference of type arguments from the arguments and the expected result.
 //
-// Arguments whose type is certain speak first, then the expected type of the result, then literals (which
-// adapt to what is known by then), and closures last: their parameters take types from what is known, and
-// their bodies say what they give.
+// The order is: arguments of certain type, the expected type of the result, literals (which adapt to the types known by
+// then), and closures, whose parameters take the types known by then and whose bodies determine their results.
 #pragma once
 
 #include <vector>
@@ -12,7 +11,7 @@
 
 namespace dhpvm::compiler {
 
-// A call of something generic, whose type arguments are being found.
+// A call of something generic, while its type arguments are inferred.
 struct Inference {
   const std::vector<ast::TypeParameter>* parameters = nullptr;
   std::vector<const Type*> arguments;  // null while unknown
@@ -23,14 +22,14 @@ class TypeInference : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // For a new value of the type `symbol`, whose arguments come from an expected type of that name.
+  // For constructing the type `symbol`; an expected type of the same declaration provides the arguments.
   Inference of_new(const NominalSymbol& symbol, const Type* expected);
   bool infer(Inference& inference, const Callee& callee, const std::vector<const ast::Type*>& patterns,
              const ast::Type* result, const ast::Expr& call, const Type* expected, std::vector<E>& ready);
   void unify(const ast::Type* pattern, const Type* type, Inference& inference);
   void bind(Inference& inference, std::size_t index, const Type* type);
-  // The type that an alias stands for where an expression names it: its arguments are `written`, or those of
-  // `expected`. Null after a diagnostic.
+  // The type that an alias names in an expression: its arguments are `written`, or those of `expected`. Null after a
+  // diagnostic.
   const Type* of_alias(NominalSymbol& symbol, const std::vector<ast::Type*>& written, const Type* expected,
                        Range range);
   bool resolve_all(const std::vector<ast::Type*>& written, std::vector<const Type*>& types);

@@ -5,8 +5,8 @@
 
 namespace dhpvm::compiler {
 
-// In `init`, numbers and bool start at zero and nullables at null; all other fields need a value before the
-// object is used or `init` ends.
+// In `init`, numbers and bool start at zero and nullables at null; all other fields must be assigned before the object
+// is used or `init` ends.
 void InitFields::begin_init(FunctionInstance& instance) {
   state_.init = instance.owner;
   const ast::TypeDecl& declaration = *state_.init->symbol->declaration;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fields that `init` has not given a value yet.
+// Tracks the fields that `init` has not assigned yet.
 #pragma once
 
 #include "compiler/check/body_part.h"

@@ -46,8 +46,8 @@ constexpr BitIntrinsic kBitIntrinsics[] = {{"popcount", Op::kPopcountI32, Op::kP
                                            {"clz", Op::kClzI32, Op::kClzI64},
                                            {"ctz", Op::kCtzI32, Op::kCtzI64}};
 
-// kNop: the machine has no such update for this element type. Exchanges and compare-exchanges of floats are of their
-// bits; the machine has no minimum and maximum of floats, which repeat a compare-exchange.
+// kNop: the instruction set has no such update for this element type. Exchanges and compare-exchanges of floats use
+// their bits; minimum and maximum of floats are loops of compare-exchanges.
 struct AtomicIntrinsic {
   std::string_view name;
   Op i32, u32, i64, u64, f32, f64;
@@ -66,7 +66,7 @@ struct AtomicIntrinsic {
 };
 
 constexpr AtomicIntrinsic kAtomicIntrinsics[] = {
-    // Adding nothing reads.
+    // Adding 0 reads.
     {"load", Op::kAtomicAddI32, Op::kAtomicAddI32, Op::kAtomicAddI64, Op::kAtomicAddI64, Op::kAtomicAddF32,
      Op::kAtomicAddF64},
     {"store", Op::kAtomicExchangeI32, Op::kAtomicExchangeI32, Op::kAtomicExchangeI64, Op::kAtomicExchangeI64,
@@ -85,7 +85,7 @@ constexpr AtomicIntrinsic kAtomicIntrinsics[] = {
     {"compare_exchange", Op::kAtomicCasI32, Op::kAtomicCasI32, Op::kAtomicCasI64, Op::kAtomicCasI64,
      Op::kAtomicCasI32, Op::kAtomicCasI64}};
 
-// The element that is updated, whole or a field of it; null if the place is something else.
+// The updated element or its field; null for any other place.
 hir::Expr* element_of(hir::Expr* place) {
   while (place->kind == ExprKind::kField && place->operands[0]->type->is(TypeKind::kStruct))
     place = place->operands[0];
@@ -109,8 +109,8 @@ class FloatUpdates : public BodyPart {
     return number(update(std::move(operands)));
   }
 
-  // The element becomes `value` while `value` compares with it so: what math.min and math.max do. A compare-exchange of
-  // zeros reads, since it changes nothing.
+  // Assigns `value` while it compares so with the element: this is how math.min and math.max work. A compare-exchange
+  // of zeros reads, since it changes nothing.
   E replace_if(Binary compares, E place, E value) {
     Body all;
     place = evaluated(place, all);
@@ -289,7 +289,7 @@ hir::Expr* IntrinsicCalls::atomic_call(const FunctionSymbol& symbol, const ast::
   return stored;
 }
 
-// Changes no number that it is added to: 0, or -0.0, since -0.0 + 0.0 is 0.0.
+// The number that addition leaves unchanged: 0, or -0.0, since -0.0 + 0.0 is 0.0.
 hir::Expr* IntrinsicCalls::neutral(const Type* type, Range range) {
   if (!type->is_float()) return integer(0, type, range);
   E made = make(ExprKind::kFloat, type, range);

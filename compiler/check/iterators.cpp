@@ -10,7 +10,7 @@ namespace dhpvm::compiler {
 
 using hir::StmtKind;
 
-// Whether the call is one of a value's method, by its syntax: not of a function of a module, or of a type.
+// Whether the syntax of the call allows a method of a value, rather than a function of a module or a type.
 bool IteratorLoops::may_be_method(const ast::Expr& call) {
   if (call.kind != ast::ExprKind::kCall || call.operands[0]->kind != ast::ExprKind::kMember) return false;
   const ast::Expr& callee = *call.operands[0];
@@ -34,7 +34,7 @@ hir::Expr* IteratorLoops::value(const ast::Expr& expr) {
              return parameter.name.text == argument.name.text;
            });
   };
-  // Errors of the call name the method that was written.
+  // Errors of the call name the method in the source.
   if (!std::ranges::all_of(expr.arguments, fits)) return whole();
   E object = parts_.members.receiver(*callee.operands[0]);
   if (!object->type->is(TypeKind::kStr)) return parts_.calls.call_method(object, callee, expr, nullptr);

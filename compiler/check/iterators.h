@@ -10,22 +10,22 @@
 
 namespace dhpvm::compiler {
 
-// Made where it is needed.
+// Created where it is needed.
 class IteratorLoops : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // The value that a loop goes over. A call of the method f of a text is one of the library's `iterate_f`, if there is
-  // one: text.lines() makes no array of lines then.
+  // The value that a loop iterates over. If the library has a function `iterate_f`, a call of a text's method f becomes
+  // a call of that: text.lines() makes no array of lines then.
   E value(const ast::Expr& expr);
   // Whether values of the type have the methods of an iterator.
   bool is_iterator(const Type* type, Range range);
 
-  // The loop, whose body is to be filled, and what its variables get.
+  // The loop, whose body the caller fills, and the values of its variables.
   struct Loop {
     hir::Stmt* whole = nullptr;  // a block that sets up the loop; the loop belongs at its end
     hir::Stmt* made = nullptr;
-    E element = nullptr;             // wrong after a diagnostic
+    E element = nullptr;             // the error type after a diagnostic
     hir::Local* position = nullptr;  // of the next element, or null
     bool is_good = false;
   };

@@ -29,8 +29,7 @@ bool KernelCaptures::path_of(const ast::Expr& expr, std::string& path, Variable*
   }
 }
 
-// In a parallel loop, a field path of an object outside is read once before the loop. Null when `expr` is
-// no such path.
+// A parallel loop reads a field path of an outer object once, before the loop. Null if `expr` is not such a path.
 hir::Expr* KernelCaptures::hoisted(const ast::Expr& expr) {
   std::string path;
   Variable* root = nullptr;
@@ -63,7 +62,7 @@ bool KernelCaptures::is_kernel_array(const Type* type) {
   return type->is(TypeKind::kArray) && analysis_.is_plain(type->element);
 }
 
-// A copy of the elements of a fixed array, which lives in registers of the function: the loop can capture that.
+// A copy of the elements of a fixed array, which is held in registers: the loop can capture the copy.
 hir::Expr* KernelCaptures::array_of(hir::Local* fixed, Range range) {
   const Type* type = fixed->type;
   const auto size = [&](std::uint64_t value) { return integer(value, basic(TypeKind::kI64), range); };
@@ -109,8 +108,8 @@ hir::Expr* KernelCaptures::receiver(const std::function<E()>& object) {
   return made;
 }
 
-// Whether a loop can use such a value by calling it, or a method of it. The collections of the library are better given
-// as arrays.
+// Whether a loop may capture such a value to call it or its methods. Collections of the library are better passed as
+// arrays.
 bool KernelCaptures::may_call(const Type* type) {
   if (type->is(TypeKind::kFunction)) return true;
   if (!is_receiver_ || !type->is(TypeKind::kClass) || type->is_enum) return false;
@@ -126,7 +125,7 @@ Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name
   if (may_call(type)) {
     analysis_.loops_call_values();
   } else if (!analysis_.is_plain(type) && !is_kernel_array(type) && !is_fixed) {
-    // A constant has no variable of its own.
+    // A constant has no variable.
     if (name.empty() && value->kind == hir::ExprKind::kLocal) name = value->local->name;
     Diagnostic& diagnostic = error(range, "a parallel loop cannot use '{}', a '{}'", name, type->name);
     if (type->is(TypeKind::kClass) && analysis_.nominal(type)->symbol->methods.contains("to_array")) {

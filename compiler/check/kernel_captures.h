@@ -17,11 +17,11 @@ class KernelCaptures : public BodyPart {
 
   E hoisted(const ast::Expr& expr);
   Variable* capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range);
-  // A variable that the checker made before the loop, as the loop sees it.
+  // Captures a variable that the checker made before the loop.
   hir::Local* pass(hir::ParallelLoop& loop, hir::Local* outer, Range range);
-  // Whether `array` is a fixed array that the loop has captured, and so only reads; then with an error.
+  // Whether `array` is a captured fixed array, which the loop must not write; reports an error then.
   bool refuses_write(const hir::Expr& array, Range range);
-  // The object of a method: in a parallel loop it may be one outside, whose fields the method reads.
+  // The receiver of a method call: a parallel loop may use an object from outside if the method only reads its fields.
   E receiver(const std::function<E()>& object);
 
  private:
@@ -32,7 +32,7 @@ class KernelCaptures : public BodyPart {
 
   bool is_receiver_ = false;
 
-  // Captured fixed arrays, by the array that the loop has in their place.
+  // Captured fixed arrays, by the array that replaces each in the loop.
   std::map<const hir::Local*, const Type*> fixed_arrays_;
 };
 

@@ -19,13 +19,13 @@ KnownValue* KnownValues::find(hir::Expr& expr, KnownContext& context) {
     case ExprKind::kLocal: {
       if (KnownValue* known = context.find(expr.local); known != nullptr) return known;
       if (context.is_pure || !is_needed(expr.type) || expr.type->is(TypeKind::kFunction)) return nullptr;
-      KnownValue& made = add(context, expr.type);  // an object is its fields, whichever it is
+      KnownValue& made = add(context, expr.type);  // an object counts as its fields, whatever its identity
       made.value = &expr;
       return &made;
     }
     case ExprKind::kUnwrap:
     case ExprKind::kCast: {
-      // An object in a variable that is known here to be not null, or to be of the class.
+      // An object in a variable that has been narrowed to non-null, or to the class.
       const bool is_object = expr.type->is(TypeKind::kClass) && expr.operands[0]->kind == ExprKind::kLocal;
       if (!is_object || context.is_pure) return nullptr;
       KnownValue& made = add(context, expr.type);
@@ -80,7 +80,7 @@ KnownValue* KnownValues::part(KnownValue& whole, std::uint32_t index) {
   return &made;
 }
 
-// Holds a value of a loop or copy: a variable that is added to its captures or parameters.
+// The variable that holds a value in a loop or copy; it is added to the captures or parameters.
 hir::Local* KnownValues::holder(KnownValue& value, SourceRange range) {
   if (value.local != nullptr) return value.local;
   value.local = &analysis_.program().local_arena.emplace_back();

@@ -141,7 +141,7 @@ void LexicalWalk::parts(const ast::Stmt& node) {
   for (const ast::Pattern& whole : node.patterns) pattern(whole);
   if (node.kind == StmtKind::kBlock) on_statements(node.body);
   for (const ast::Stmt* inner : node.body) stmt(inner);
-  // A block ends behind its last statement: only there are its variables no longer seen.
+  // A block's scope ends after its last statement.
   close_scope(outer, node.kind == StmtKind::kBlock || node.body.empty() ? node.range.end
                                                                         : node.body.back()->range.end);
   stmt(node.otherwise);
@@ -156,7 +156,7 @@ void LexicalWalk::heads(const ast::ParallelFor& loop) {
     expr(dimension.step);
   }
   for (const ast::Reduction& reduction : loop.reductions) expr(reduction.function);
-  // The loop changes the outer variable, and its result is there to be read.
+  // The loop updates the outer variable, whose result is read later.
   for (const ast::Reduction& reduction : loop.reductions) {
     Local* outer = find(reduction.variable.text);
     if (outer == nullptr) continue;
@@ -196,9 +196,9 @@ void LexicalWalk::pattern(const ast::Pattern& node) {
     declare(node.type->name, Role::kPart);
     return;
   }
-  // A case of an enum needs no name before it, and is no variable.
+  // A case of an enum needs no qualifier, and is not a variable.
   if (node.kind == PatternKind::kCase && node.value->kind == ExprKind::kName) return;
-  // A bare name stands in both `value` and `type`.
+  // A bare name is in both `value` and `type`.
   if (node.type != nullptr) on_type(*node.type);
   if (node.type != nullptr && node.kind != PatternKind::kName) {
     for (const ast::Type* argument : node.type->arguments) type(argument);

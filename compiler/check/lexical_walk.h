@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A walk over syntax trees in the order of the source that knows, at each point, the local variables in scope. It
-// needs no types: a name that is no local variable is a field, a function, a module or unknown, and reported as
-// free. Passes derive from it and override what they want to hear of.
+// A walk over syntax trees in the order of the source that knows, at each point, the local variables in scope. It needs
+// no types: any name that is no local variable (a field, a function, a module or an unknown name) is reported as free.
+// Derived passes override the events that they need.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class LexicalWalk {
   struct Local {
     ast::Name name;
     Role role = Role::kLet;
-    std::uint32_t end = 0;  // of its scope, once on_scope_end is called
+    std::uint32_t end = 0;  // of its scope, valid once on_scope_end is called
     unsigned closures = 0;  // around the declaration
     bool is_read = false;
     bool is_assigned = false;  // after its declaration
@@ -52,12 +52,12 @@ class LexicalWalk {
   Local* find(std::string_view name);
   // The number of closures around the current point.
   unsigned closures() const { return closures_; }
-  // Whether the walk is in a statement inside of an expression.
+  // Whether the walk is in a statement inside an expression.
   bool in_expression() const { return expressions_ != 0; }
 
-  // Whether a name alone inside of a pattern is a case, a constant or a type, and not a new variable.
+  // Whether a bare name in a pattern is a case, a constant or a type, and not a new variable.
   virtual bool is_known_name(std::string_view) const { return false; }
-  // Whether to walk through a function or method of the module; others might as well not be there.
+  // Whether to walk through this function or method of the module; others are skipped.
   virtual bool enters(const ast::Function&) const { return true; }
   virtual void on_declare(const Local&) {}
   virtual void on_read(const Local&, const ast::Name&) {}
@@ -83,10 +83,10 @@ class LexicalWalk {
   void close_scope(std::size_t outer, std::uint32_t end);
 
   std::deque<Local> locals_;  // references to them stay valid while inner scopes come and go
-  std::unordered_map<std::string_view, std::vector<Local*>> named_;  // inner ones behind those around them
+  std::unordered_map<std::string_view, std::vector<Local*>> named_;  // inner ones after outer ones
   unsigned closures_ = 0;
-  unsigned expressions_ = 0;  // with statements inside, around this point
-  bool declares_ = true;      // false in an alternative whose variables the first one has declared
+  unsigned expressions_ = 0;  // expressions around this point that contain statements
+  bool declares_ = true;      // false in an alternative after the first, which has declared the variables
 };
 
 }  // namespace dhpvm::compiler

@@ -58,7 +58,7 @@ hir::Expr* LiteralChecker::float_literal(const ast::Expr& expr, const Type* expe
   return made;
 }
 
-// Whether the type of `expr` is open to what the context wants: literals and arithmetic on them.
+// Whether the type of `expr` adapts to the context: literals and arithmetic on them.
 bool LiteralChecker::is_flexible(const ast::Expr& expr) {
   switch (expr.kind) {
     case ast::ExprKind::kInt:

@@ -13,7 +13,7 @@ class LiteralChecker : public BodyPart {
   E int_literal(const ast::Expr& expr, bool negative, const Type* expected);
   E float_literal(const ast::Expr& expr, const Type* expected);
   static bool is_flexible(const ast::Expr& expr);
-  // Whether it is an array of such literals, which takes the type of its elements from them or from the context.
+  // Whether it is an array of such literals, whose element type comes from the literals or from the context.
   static bool is_flexible_array(const ast::Expr& expr);
   static bool has_float_literal(const ast::Expr& expr);
 

@@ -15,8 +15,8 @@ namespace dhpvm::compiler {
 using hir::ExprKind;
 using hir::StmtKind;
 
-// Checks the body of a loop in a scope of its own. Before it, flow_ is what holds at the start of every
-// iteration; after it, flow_ is what holds at its end. `left` collects the flows of `break`.
+// Checks the body of a loop in its own scope. Before it, flow_ is the state at the start of every iteration; after it,
+// that at the end. `left` collects the states of `break`.
 void LoopChecker::loop_body(const ast::Stmt& loop, Flow& left, Body& out) {
   left.reachable = false;
   const ast::Name& label = loop.label;
@@ -106,7 +106,7 @@ void LoopChecker::for_range(const ast::Stmt& stmt, Body& out) {
   if (good) out.push_back(made);
 }
 
-// A loop that asks an iterator for one element after the other.
+// A loop that gets its elements from an iterator.
 void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, E given, Body& out) {
   parts_.narrowing.forget_assigned_in(stmt.range);
   const Flow entry = state_.flow;
@@ -145,7 +145,7 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   const Range range = stmt.value->range;
   Body before;
   if (is_assigned_in(*stmt.value, stmt.range)) {
-    // The loop goes on over what it started with, even when its body assigns the variable.
+    // The loop continues over the initial collection, even if its body assigns the variable.
     hir::Local* kept = temporary(collection->type);
     before.push_back(let(kept, collection));
     collection = read(kept, range);
@@ -252,7 +252,7 @@ bool LoopChecker::is_assigned_in(const ast::Expr& name, Range loop) {
   return variable != nullptr && state_.assignments.inside(variable->range, loop);
 }
 
-// `collection`, or what its methods `iterate()` and `iterate_pairs()` give for `for` to go over.
+// `collection`, or the result of its method `iterate()` or `iterate_pairs()`, which `for` iterates over.
 LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& loop) {
   const Range range = loop.value->range;
   const auto given_by = [&](std::string_view method) {
@@ -278,20 +278,20 @@ LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& 
 
 namespace {
 
-// Whether the first name in the head of a loop is that of a position.
+// Whether the first name in the head of a loop suggests a position.
 bool is_name_of_position(std::string_view name) {
   constexpr std::string_view kNames[] = {"i",   "j",        "k",      "n",    "index", "idx",
                                          "pos", "position", "number", "line", "row",   "at"};
   return name.starts_with('_') || std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-// Whether a name is that of a position, and hardly that of an element.
+// Whether a name suggests a position, and not an element.
 bool is_name_of_index(std::string_view name) {
   constexpr std::string_view kNames[] = {"i", "j", "index", "idx", "pos", "position"};
   return std::ranges::find(kNames, name) != std::end(kNames);
 }
 
-// Whether a part of the tree takes the tuple apart that the variable holds: `x.0`, `let (a, b) = x`, `match x`.
+// Whether a node destructures the tuple in the variable: `x.0`, `let (a, b) = x`, `match x`.
 template <typename Node>
 bool takes_apart(const Node& node, std::string_view variable) {
   const auto is_it = [&](const ast::Expr* value) {
@@ -311,8 +311,8 @@ bool takes_apart(const Node& node, std::string_view variable) {
   return found;
 }
 
-// Whether a part of the tree needs the variable to have its type: other uses than as an argument of `print` and `str`,
-// and between the braces of a formatted string, which take anything.
+// Whether a node depends on the type of the variable. Arguments of `print` and `str`, and values in the braces of a
+// formatted string, may have any type.
 template <typename Node>
 bool needs_type(const Node& node, std::string_view variable) {
   const auto is_it = [&](const ast::Expr* value) {
@@ -341,9 +341,9 @@ bool needs_type(const Node& node, std::string_view variable) {
 
 }  // namespace
 
-// `for name, age in people`, where the elements are pairs: elsewhere these are the parts of each, and not its position
-// and the whole. `for word, i in words`: elsewhere the position comes last. Where the body is free of errors and needs
-// the types of a position or of the whole, that is meant.
+// Warns about `for name, age in people` over pairs: in other languages these are the halves of the pair, but here the
+// position and the pair. Also about `for word, i in words`: in other languages the position comes last. No warning if
+// the body is free of errors and needs the type of a position or of the pair.
 void LoopChecker::warn_of_position(const ast::Stmt& stmt, const Type* element, bool has_errors) {
   if (state_.context.module->module->is_stdlib || !state_.context.bindings.empty()) return;
   if (!stmt.index_patterns.empty()) return;
@@ -399,7 +399,7 @@ void LoopChecker::report_not_iterable(const Type* type, Range range) {
   }
 }
 
-// The number of elements that `for` finds in `collection`; null when it cannot be iterated over.
+// The number of elements of `collection` for `for`; null if it is not iterable.
 hir::Expr* LoopChecker::count_of(E collection, Range range) {
   const Type* i64 = basic(TypeKind::kI64);
   const Type* type = collection->type;

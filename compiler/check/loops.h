@@ -18,7 +18,7 @@ class LoopChecker : public BodyPart {
   void for_range(const ast::Stmt& stmt, Body& out);
   void for_each(const ast::Stmt& stmt, Body& out);
   bool range_bounds(const ast::Expr& low, const ast::Expr& high, E& low_value, E& high_value);
-  // The number of elements that `for` goes over; null when it cannot.
+  // The number of elements that `for` iterates over; null if the type is not iterable.
   E count_of(E collection, Range range);
 
  private:
@@ -26,7 +26,7 @@ class LoopChecker : public BodyPart {
   void loop_body(const ast::Stmt& loop, Flow& left, Body& out);
   E element_of(E collection, E index, Range range);
   bool is_assigned_in(const ast::Expr& name, Range loop);
-  // The first of two names in the head of a loop: the position, or the first half of a pair.
+  // The meaning of two names in the head of a loop: position and element, or the halves of a pair.
   enum class LoopNames : std::uint8_t { kPositionAndElement, kPair };
   struct IteratedValue {
     E collection = nullptr;

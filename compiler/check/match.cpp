@@ -12,7 +12,7 @@ using hir::StmtKind;
 
 namespace {
 
-// Each arm nests in the one before: a bound for the passes that follow.
+// Each arm is nested in the previous one, so this limits the depth for later passes.
 constexpr std::size_t kMaxArms = 400;
 
 }  // namespace
@@ -21,7 +21,7 @@ MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, const std:
                                                Body& out) {
   Subject subject;
   E whole = parts_.conversions.value(expr);
-  // The knowledge of narrowing is no reason to forbid a pattern for the rest.
+  // Narrowing must not make a pattern for the rest illegal.
   if (whole->kind == ExprKind::kUnwrap && whole->operands[0]->kind == ExprKind::kLocal)
     whole = whole->operands[0];
   subject.type = whole->type;
@@ -29,7 +29,7 @@ MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, const std:
     error(expr.range, "matching `null` alone makes no sense");
     subject.type = error_type();
   }
-  // A variable that an arm assigns is read once all the same: tests come before bodies, except conditions.
+  // The variable is read once even if an arm assigns it: tests run before bodies, except guards.
   const bool has_guards =
       std::any_of(arms.begin(), arms.end(), [](const ast::Arm& arm) { return arm.guard != nullptr; });
   if (has_guards && whole->kind == ExprKind::kLocal && !subject.type->is(TypeKind::kError)) {
@@ -48,7 +48,7 @@ bool MatchChecker::too_many_arms(const std::vector<ast::Arm>& arms, Range range)
   return true;
 }
 
-// After an arm that takes null away, the variable is known to be there.
+// After an arm that matches null, the variable is not null.
 void MatchChecker::exclude_null(const ast::Arm& arm, const Subject& subject) {
   if (subject.variable == nullptr || !subject.type->is(TypeKind::kNullable) || arm.guard != nullptr) return;
   for (const ast::Pattern& pattern : arm.patterns) {
@@ -57,7 +57,7 @@ void MatchChecker::exclude_null(const ast::Arm& arm, const Subject& subject) {
   }
 }
 
-// The alternatives of an arm, and the test whether one of them fits.
+// The alternatives of an arm, and the test whether one of them matches.
 MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& subject, Coverage& coverage) {
   Test whole;
   const bool alone = arm.patterns.size() == 1;
@@ -65,7 +65,7 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
   for (const ast::Pattern& pattern : arm.patterns) {
     CheckedPattern checked = parts_.patterns.check(pattern, subject.type);
     if (pattern.whole && checked.binding != nullptr && checked.kind == CheckedPattern::Kind::kAny) {
-      // A name for the whole value that is a variable already was hardly meant to be another one.
+      // Binding the whole value to the name of an existing variable is probably a mistake.
       const std::string_view name = checked.binding->text;
       const Variable* const hidden = parts_.scopes.find_variable(name);
       if (hidden != nullptr && hidden != subject.variable) {
@@ -76,7 +76,7 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
       }
     }
     whole.good = whole.good && checked.kind != CheckedPattern::Kind::kWrong;
-    // In generic code two patterns can come to mean the same.
+    // In generic code two patterns can denote the same values.
     const bool certain =
         coverage.is_certain() && (state_.context.bindings.empty() || coverage.takes_everything());
     if (whole.good && certain && !coverage.is_reached(checked)) {
@@ -104,7 +104,7 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
   return whole;
 }
 
-// Variables inside of `whole` are not null where the arms before take all that is null there.
+// Variables inside `whole` are not null if the previous arms match all values with null there.
 void MatchChecker::exclude_nulls(CheckedPattern& whole, CheckedPattern& part, Coverage& coverage) {
   if (part.kind == CheckedPattern::Kind::kEither) return;  // its alternatives agree on the types
   for (CheckedPattern& inner : part.parts) exclude_nulls(whole, inner, coverage);
@@ -116,8 +116,8 @@ void MatchChecker::exclude_nulls(CheckedPattern& whole, CheckedPattern& part, Co
   part.kind = CheckedPattern::Kind::kAny;
 }
 
-// The condition of an arm sees the variables of its pattern. Its code may run or not before the arms that follow, and
-// may assign what tests have told.
+// The guard of an arm can use the variables of its pattern. Its code may or may not run before the arms that follow,
+// and may assign variables that tests have narrowed.
 void MatchChecker::add_guard(const ast::Arm& arm, const Subject& subject, Test& test) {
   const Flow before = state_.flow;
   parts_.scopes.open_scope();
@@ -130,7 +130,7 @@ void MatchChecker::add_guard(const ast::Arm& arm, const Subject& subject, Test& 
   parts_.scopes.close_scope();
   state_.flow = Narrowing::merge(before, state_.flow);
   test.good = test.good && !condition.value->type->is(TypeKind::kError);
-  // Facts about the variables of the pattern are dropped: the body declares its own.
+  // Facts about the pattern's variables are dropped: the body declares its own.
   test.facts.insert(test.facts.end(), condition.when_true.begin(), condition.when_true.end());
   E value = in_block(std::move(variables), condition.value, arm.guard->range);
   test.condition = test.condition == nullptr ? value
@@ -147,7 +147,7 @@ void MatchChecker::bind_pattern(const ast::Arm& arm, const Test& test, const Sub
   }
 }
 
-// Says what the arms leave out. False if that is an error.
+// Reports missing cases. False if that is an error.
 bool MatchChecker::check_coverage(Coverage& coverage, const Subject& subject, Range range) {
   const std::vector<std::string> left_out = coverage.left_out();
   if (coverage.gave_up()) {
@@ -171,7 +171,7 @@ bool MatchChecker::check_coverage(Coverage& coverage, const Subject& subject, Ra
   return false;
 }
 
-// A match of an enum covers all cases; as a statement, one of other values need not.
+// A match of an enum must cover all cases; a match statement over other values need not.
 bool MatchChecker::must_cover(const Type* type) {
   if (type->is(TypeKind::kNullable)) return must_cover(type->element);
   const auto is_covered = [&](const FieldInfo& field) { return must_cover(field.type); };

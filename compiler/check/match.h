@@ -14,14 +14,14 @@ class MatchChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   void match_stmt(const ast::Stmt& stmt, Body& out);
-  // A match written as an expression, where nothing is to be given.
+  // A match expression whose value is not used.
   void match_effect(const ast::Expr& expr, Body& out);
   E match_expr(const ast::Expr& expr, const Type* expected);
 
  private:
   struct Subject {
-    E value = nullptr;             // may be evaluated again and again
-    Variable* variable = nullptr;  // when it is a variable that can be narrowed
+    E value = nullptr;             // may be evaluated repeatedly
+    Variable* variable = nullptr;  // the variable to narrow, if the value is one
     const Type* type = nullptr;
   };
   struct Test {

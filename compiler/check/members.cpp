@@ -26,19 +26,19 @@ const NominalSymbol* enum_with_case(const ModuleSymbols& module, std::string_vie
   return nullptr;
 }
 
-// Whether a function or a nullable one is expected.
+// Whether a function type or its nullable is expected.
 bool is_function(const Type* expected) {
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
   return expected != nullptr && expected->is(TypeKind::kFunction);
 }
 
-// Tuples stand in no source.
+// Tuples have no source.
 bool is_of_library(const Nominal* nominal) {
   if (nominal == nullptr || nominal->symbol->module->module == nullptr) return false;
   return nominal->symbol->module->module->is_stdlib;
 }
 
-// Says what is written here for a name that texts or collections have in other languages.
+// Adds the name here for a member of texts or collections in other languages.
 bool help_with_library(Analysis& analysis, Diagnostic& diagnostic, const Type* type, std::string_view name) {
   if (const Nominal* nominal = analysis.nominal(type); is_of_library(nominal)) {
     const std::string_view advice = advice_for_foreign(fmt::format("{}.{}", nominal->symbol->name(), name));
@@ -86,7 +86,7 @@ hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
   return member_of(object, expr);
 }
 
-// The object of a member: `this` itself is fine here before all its fields are set.
+// The object of a member: unlike other uses, `this` is allowed here before all its fields are set.
 hir::Expr* MemberChecker::receiver(const ast::Expr& expr) {
   return expr.kind == ast::ExprKind::kThis ? parts_.names.this_value(expr.range)
                                            : parts_.conversions.operand_value(expr);
@@ -253,7 +253,7 @@ hir::Expr* MemberChecker::array_member(E object, const ast::Expr& expr) {
   return made;
 }
 
-// Where `object` is a variable, and a module of its name has the member that it lacks.
+// If `object` is a variable that hides a module of the same name with this member, reports it.
 bool MemberChecker::report_hidden_module(const ast::Expr& object, const ast::Name& name) {
   if (object.kind != ast::ExprKind::kName) return false;
   const auto import = state_.context.module->imports.find(object.name.text);
@@ -320,7 +320,7 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
                                  : "");
     return;
   }
-  // The fields of collections are their own affair.
+  // The fields of collections are private.
   const bool is_collection = is_of_library(nominal);
   if (called && contains(fields) && !is_collection) {
     error(name.range, "'{}' of '{}' is a field and no function", name.text, type->name)
@@ -335,7 +335,7 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   help_with_member(diagnostic, type, name, all);
 }
 
-// Suggests one of `all` members of `type` for a name that it does not have.
+// Suggests one of `all` members of `type` for a missing one.
 void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, const ast::Name& name,
                                      const std::vector<std::string_view>& all) {
   const Nominal* nominal = analysis_.nominal(type);
@@ -396,7 +396,7 @@ hir::Expr* MemberChecker::safe_member(const ast::Expr& expr, const ast::Expr* ca
     if (object->kind != ExprKind::kUnwrap && state_.context.bindings.empty()) {
       error(expr.name.range, "a '{}' is never null", object->type->name).help("write `.{}`", expr.name.text);
     }
-    // Known by narrowing not to be null; the result keeps the type that `?.` gives elsewhere.
+    // Narrowed to non-null already; the result keeps the type of `?.`.
     E result =
         call != nullptr ? parts_.calls.call_method(object, expr, *call, nullptr) : member_of(object, expr);
     const Type* type = result->type;

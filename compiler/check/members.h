@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `a.b` and `a?.b`: fields, properties, constants of number types, things in modules.
+// `a.b` and `a?.b`: fields, properties, constants of number types, members of modules.
 #pragma once
 
 #include <string_view>

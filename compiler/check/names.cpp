@@ -15,7 +15,7 @@ using hir::ExprKind;
 
 namespace {
 
-// Whether the name at this place is the first one of `name.member`, as the modules of a program are.
+// Whether the name at this place is the start of `name.member`, as a module would be.
 bool is_followed_by_member(const SourceManager& sources, SourceRange range) {
   const std::string_view behind = sources.file(range.file).text().substr(range.end);
   return behind.starts_with('.') && !behind.starts_with("..");
@@ -40,7 +40,7 @@ hir::Expr* NameChecker::read_variable(Variable* variable, Range range) {
   }
   E value = read(seen->local, range);
   if (seen->type->is(TypeKind::kFixedArray))
-    value->type = seen->type;  // parallel loops have an array in its place
+    value->type = seen->type;  // parallel loops use an array in its place
   const Type* narrowed = parts_.narrowing.narrowed_type(seen);
   return narrowed != nullptr ? parts_.narrowing.refine(value, narrowed, range) : value;
 }
@@ -123,7 +123,7 @@ hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
   return wrong(expr.range);
 }
 
-// A function that calls a native one, which is no value itself.
+// A function that calls a native one, which cannot be a value itself.
 hir::Function* NameChecker::caller_of(FunctionInstance& instance, const Type* result, Range range) {
   hir::Function*& known = analysis_.caller_of(instance);
   if (known != nullptr) return known;
@@ -238,7 +238,7 @@ hir::Expr* NameChecker::shared_matrix(E rows) {
   if (literal == nullptr || literal->operands.empty()) return nullptr;
   const Type* row = rows->type->element;
   if (!row->is(TypeKind::kArray) || !analysis_.is_plain(row->element)) return nullptr;
-  // -1 where it is not known.
+  // -1 if it is unknown.
   const auto length_of = [&](const hir::Expr* part) -> std::ptrdiff_t {
     if (part->kind == ExprKind::kCall) part = analysis_.array_constant(*part);
     if (part == nullptr || part->kind != ExprKind::kArrayLiteral) return -1;
@@ -341,7 +341,7 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
   }
   const std::string_view module = near.empty() ? library_module_of(name) : std::string_view();
   if (!module.empty() && !is_known_module(module) && !state_.context.module->imports.contains(module)) {
-    // Types need no qualifier, and begin with a capital letter.
+    // Types need no qualifier, and start with a capital letter.
     if (module == name || (name[0] >= 'A' && name[0] <= 'Z')) {
       diagnostic.help("add `import {};` at the top of the file", module);
     } else {
@@ -361,7 +361,7 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
   if (near.empty() && state_.constant == kFixedArraySize)
     diagnostic.help("declare it, `const {} = ...;`; an array whose size is known later is made by `[T]({})`",
                     name, name);
-  // One that resembles nothing is reported once in a block.
+  // A name without similar ones is reported once per block.
   if (near.empty() && !called && state_.constant.empty() && !state_.frame->scopes.empty())
     parts_.scopes.declare_hidden(name, error_type(), VariableKind::kVar, range);
 }

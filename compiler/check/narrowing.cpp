@@ -17,14 +17,14 @@ Condition Narrowing::condition(const ast::Expr& expr) {
     const FieldNarrowing::Mark mark = parts_.field_narrowing.mark();
     learn(is_and ? left.when_true : left.when_false);
     Condition right = condition(*expr.operands[1]);
-    // The right side may not run, and what stands in braces in it may assign.
+    // The right side may not run, and blocks in it may assign.
     std::vector<Fact>& known = is_and ? left.when_true : left.when_false;
     std::erase_if(known, [&](const Fact& fact) {
       return fact.variable != nullptr && narrowed_type(fact.variable) != fact.type;
     });
     parts_.field_narrowing.keep_since(mark, known);
     state_.flow = merge(before, state_.flow);
-    // The facts of both sides hold together where both are known to hold.
+    // The facts of both sides hold if both conditions do.
     auto& both = is_and ? result.when_true : result.when_false;
     const auto& first = is_and ? left.when_true : left.when_false;
     const auto& second = is_and ? right.when_true : right.when_false;
@@ -83,7 +83,7 @@ void Narrowing::null_test(const ast::Expr& tested, const hir::Expr& value, bool 
   facts.push_back({variable, now->element, {}});
 }
 
-// Where something is used as if it were not null: how to get there.
+// Adds help for using a nullable value as if it were not null.
 void Narrowing::explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise) {
   const std::string_view text = analysis_.diagnostics().sources().text(object);
   const bool was_tested = state_.tested_for_a_moment.contains(text);
@@ -147,7 +147,7 @@ void Narrowing::forget(const Variable* variable) {
   parts_.field_narrowing.forget_behind(*variable);
 }
 
-// Before a loop: its body may come back with other values.
+// Called before a loop: its body may start again with other values.
 void Narrowing::forget_assigned_in(Range loop) {
   ++state_.moment;
   std::erase_if(state_.flow.narrowed, [&](const auto& entry) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions and what follows from them for the types of variables.
+// Conditions, and the narrowing of variables and fields that they imply.
 //
-// Only variables that no other code can change are narrowed: not those that an inner
-// closure assigns, and, inside a closure, not those that it shares by reference. Fields are narrowed until
-// something runs that may assign them (`FieldNarrowing`).
+// Only variables that no other code can change are narrowed: not those that an inner closure assigns, and, inside a
+// closure, not those that it shares by reference. Fields are narrowed until code runs that may assign them
+// (`FieldNarrowing`).
 #pragma once
 
 #include "compiler/check/body_part.h"

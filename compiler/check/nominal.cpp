@@ -8,11 +8,11 @@ namespace dhpvm::compiler {
 namespace {
 
 constexpr std::uint32_t kMaxInstantiationDepth = 64;
-// Two instances that each ask for two more make 2^64 of them within that depth.
+// If each instance requires two more, there are 2^64 at the depth limit.
 constexpr std::uint32_t kMaxGenericInstances = 10000;
-// A struct of two structs of two structs ... flattens to as many values as the machine has bytes.
+// A struct of two structs of two structs ... flattens to exponentially many values.
 constexpr std::uint32_t kMaxStructValues = 512;
-// The name of a runaway type grows exponentially where its depth grows linearly.
+// The name of a runaway type grows exponentially with its depth.
 constexpr std::size_t kMaxTypeName = 4000;
 
 // Enums are structs unless they contain themselves.
@@ -31,7 +31,7 @@ TypeKind kind_of(ast::TypeDeclKind kind) {
 
 Origin Analysis::make_origin(bool generic, SourceRange range, const std::string& name) const {
   Origin origin;
-  if (!generic) return origin;  // its errors are its own: who came first says nothing
+  if (!generic) return origin;  // its errors are independent of the first use
   origin.parent = current_;
   origin.range = range;
   origin.name = name;
@@ -125,7 +125,7 @@ const Type* Analysis::resolve_alias(NominalSymbol& symbol, std::vector<const Typ
   context.module = symbol.module;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     context.bindings.emplace_back(declaration.type_parameters[i].name.text, arguments[i]);
-  // Types that the alias instantiates refer to its origin, and outlive this function.
+  // The instances that the alias makes refer to its origin after this function ends.
   const Origin& origin =
       alias_origins_.emplace_back(make_origin(!arguments.empty(), range, std::string(symbol.name())));
   symbol.in_work = true;
@@ -180,7 +180,7 @@ void Analysis::complete(Nominal& nominal) {
   nominal.state = Nominal::State::kBusy;
   Enter enter(*this, nominal.origin);
   const ast::TypeDecl& declaration = *nominal.symbol->declaration;
-  // Interfaces first: the bounds of what the fields mention may ask for them.
+  // Interfaces first: bounds in the types of the fields may depend on them.
   for (const ast::Type* syntax : declaration.interfaces) {
     const Type* interface = resolve(syntax, nominal.context);
     if (interface->is(TypeKind::kError)) continue;
@@ -235,8 +235,7 @@ std::uint32_t Analysis::values_in(const Type* type) {
   return type->is(TypeKind::kStruct) ? nominal(type)->values : 1;
 }
 
-// A struct that contains itself would be infinitely large. Its fields are complete before it is, so meeting a
-// busy struct means having come from it.
+// A struct must not contain itself. A busy struct is being completed: meeting one means that it contains itself.
 void Analysis::check_embedding(Nominal& nominal, const Type* field, SourceRange range) {
   if (field->is(TypeKind::kNullable)) field = field->element;
   if (!field->is(TypeKind::kStruct)) return;
@@ -332,7 +331,7 @@ std::vector<std::string_view> Analysis::names_of_methods(Nominal& nominal) {
   return names;
 }
 
-// A class that two interfaces give a method of one name chooses by declaring its own.
+// If two interfaces provide a method of the same name, the class must declare its own.
 void Analysis::check_defaults(Nominal& nominal) {
   std::map<std::string_view, const Type*> givers;
   for (const Type* interface : nominal.interfaces) {

@@ -78,16 +78,16 @@ std::string_view method_of(Binary op) {
 constexpr std::string_view kNegated = "negated";
 constexpr std::string_view kCompare = "compare";
 
-// Which of two number types to convert to, as a proposal: the one that loses less.
+// Which of two number types to suggest for a conversion: the one that loses less.
 const Type* wider(const Type* a, const Type* b) {
   if (a->is_float() != b->is_float()) return a->is_float() ? a : b;
   return a->kind > b->kind ? a : b;
 }
 
-// Whether a method `compare` gave it: a number below 0, 0 or above.
+// Whether the value is the result of a method `compare`: a number below 0, 0 or above.
 bool is_sign(const hir::Expr* value) { return value != nullptr && value->type->is_signed_integer(); }
 
-// Whether a value of the type may lead to an array.
+// Whether a value of the type may contain an array.
 bool may_hold_array(const Type* type) {
   switch (type->kind) {
     case TypeKind::kNullable: return may_hold_array(type->element);
@@ -97,8 +97,8 @@ bool may_hold_array(const Type* type) {
   }
 }
 
-// Whether the value, written as `expr`, is an array that is made there. A call gives an array that was there before
-// only where it is given something that leads to one.
+// Whether the value, written as `expr`, is a new array. A call returns an existing array only if an argument contains
+// one.
 bool is_made(const ast::Expr& expr, const hir::Expr& value) {
   switch (expr.kind) {
     case ast::ExprKind::kArrayLiteral:
@@ -113,7 +113,7 @@ bool is_made(const ast::Expr& expr, const hir::Expr& value) {
                               [](const hir::Expr* operand) { return may_hold_array(operand->type); });
 }
 
-// Whether this is `a * b as T` where the wider type is that of `a`: it was the product that should become a T.
+// Whether this is `a * b as T` where a's type is wider: the product was meant to be converted to T.
 bool converts_too_early(const ast::Expr& expr, const Type* left, const Type* right) {
   const ast::Expr& a = *expr.operands[0];
   const ast::Expr& b = *expr.operands[1];
@@ -121,7 +121,7 @@ bool converts_too_early(const ast::Expr& expr, const Type* left, const Type* rig
   return is_cast && left != right && left->is_number() && right->is_number() && wider(left, right) == left;
 }
 
-// Says how to compare values of these two types; `right` is the type of `b`.
+// Adds help for comparing values of these two types; `right` is the type of `b`.
 void explain_mismatch(Diagnostic& diagnostic, const Type* left, const Type* right, const ast::Expr& b) {
   if (left->is_number() && right->is_number()) {
     const Type* target = wider(left, right);
@@ -233,7 +233,7 @@ bool OperatorChecker::operands_of(const ast::Expr& expr, Binary op, const Type* 
   return !left->type->is(TypeKind::kError) && !right->type->is(TypeKind::kError);
 }
 
-// The parameter of the method that the operator calls; null where the type has no such method.
+// The parameter of the operator's method; null if the type has no such method.
 const Type* OperatorChecker::parameter_of(std::string_view method, const Type* type, Range range) {
   if (method.empty() || analysis_.nominal(type) == nullptr) return nullptr;
   const std::vector<const Type*>* parameters = parts_.calls.parameters_of(type, method, range);
@@ -245,7 +245,7 @@ const Type* OperatorChecker::right_type(Binary op, const Type* left) {
   return parameter != nullptr ? parameter : left;
 }
 
-// By the method of the left type; null where it has none that takes the right one. Texts have `compare`.
+// Calls the method of the left type; null if it has none for the right type. Texts have `compare`.
 hir::Expr* OperatorChecker::by_method(std::string_view method, E left, E right, Range range) {
   if (method == kCompare && left->type->is(TypeKind::kStr))
     return make(ExprKind::kStringCompare, basic(TypeKind::kI32), range, {left, right});
@@ -354,7 +354,7 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
         }
         return wrong(expr.range);
       }
-      // Known already by narrowing, or a type argument without null: the operand has no effect to keep.
+      // Narrowed already, or a type argument without null: only the operand's effects are needed.
       std::vector<hir::Stmt*> effects{evaluate(operand)};
       return in_block(std::move(effects), boolean(op == Binary::kNe, expr.range), expr.range);
     }
@@ -395,7 +395,7 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
   return order(op, left, right, expr.range, expr.operator_range);
 }
 
-// `left < right` and the like, of two values of one type.
+// `left < right` and the like, of two values of the same type.
 hir::Expr* OperatorChecker::order(Binary op, E left, E right, Range range, Range operator_range) {
   const Type* type = left->type;
   if (analysis_.tuples().is_tuple(type)) return order_of_tuples(op, left, right, range, operator_range);
@@ -416,7 +416,7 @@ hir::Expr* OperatorChecker::order(Binary op, E left, E right, Range range, Range
   return wrong(range);
 }
 
-// The first values that differ decide, those of tuples in tuples by themselves; if none do, the last ones.
+// Lexicographic: the first values that differ decide, recursively for nested tuples.
 hir::Expr* OperatorChecker::order_of_tuples(Binary op, E left, E right, Range range, Range operator_range) {
   Body before;
   left = stable(left, before);
@@ -440,7 +440,7 @@ hir::Expr* OperatorChecker::order_of_tuples(Binary op, E left, E right, Range ra
     E sign = by_method(kCompare, one, other, range);
     E same = nullptr;
     E ordered = nullptr;
-    if (is_sign(sign)) {  // which decides what is the same as well
+    if (is_sign(sign)) {  // also decides whether they are equal
       sign = read(keep(sign, inner), range);
       E zero = integer(0, sign->type, range);
       same = binary(Binary::kEq, sign, zero, range);

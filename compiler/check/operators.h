@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators, except the conditions that narrow.
+// Operators, except conditions that narrow.
 #pragma once
 
 #include "compiler/check/body_part.h"
 
 namespace dhpvm::compiler {
 
-// The operation behind `a op b` and `a op= b`; not for `&&`, `||` and `??`, which are control flow.
+// The operation of `a op b` and `a op= b`; not for `&&`, `||` and `??`, which are control flow.
 hir::Binary binary_of(ast::BinaryOp op);
 
 class OperatorChecker : public BodyPart {
@@ -17,7 +17,7 @@ class OperatorChecker : public BodyPart {
   E binary_expr(const ast::Expr& expr, const Type* expected);
   E arithmetic_on(hir::Binary op, E left, E right, Range range, Range operator_range);
   E comparison(hir::Binary op, const ast::Expr& expr, Condition* facts);
-  // The type that the right operand adapts to: of the left one, or what its method for the operator takes.
+  // The type that the right operand adapts to: the left operand's, or that of the operator method's parameter.
   const Type* right_type(hir::Binary op, const Type* left);
 
  private:

@@ -36,7 +36,7 @@ void ParallelLoopChecker::parallel_hints(const ast::Stmt& stmt, hir::ParallelLoo
   }
 }
 
-// The range of one loop variable. `before` computes what steps need. False after a diagnostic.
+// The range of one loop variable. `before` receives the code for its step. False after a diagnostic.
 bool ParallelLoopChecker::range(const ast::Dimension& dimension, hir::ParallelLoop::Dimension& bounds,
                                 Index& index, Body& before) {
   const Type* i64 = basic(TypeKind::kI64);
@@ -45,7 +45,7 @@ bool ParallelLoopChecker::range(const ast::Dimension& dimension, hir::ParallelLo
   index.type = bounds.low->type;
   if (dimension.step != nullptr) return steps(dimension, bounds, index, before);
   if (!dimension.inclusive) return true;
-  // The index of a narrower type is computed from a wide one: its maximum plus one must not wrap.
+  // A narrower index is computed from a wide one: its maximum plus one must not wrap.
   bounds.may_wrap = bounds.high->type == i64 || bounds.high->type->is(TypeKind::kU64);
   for (E* bound : {&bounds.low, &bounds.high}) *bound = as_i64(*bound, range);
   bounds.high = binary(Binary::kAdd, bounds.high, integer(1, i64, range), range);
@@ -57,8 +57,8 @@ hir::Expr* ParallelLoopChecker::as_i64(E value, Range range) {
   return value->type == i64 ? value : make(ExprKind::kConvert, i64, range, {value});
 }
 
-// With a step the loop counts the indices from 0: there are (distance - 1) / step + 1 of a half-open range that is not
-// empty. Unsigned, so that no distance is too large.
+// With a step the loop counts the indices from 0: a half-open range that is not empty has (distance - 1) / step + 1.
+// The arithmetic is unsigned, so that no distance is too large.
 bool ParallelLoopChecker::steps(const ast::Dimension& dimension, hir::ParallelLoop::Dimension& bounds,
                                 Index& index, Body& before) {
   const Type* i64 = basic(TypeKind::kI64);
@@ -119,7 +119,7 @@ hir::Expr* ParallelLoopChecker::step_value(const ast::Dimension& dimension, cons
   return integer(known->integer, type, range);
 }
 
-// The loop variable as the body sees it, computed from the one that counts where they differ.
+// The loop variable as the body sees it, computed from the counter if they differ.
 void ParallelLoopChecker::declare_index(const ast::Name& name, const Index& index,
                                         hir::ParallelLoop::Dimension& bounds, hir::ParallelLoop& loop) {
   const Type* i64 = basic(TypeKind::kI64);

@@ -13,7 +13,7 @@ class ParallelLoopChecker : public BodyPart {
   void parallel_for(const ast::Stmt& stmt, Body& out);
 
  private:
-  // A loop variable: what is counted, or first + counter * step.
+  // A loop variable: the counter itself, or first + counter * step.
   struct Index {
     const Type* type = nullptr;
     E first = nullptr;  // i64, a constant or a variable before the loop; null without steps

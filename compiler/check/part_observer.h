@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An observer that asks about a part of a program, and waits for the answer.
+// An observer of a part of a program, whose user waits for the answer.
 #pragma once
 
 #include "compiler/check/observer.h"
@@ -8,8 +8,8 @@ namespace dhpvm::compiler {
 
 class PartObserver : public Observer {
  public:
-  // Whether it needs to hear about the body of a function. Others are checked only where the type of their result is
-  // needed and not written, and nothing is said that takes all bodies.
+  // Whether to check the body of a function. Other bodies are checked only to infer a result type, and messages that
+  // depend on all bodies are left out.
   virtual bool wants(const ast::Function& function) const = 0;
 };
 

@@ -24,7 +24,7 @@ CheckedPattern pattern_of(Kind kind, const ast::Pattern& pattern, const Type* ty
   return made;
 }
 
-// `name`, `Enum.name` or `module.Enum.name`, which may be a case of an enum.
+// `name`, `Enum.name` or `module.Enum.name`, which may name a case of an enum.
 const ast::Expr* path_of(const ast::Pattern& pattern) {
   const bool is_path =
       pattern.kind == ast::PatternKind::kName || pattern.kind == ast::PatternKind::kCase ||
@@ -34,7 +34,7 @@ const ast::Expr* path_of(const ast::Pattern& pattern) {
 
 using Variables = std::vector<const CheckedPattern*>;
 
-// The patterns that declare variables. Alternatives declare the same.
+// Collects the patterns that declare variables. Alternatives declare the same ones.
 void add_variables(const CheckedPattern& pattern, Variables& out) {
   if (pattern.binding != nullptr) out.push_back(&pattern);
   if (pattern.kind == Kind::kEither) return add_variables(pattern.parts[0], out);
@@ -75,7 +75,7 @@ CheckedPattern PatternChecker::check(const ast::Pattern& pattern, const Type* ty
   if (present.kind == Kind::kWrong) return made;
   const bool may_be_null = pattern.kind == ast::PatternKind::kName && !pattern.present;
   if (present.kind == Kind::kAny && may_be_null && present.binding != nullptr) {
-    // A variable takes null, too.
+    // A variable matches null, too.
     present.type = present.bound = type;
     return present;
   }
@@ -144,7 +144,7 @@ CheckedPattern PatternChecker::check_present(const ast::Pattern& pattern, const 
   return check_value(pattern, type);
 }
 
-// The pattern of `if let`, for a value that is never null.
+// The pattern of `if let`, which never matches null.
 CheckedPattern PatternChecker::check_let(const ast::Pattern& pattern, const Type* type) {
   CheckedPattern made = check_present(pattern, type);
   if (made.kind == Kind::kWrong || !takes_all(made)) return made;
@@ -164,7 +164,7 @@ bool PatternChecker::takes_all(const CheckedPattern& pattern) {
          (pattern.kind == Kind::kTuple && std::ranges::all_of(pattern.parts, takes_all));
 }
 
-// Whether a name at the outermost level of an arm, which is neither a case nor a type, resembles one.
+// Whether an unknown name at the outermost level of an arm resembles a case or type.
 bool PatternChecker::resembles_other(std::string_view name, const Type* type) {
   if (!type->is_enum) return name[0] >= 'A' && name[0] <= 'Z';
   std::vector<std::string_view> cases;
@@ -207,7 +207,7 @@ CheckedPattern PatternChecker::check_name(const ast::Pattern& pattern, const Typ
   return check_object(pattern, type, tested);
 }
 
-// The type that a bare name in a pattern stands for, if it is one.
+// The type that a bare name in a pattern names, or null.
 const Type* PatternChecker::type_named(const ast::Pattern& pattern) {
   const ast::Name& name = pattern.type->name;
   const std::string_view qualifier = pattern.type->qualifier.text;
@@ -285,7 +285,7 @@ CheckedPattern PatternChecker::check_tuple(const ast::Pattern& pattern, const Ty
   return made;
 }
 
-// The patterns for the values of a case, by position or by name. Values without a pattern may be anything.
+// The patterns for the values of a case, by position or by name. Values without a pattern match anything.
 void PatternChecker::check_parts(const ast::Pattern& pattern, const CaseInfo& option, CheckedPattern& out) {
   const std::size_t count = option.values.size();
   ast::Pattern anything;
@@ -369,7 +369,7 @@ hir::Expr* PatternChecker::literal(const hir::Expr& constant, Range range) {
   return copy;
 }
 
-// The value that part `index` of the pattern is for.
+// The value that part `index` of the pattern matches.
 hir::Expr* PatternChecker::part_of(const CheckedPattern& pattern, std::size_t index, E value) {
   if (pattern.kind == Kind::kPresent)
     return make(ExprKind::kUnwrap, pattern.type->element, pattern.range, {value});
@@ -395,7 +395,7 @@ hir::Expr* PatternChecker::test(const CheckedPattern& pattern, E value) {
       return condition;
     case Kind::kNull: return make(ExprKind::kIsNull, truth, range, {value});
     case Kind::kPresent:
-      // The test for a class says no to null.
+      // The test for a class is false for null.
       if (pattern.parts[0].kind == Kind::kObject) return test(pattern.parts[0], value);
       condition = negate_bool(make(ExprKind::kIsNull, truth, range, {value}));
       break;
@@ -425,7 +425,7 @@ hir::Expr* PatternChecker::test(const CheckedPattern& pattern, E value) {
   return condition;
 }
 
-// The value of `variable` in `pattern`, or in one of its alternatives, which has its own by that name.
+// The value of `variable` in `pattern`, or in one of its alternatives, which declares the same name.
 hir::Expr* PatternChecker::value_of(const CheckedPattern& variable, const CheckedPattern& pattern, E value) {
   if (pattern.binding != nullptr && pattern.binding->text == variable.binding->text)
     return parts_.narrowing.refine(value, pattern.bound, pattern.binding->range);

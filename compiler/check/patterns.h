@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Patterns: what their names mean, the test whether a value fits, and the variables that they declare.
+// Patterns: resolves their names, tests whether a value matches, and declares their variables.
 #pragma once
 
 #include <vector>
@@ -15,15 +15,15 @@ class PatternChecker : public BodyPart {
 
   // Resolves `pattern` for a value of `type`. The result has kind kWrong after a diagnostic.
   CheckedPattern check(const ast::Pattern& pattern, const Type* type);
-  // Whether `value` fits, null if it always does. The value may be evaluated again and again.
+  // Whether `value` matches, null if it always does. The value may be evaluated repeatedly.
   E test(const CheckedPattern& pattern, E value);
-  // Declares the variables of the pattern, which `value` is known to match.
+  // Declares the variables of the pattern, which `value` matches.
   void bind(const CheckedPattern& pattern, E value, Body& out, VariableKind kind = VariableKind::kLet);
-  // Declares the variables of a wrong pattern, so that nothing more is said about them.
+  // Declares the variables of a wrong pattern, to avoid further errors about them.
   void bind_wrong(const ast::Pattern& pattern);
-  // The narrower type of a value that fits, or null if there is none.
+  // The narrowed type of a value that matches, or null.
   static const Type* known_type(const CheckedPattern& pattern);
-  // One pattern of several alternatives, which declare the same variables; wrong after a diagnostic.
+  // Combines alternatives, which declare the same variables, into one pattern; wrong after a diagnostic.
   CheckedPattern either(std::vector<CheckedPattern> alternatives, const Type* type, Range range);
 
  private:

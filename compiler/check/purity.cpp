@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The body of a parallel loop runs anywhere, in any order: it may compute, and write elements of arrays, and
-// nothing else. So may the functions that it calls. A search only computes.
+// The body of a parallel loop runs on any device, in any order: it and the functions that it calls may only compute and
+// write elements of arrays. A search may only compute.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -17,7 +17,7 @@ namespace {
 using hir::ExprKind;
 using hir::StmtKind;
 
-// Something that a parallel loop cannot do, as a verb: "allocate", "print".
+// An operation that a parallel loop does not allow, as a verb: "allocate", "print".
 struct Impurity {
   SourceRange range;
   std::string what;
@@ -28,7 +28,7 @@ class Purity {
  public:
   explicit Purity(Analysis& analysis) : analysis_(analysis) {}
 
-  // Reports what the body does wrong.
+  // Reports forbidden operations of the body.
   void check(const hir::ParallelLoop& loop) {
     each(loop.body, [&](Impurity found, const hir::Function* through) {
       Diagnostic* diagnostic = nullptr;
@@ -77,7 +77,7 @@ class Purity {
         });
   }
 
-  // All iterations read one copy of a fixed array that is declared outside.
+  // All iterations share a fixed array that is declared outside, so they must not write it.
   void check_shared(const hir::ParallelLoop& loop) {
     hir::walk(
         loop.body,
@@ -102,7 +102,7 @@ class Purity {
         [](const hir::Stmt&) { return true; });
   }
 
-  // Writes of the body itself have been refused before (folded_values.cpp).
+  // folded_values.cpp has refused writes of the body itself.
   void check_search(const hir::ParallelLoop& loop) {
     hir::walk(
         loop.body,
@@ -120,7 +120,7 @@ class Purity {
         [](const hir::Stmt&) { return true; });
   }
 
-  // Where the function, or one that it calls, writes an element of an array.
+  // The place where the function, or one that it calls, writes an element of an array.
   std::optional<SourceRange> write_in(const hir::Function& function) {
     const auto [entry, fresh] = writes_.try_emplace(&function, std::nullopt);
     std::optional<SourceRange>& first = entry->second;
@@ -139,7 +139,7 @@ class Purity {
     return first;
   }
 
-  // The first thing in `function` that a parallel loop cannot do.
+  // The first operation in `function` that a parallel loop does not allow.
   std::optional<Impurity> impurity(const hir::Function& function) {
     auto [entry, fresh] = known_.try_emplace(&function, std::nullopt);
     if (!fresh) {
@@ -172,7 +172,7 @@ class Purity {
     return first;
   }
 
-  // A `try` block stands among the statements that belong to it.
+  // A `try` block is preceded by the statements that belong to it.
   static bool catches(const std::vector<hir::Stmt*>& statements) {
     return std::any_of(statements.begin(), statements.end(),
                        [](const hir::Stmt* stmt) { return stmt->kind == StmtKind::kTry; });
@@ -181,7 +181,7 @@ class Purity {
     return {range, "catch traps", "put the whole loop into `try { .. } catch err { .. }`"};
   }
 
-  // A trap whose message need not be made when it happens.
+  // Whether the trap's message is constant, so that it need not be built at the trap.
   static bool says_constant(const hir::Stmt& trap) {
     return trap.value->kind == ExprKind::kString || !trap.plain.empty();
   }
@@ -268,7 +268,8 @@ class Purity {
       case StmtKind::kUse: return Impurity{range, "use resources", "open them before the loop"};
       case StmtKind::kBlock: {
         if (catches(stmt.body)) return caught(range);
-        // A loop that is preceded by what it needs: this says more than that an array is made there.
+        // A nested parallel loop, with the statements before it: reporting it is more helpful than reporting an array
+        // that they make.
         const auto loop = std::ranges::find(stmt.body, StmtKind::kParallelFor, &hir::Stmt::kind);
         if (loop != stmt.body.end()) return starts_loop(analysis_.range_of(*loop));
         break;

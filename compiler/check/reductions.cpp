@@ -14,7 +14,7 @@ using hir::StmtKind;
 
 namespace {
 
-// The update that a reduction variable takes, as written.
+// How to write an update of a reduction variable.
 std::string update_text(std::string_view name, ReductionOp op) {
   std::string variable(name);
   switch (op) {
@@ -127,8 +127,8 @@ void ReductionChecker::parallel_reductions(const ast::Stmt& stmt, hir::ParallelL
   }
 }
 
-// `s += e`, `s = math.min(s, e)` and so on, where s is a reduction variable or an element of a reduced array. False
-// when `stmt` is no assignment to one.
+// `s += e`, `s = math.min(s, e)` and so on, where s is a reduction variable or an element of a reduced array. False for
+// any other statement.
 bool ReductionChecker::reduction_assign(const ast::Stmt& stmt, Body& out) {
   if (!state_.in_kernel()) return false;
   const ast::Expr& root = root_of(*stmt.place);
@@ -187,7 +187,7 @@ void ReductionChecker::update(const ast::Stmt& stmt, E place, ReductionOp op, Bo
   if (!made->value->type->is(TypeKind::kError)) out.push_back(made);
 }
 
-// The e of an assignment that updates by `op`; null if it does something else.
+// The e of an assignment that updates by `op`; null for any other.
 const ast::Expr* ReductionChecker::operand(const ast::Stmt& stmt, ReductionOp op) {
   if (stmt.kind == ast::StmtKind::kUpdate) {
     const bool adds = stmt.binary == ast::BinaryOp::kAdd || stmt.binary == ast::BinaryOp::kSub;
@@ -201,7 +201,7 @@ const ast::Expr* ReductionChecker::operand(const ast::Stmt& stmt, ReductionOp op
   return stmt.value->kind == ast::ExprKind::kCall ? min_max_argument(*stmt.value, *stmt.place, op) : nullptr;
 }
 
-// The e of `math.min(s, e)`, or of `math.min(e, s)`, where s is `place`; null when `call` is something else.
+// The e of `math.min(s, e)`, or of `math.min(e, s)`, where s is `place`; null for any other call.
 const ast::Expr* ReductionChecker::min_max_argument(const ast::Expr& call, const ast::Expr& place,
                                                     ReductionOp op) {
   if (op != ReductionOp::kMin && op != ReductionOp::kMax) return nullptr;
@@ -210,7 +210,7 @@ const ast::Expr* ReductionChecker::min_max_argument(const ast::Expr& call, const
   if (callee.kind != ast::ExprKind::kMember || callee.safe || callee.name.text != wanted) return nullptr;
   const ModuleSymbols* module = parts_.names.module_named(*callee.operands[0]);
   if (module == nullptr || module->name != "math" || call.arguments.size() != 2) return nullptr;
-  // An expression in a loop has the same value where it stands twice.
+  // Within one statement, equal source text has equal values.
   const auto text = [&](const ast::Expr& expr) { return analysis_.diagnostics().sources().text(expr.range); };
   for (std::size_t i = 0; i < 2; ++i) {
     if (text(*call.arguments[i].value) == text(place)) return call.arguments[1 - i].value;
@@ -218,7 +218,7 @@ const ast::Expr* ReductionChecker::min_max_argument(const ast::Expr& call, const
   return nullptr;
 }
 
-// The array that the loop reduces into under the name `expr`; null if it is none.
+// The reduced array that `expr` names; null if it is not one.
 const ReducedArray* ReductionChecker::reduced_array(const ast::Expr& expr) {
   if (!state_.in_kernel() || expr.kind != ast::ExprKind::kName) return nullptr;
   const Variable* variable = parts_.scopes.find_variable(expr.name.text);
@@ -227,7 +227,7 @@ const ReducedArray* ReductionChecker::reduced_array(const ast::Expr& expr) {
   return variable == nullptr || known == arrays.end() ? nullptr : &*known;
 }
 
-// `counts[i]` or `counts[i].x`, in the copy that belongs to the block.
+// `counts[i]` or `counts[i].x`, in the block's own copy.
 hir::Expr* ReductionChecker::element_place(const ast::Expr& place, const ReducedArray& array) {
   if (place.kind == ast::ExprKind::kMember)
     return parts_.members.member_of(element_place(*place.operands[0], array), place);

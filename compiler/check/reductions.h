@@ -17,7 +17,7 @@ class ReductionChecker : public BodyPart {
 
   static bytecode::ReductionOp operation(ast::ReductionOp op);
   static hir::Binary binary_of(bytecode::ReductionOp op);
-  // Whether values of the primitive type can be combined so.
+  // Whether the operation can combine values of the primitive type.
   static bool can_reduce(const Type* type, bytecode::ReductionOp op);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the syntax of types to types.
+// Resolves the syntax of types.
 #include <algorithm>
 
 #include "base/spelling.h"
@@ -191,7 +191,7 @@ const Type* TypeResolver::fixed_array(const ast::Type& syntax) {
                                    : types().fixed_array(element, sizes[0], sizes[1]);
 }
 
-// Whether the type is made of numbers and bool alone, at least one, and zeros are a value of it.
+// Whether the type consists of numbers and bool alone, at least one, and zero is a valid value.
 bool TypeResolver::may_be_fixed(const Type* element) {
   if (element->is(TypeKind::kNullable)) element = element->element;
   if (element->is_primitive()) return true;
@@ -276,7 +276,7 @@ const Type* TypeResolver::named(const ast::Type& syntax) {
   return analysis_.instantiate(*symbol, std::move(arguments), syntax.range);
 }
 
-// A type parameter, or a type that the language has; null if the name is of neither.
+// A type parameter, or a built-in type; null for any other name.
 const Type* TypeResolver::simple(std::string_view name) const {
   if (const Type* const bound = find_binding(context_.bindings, name); bound != nullptr) return bound;
   for (const TypeKind kind : kNamedBasics) {

@@ -26,7 +26,7 @@ hir::Expr* ResultChecker::success(const Type* result, E value, Range range) {
   return make(ExprKind::kMakeStruct, result, range, std::move(fields));
 }
 
-// `error` is an `Error` or an `Error?` that is known to be one.
+// `error` is an `Error`, or an `Error?` known to be non-null.
 hir::Expr* ResultChecker::failure(const Type* result, E error, Range range) {
   std::vector<E> fields{error};
   if (!error->type->is(TypeKind::kNullable))
@@ -36,7 +36,7 @@ hir::Expr* ResultChecker::failure(const Type* result, E error, Range range) {
   return make(ExprKind::kMakeStruct, result, range, std::move(fields));
 }
 
-// Whether the error of `operand` can be passed on from here; says so if not.
+// Whether the error of `operand` can be passed on from here; reports it if not.
 bool ResultChecker::passes_on(E operand, const ast::Expr& expr) {
   if (operand->type->is(TypeKind::kError)) return false;
   if (!analysis_.errors().is_result(operand->type) && expr.operands[0]->kind == ast::ExprKind::kCatch) {
@@ -92,7 +92,7 @@ hir::Expr* ResultChecker::try_expr(const ast::Expr& expr, const Type* expected) 
   return made;
 }
 
-// Leaves the `try` block around this, or the function, with `error`, an `Error?` that is known to be one.
+// Leaves the enclosing `try` block, or the function, with `error`, an `Error?` known to be non-null.
 void ResultChecker::pass_on(E error, Range range, Body& out) {
   if (hir::Local* const of_block = parts_.try_blocks.error_here(); of_block != nullptr) {
     out.push_back(assign(read(of_block, range), error, range));
@@ -179,7 +179,7 @@ hir::Expr* ResultChecker::trap_on_error(E operand, Range range) {
   hir::Stmt* test = analysis_.make(StmtKind::kIf, range);
   test->value = failed(result, range);
   if (parts_.try_blocks.error_here() != nullptr) {
-    pass_on(failure, range, test->body);  // the block catches it: the error itself, with its kind and cause
+    pass_on(failure, range, test->body);  // the block catches the error itself, with its kind and cause
   } else {
     FunctionInstance& text = analysis_.errors().function("text_of", range);
     E message = make(ExprKind::kCall, basic(TypeKind::kStr), range,
@@ -203,7 +203,7 @@ hir::Expr* ResultChecker::native_call(hir::Native& native, const Type* result, s
   call->native = &native;
   Body before;
   E outcome = stable(call, before);
-  // The message of the failure and its code stand behind the value, if there is one.
+  // The message and code of a failure follow the value, if there is one.
   const auto fields = static_cast<std::uint32_t>(native.result->fields.size());
   E message = part(outcome, fields - 2, range);
   E failed = negate_bool(make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {message}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Results, `T!`: how they are made, `try e`, `e catch err { ... }` and `e!`.
+// Results, `T!`: how they are made; `try e`, `e catch err { ... }` and `e!`.
 #pragma once
 
 #include "compiler/check/body_part.h"
@@ -11,21 +11,21 @@ class ResultChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   E try_expr(const ast::Expr& expr, const Type* expected);
-  // Where void is expected, as in a statement, the value is dropped.
+  // If void is expected, as in a statement, the value is dropped.
   E catch_expr(const ast::Expr& expr, const Type* expected);
   // `e!` of a result.
   E trap_on_error(E result, Range range);
   E success(const Type* result, E value, Range range);  // the value is null for `void!`
   E failure(const Type* result, E error, Range range);
-  // A native function whose errors become values: `call` as lowering knows it.
+  // A call of a native function that returns errors as values, in the form that lowering expects.
   E native_call(hir::Native& native, const Type* result, std::vector<E> arguments, Range range);
-  // Where `range` stands, as errors name it: "notes.dhp:12".
+  // The place of `range` as errors name it: "notes.dhp:12".
   E origin(Range range);
-  // Fills in where an error is made, in the arguments of its constructor, unless they say so.
+  // Adds the place to the arguments of an error's constructor, unless the arguments include it.
   void locate(std::vector<E>& arguments, Range range);
-  // The same with the function, as stack traces name it: "load (notes.dhp:12)".
+  // The same with the function, as in stack traces: "load (notes.dhp:12)".
   E place(Range range);
-  // Advice for a result that stands where its value should. Says nothing of other types.
+  // Adds help if a result was used in place of its value. Does nothing for other types.
   void explain(Diagnostic& diagnostic, const Type* type, Range range);
 
  private:

@@ -14,7 +14,7 @@ void Scopes::close_scope() {
 }
 
 Variable* Scopes::declare(const ast::Name& name, const Type* type, VariableKind kind) {
-  // `let _ = f();` drops a result, as often as one likes.
+  // `let _ = f();` drops a result, and may be repeated.
   if (!name.empty() && name.text != "_") {
     const std::vector<Frame::Declared>& known = state_.frame->declared[name.text];
     const auto first = std::ranges::find(known, state_.frame->scopes.size(), &Frame::Declared::scope);
@@ -54,7 +54,7 @@ Variable* Scopes::find_variable(std::string_view name) {
 
 Variable* Scopes::see(Variable* variable, Range range) {
   if (variable->frame == state_.frame) return variable;
-  // Every frame between here and the declaration passes the variable on.
+  // Every frame between here and the declaration captures the variable.
   Frame* const here = state_.frame;
   state_.frame = here->outer;
   Variable* outer = see(variable, range);

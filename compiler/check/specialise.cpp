@@ -46,12 +46,12 @@ class Specialiser {
   }
 
  private:
-  // A function may have more copies than this only by mistake: each level of calls doubles them.
+  // More copies of a function indicate exponential growth: each level of calls doubles them.
   static constexpr std::size_t kMostCopies = 4096;
-  // Copies of one function that call each other, with another closure each.
+  // The limit of nested copies of one function that call each other, each with another closure.
   static constexpr unsigned kMostNested = 64;
 
-  // A call of a copy, and how many of its pieces it gives. One of a copy in work may have to give more later.
+  // A call of a copy, and how many parts it passes. A copy in progress may still get more parameters.
   struct Call {
     hir::Expr* expr = nullptr;
     std::vector<KnownValue*> known;
@@ -59,7 +59,7 @@ class Specialiser {
     std::size_t given = 0;
   };
 
-  // The loops of a template are proven pure in its copies.
+  // The loops of a template are checked for purity in its copies.
   void take_out(const hir::Function& function) {
     hir::walk(
         function.body, [](const hir::Expr&) { return true; },
@@ -73,7 +73,7 @@ class Specialiser {
         });
   }
 
-  // Closures in it may assign what they have captured.
+  // Closures in the function may assign their captures.
   void find_assigned(const hir::Function& function) {
     hir::walk(
         function.body,
@@ -125,7 +125,7 @@ class Specialiser {
         [&](hir::Stmt& inner) { statement(inner, context); });
   }
 
-  // A variable for an array that is a field, such as the one that a `for` goes over, is another name for it.
+  // A variable for an array that is a field, such as the one that a `for` iterates over, is an alias.
   bool names_array(hir::Stmt& stmt, KnownContext& context) {
     if (stmt.kind != StmtKind::kLet || stmt.value == nullptr || assigned_.contains(stmt.local)) return false;
     if (!stmt.value->type->is(TypeKind::kArray)) return false;
@@ -166,7 +166,7 @@ class Specialiser {
       }
       KnownValue* value = values_.find(*capture.value, context);
       if (value == nullptr || (value->target == nullptr && capture.inner->type->is(TypeKind::kFunction))) {
-        // Its calls in the loop are reported once more, in the same words.
+        // Its calls in the loop are reported again with the same message.
         if (name_themselves_.contains(capture.value->local)) name_themselves_.insert(capture.inner);
         report_unknown(analysis_.range_of(capture.value), *capture.value, capture.inner->name);
         return false;
@@ -216,7 +216,7 @@ class Specialiser {
     if (any) call(expr, known, context);
   }
 
-  // Whether the function makes or calls closures, or one does that it calls.
+  // Whether the function, or one that it calls, makes or calls closures.
   bool uses_values(const hir::Function& function) {
     const auto [known, fresh] = uses_values_.try_emplace(&function, false);
     if (!fresh) return known->second;
@@ -233,7 +233,7 @@ class Specialiser {
     return uses_values_[&function] = found;
   }
 
-  // A number or array that a closure has captured, or the field of an object; null if it is neither.
+  // A number or array that is a capture of a closure or a field of an object; otherwise null.
   KnownValue* piece_of(hir::Expr& expr, KnownContext& context) {
     if (expr.kind == ExprKind::kLocal) return context.find(expr.local);
     if (expr.kind != ExprKind::kField || !expr.operands[0]->type->is(TypeKind::kClass)) return nullptr;
@@ -259,7 +259,7 @@ class Specialiser {
     return true;
   }
 
-  // Calls the copy for what is known of the arguments.
+  // Calls the copy that is specialised for the known arguments.
   void call(hir::Expr& expr, const std::vector<KnownValue*>& known, KnownContext& context) {
     if (gave_up_) return;
     hir::Function& function = expr.kind == ExprKind::kCallClosure ? *known[0]->target : *expr.function;
@@ -286,7 +286,7 @@ class Specialiser {
     if (!context.is_pure) calls_.push_back(std::move(made));
   }
 
-  // Whether there were any.
+  // Whether any were added.
   bool give_pieces(Call& call) {
     const std::vector<PieceParameter>& pieces = call.copy->pieces;
     const std::size_t before = call.given;
@@ -305,7 +305,7 @@ class Specialiser {
         .help("write the recursion as a loop");
   }
 
-  // Whether there would be copies without end, or nearly so. Nothing else is copied then.
+  // Whether there would be (nearly) infinitely many copies. Nothing more is copied then.
   bool is_too_much(const hir::Function& function, const hir::Expr& call, const KnownContext& context) {
     const bool recurses = open_[&function] == kMostNested;
     if (!recurses && copies_.size() <= kMostCopies) return false;
@@ -372,12 +372,12 @@ class Specialiser {
   KnownValues values_{analysis_};
   std::deque<KnownContext> contexts_;
   std::map<std::string, SpecialCopy> copies_;
-  std::map<const hir::Function*, unsigned> open_;  // how many copies of it are in work
+  std::map<const hir::Function*, unsigned> open_;  // number of copies in progress
   std::deque<Call> calls_;                         // of copies outside of parallel loops
   bool gave_up_ = false;
   std::map<const hir::Stmt*, Analysis::PendingKernel> in_templates_;
   std::set<const hir::Local*> assigned_;
-  std::set<const hir::Local*> name_themselves_;  // what closures that call themselves are assigned to
+  std::set<const hir::Local*> name_themselves_;  // variables of closures that call themselves
   std::map<const hir::Function*, bool> uses_values_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops run anywhere, without objects. Closures and objects that they call are taken apart here, where it is
-// known when compiling which function that is: a loop captures what the closure has captured, or the fields that the
-// method reads, and calls a copy of the function that takes them as parameters. A function that calls a parameter of
-// its own in a loop is a template: each call of it has a copy, made for the closure that it gives.
+// Parallel loops run without objects. This pass removes the closures and objects that they call if the function called
+// is known at compile time: the loop captures the closure's captures, or the fields that the method reads, and calls a
+// copy of the function that takes them as parameters. A function that calls its own parameter in a loop is a template:
+// each call of it gets a copy, specialised for the closure passed.
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace dhpvm::compiler {
 
-// The loops in templates are taken out of `kernels`, and those in their copies are added.
+// Removes the loops of templates from `kernels`, and adds those of their copies.
 void specialise_loops(Analysis& analysis, std::vector<Analysis::PendingKernel>& kernels);
 
 }  // namespace dhpvm::compiler

@@ -29,7 +29,7 @@ hir::Expr* StatementChecker::value_of(List list, Range range, const Type* expect
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i]->gives_value) return last_value(*list[i]->value, expected, out, last);
     if (list[i]->kind == ast::StmtKind::kUse) {
-      // The value is computed before what it may need is closed.
+      // The value is computed before the resources are closed that it may need.
       E value = nullptr;
       Body whole;
       const auto rest = [&](Body& inner) {
@@ -62,7 +62,7 @@ hir::Expr* StatementChecker::last_value(const ast::Expr& value, const Type* expe
   }
   if (expected == nullptr || !expected->is(TypeKind::kVoid)) return parts_.conversions.value(value, expected);
   if (value.kind == ast::ExprKind::kMatch) {
-    // Its arms end in commas, and may be statements all the same.
+    // Its arms end in commas, but may be statements.
     parts_.matching.match_effect(value, out);
     return make(ExprKind::kBlock, basic(state_.flow.reachable ? TypeKind::kVoid : TypeKind::kNever),
                 value.range);
@@ -175,7 +175,7 @@ void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body
   if (given == nullptr) {
     return_nothing(stmt, *made);
   } else if (given->type->is(TypeKind::kVoid) && may_give_nothing()) {
-    // `return f();` where `f` gives nothing, as this function does.
+    // `return f();` where neither `f` nor this function has a value.
     out.push_back(evaluate(given));
     return_nothing(stmt, *made);
   } else if (given->type->is(TypeKind::kVoid)) {
@@ -206,7 +206,7 @@ void StatementChecker::check<ast::StmtKind::kReturn>(const ast::Stmt& stmt, Body
   out.push_back(made);
 }
 
-// Whether a function or closure of this result, which may be open yet, can end without a value.
+// Whether a function or closure with this result, which may be unknown yet, can end without a value.
 bool StatementChecker::may_give_nothing() const {
   const Type* result = state_.frame->result;
   if (result == nullptr || result->is(TypeKind::kVoid) || result->is(TypeKind::kError)) return true;
@@ -228,7 +228,7 @@ void StatementChecker::return_nothing(const ast::Stmt& stmt, hir::Stmt& made) {
     parts_.init_fields.end_init(stmt.range);
 }
 
-// The closure gives a `T!`, and this T is known now; errors that it has returned before become results.
+// Sets the T of a closure that returns `T!`; errors that it has returned before become results.
 void StatementChecker::learn_result(const Type* value, Range range) {
   Frame& frame = *state_.frame;
   const ErrorTypes& errors = analysis_.errors();
@@ -238,7 +238,7 @@ void StatementChecker::learn_result(const Type* value, Range range) {
   frame.early_errors.clear();
 }
 
-// A jump where a value stands: the flow goes on for the other values.
+// A jump in place of a value: control continues for the other values.
 hir::Expr* StatementChecker::jump_expr(const ast::Expr& expr) {
   E made = make(ExprKind::kBlock, basic(TypeKind::kNever), expr.range);
   statement(*expr.statement, made->statements);
@@ -246,7 +246,7 @@ hir::Expr* StatementChecker::jump_expr(const ast::Expr& expr) {
   return made;
 }
 
-// Behind the last statement of a body: `void!` succeeds. False if the body must not end here.
+// The end of a body: a `void!` function succeeds. False if the body must not end here.
 bool StatementChecker::end_of_body(const Type* result, Range range, Body& out) {
   if (!state_.flow.reachable || result->is(TypeKind::kVoid) || result->is(TypeKind::kError)) return true;
   const Type* value = analysis_.errors().value_in(result);
@@ -302,7 +302,7 @@ bool StatementChecker::find_loop(const ast::Name& label, unsigned& outwards) {
   return false;
 }
 
-// `rest` adds what stands behind it in its block.
+// `rest` adds the statements that follow in its block.
 void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::function<void(Body&)>& rest, Body& out) {
   E object = parts_.conversions.value(*stmt.value);
   Variable* declared = parts_.scopes.declare(stmt.name, object->type, VariableKind::kLet);
@@ -338,7 +338,7 @@ void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
   ++analysis_.nesting;
   switch (stmt.kind) {
     case ast::StmtKind::kError:
-      // It may have been a `return`: nothing is said of what happens behind it.
+      // It may have been a `return`: the code after it gets no errors about flow.
       state_.flow.reachable = false;
       break;
     case ast::StmtKind::kBlock: {
@@ -368,7 +368,7 @@ void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
       }
       if (value->type->is(TypeKind::kNever)) state_.flow.reachable = false;
       if (value->kind == ExprKind::kBlock && value->operands.empty()) {
-        // Not an expression with statements in it, whose variables could change between two operands.
+        // Not an expression with statements, whose variables could change between two operands.
         hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
         made->body = std::move(value->statements);
         out.push_back(made);

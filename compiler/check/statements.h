@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements: blocks, variables, conditions, jumps, scoped use.
+// Statements: blocks, variables, conditions, jumps, `use`.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class StatementChecker : public BodyPart {
   E jump_expr(const ast::Expr& expr);
   void statements(std::span<ast::Stmt* const> list, Body& out);
   void block(const ast::Stmt& stmt, Body& out);
-  // Whether the last expression of a block may be one that gives nothing.
+  // Whether the last expression of a block may have no value.
   enum class LastValue : std::uint8_t { kNeeded, kOptional };
-  // The statements of a block that gives a value; then the value, void if it has none and never if it leaves.
+  // The statements of a block with a value, then the value: void if it has none, never if the block is left.
   E block_value(const ast::Stmt& block, const Type* expected, Body& out, LastValue last = LastValue::kNeeded);
-  // An expression where nothing is to be given, such as an arm of a `match` that is a statement.
+  // An expression whose value is not used, such as an arm of a `match` statement.
   void effect(const ast::Expr& value, Body& out);
 
  private:
@@ -34,7 +34,7 @@ class StatementChecker : public BodyPart {
   E last_value(const ast::Expr& value, const Type* expected, Body& out, LastValue last);
   void statement(const ast::Stmt& stmt, Body& out);
   void variable(const ast::Stmt& stmt, Body& out);
-  // Statements of this class that are defined in statements.cpp alone.
+  // Statements handled by this class, defined in statements.cpp only.
   template <ast::StmtKind>
   void check(const ast::Stmt& stmt, Body& out);
   bool find_loop(const ast::Name& label, unsigned& outwards);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The checker's knowledge of declarations: one symbol per declaration in the source, and one instance per
-// use of a declaration with particular type arguments (exactly one for what is not generic).
+// The checker's knowledge of declarations: one symbol per declaration in the source, and one instance per use of a
+// declaration with particular type arguments (exactly one if it is not generic).
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ struct ConstantSymbol {
   ModuleSymbols* module = nullptr;
   State state = State::kNew;
   const hir::Expr* value = nullptr;  // null when the constant is wrong
-  hir::Function* maker = nullptr;    // makes the value where it is no number, bool or literal text
+  hir::Function* maker = nullptr;    // makes the value if it is not a number, bool or text literal
 };
 
 struct ModuleSymbols {
@@ -58,7 +58,7 @@ struct ModuleSymbols {
   std::map<std::string_view, ModuleSymbols*> imports;
 };
 
-// Type parameters and what they stand for, the innermost last.
+// Type parameters and their arguments, the innermost last.
 using Bindings = std::vector<std::pair<std::string_view, const Type*>>;
 
 inline const Type* find_binding(const Bindings& bindings, std::string_view name) {
@@ -68,14 +68,14 @@ inline const Type* find_binding(const Bindings& bindings, std::string_view name)
   return nullptr;
 }
 
-// Where a piece of source gets its names from.
+// The names that a piece of source can refer to.
 struct TypeContext {
   ModuleSymbols* module = nullptr;
   Bindings bindings;
 };
 
-// The request for a generic instance: errors inside it name this chain. Non-generic instances have no `name`
-// and are left out of the chain.
+// The request for a generic instance: errors inside it list this chain. Non-generic instances have no `name` and are
+// left out of the chain.
 struct Origin {
   const Origin* parent = nullptr;
   SourceRange range;
@@ -105,14 +105,14 @@ struct Nominal {
   std::uint32_t values = 0;     // of a complete struct: how many primitives and references it flattens to
 };
 
-// A method that a type has: its own, or one with a body of an interface that it implements.
+// A method of a type: its own, or an interface's method with a body.
 struct Method {
-  FunctionSymbol* symbol = nullptr;  // null: there is none
+  FunctionSymbol* symbol = nullptr;  // null: no such method
   Nominal* owner = nullptr;          // the type that declares it
 };
 
 struct FunctionInstance {
-  // The signature is being resolved; is known; the body is to be checked, is being checked, has been checked.
+  // Signature being resolved; signature known; body to be checked, being checked, checked.
   enum class State : std::uint8_t { kSignature, kDeclared, kQueued, kBusy, kDone };
   FunctionSymbol* symbol = nullptr;
   Nominal* owner = nullptr;

@@ -46,7 +46,7 @@ class Trace {
 
 }  // namespace
 
-// One template makes others of the functions that pass their own parameters on to it.
+// Functions that pass their own parameters on to a template are templates, too.
 Templates::Templates(hir::Program& program) {
   for (bool grows = true; grows;) {
     grows = false;
@@ -58,7 +58,7 @@ Templates::Templates(hir::Program& program) {
   }
 }
 
-// Whether another parameter was found.
+// Returns whether it found another parameter.
 bool Templates::look_at(const hir::Function& function) {
   std::set<std::size_t> found;
   Trace trace(function, found);

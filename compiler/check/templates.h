@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that call parameters of theirs in parallel loops: see specialise.h.
+// Templates: functions that call their parameters in parallel loops; see specialise.h.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace dhpvm::compiler {
 
 class Templates {
  public:
-  // Marks them in the program.
+  // Marks the templates of the program.
   explicit Templates(hir::Program& program);
 
-  // Whether the operand of a call is such a parameter.
+  // Whether the parameter for this operand of the call is called in a parallel loop.
   bool needs(const hir::Expr& call, std::size_t operand) const {
     if (call.kind != hir::ExprKind::kCall) return false;
     const auto known = parameters_.find(call.function);

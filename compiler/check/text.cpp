@@ -70,7 +70,7 @@ hir::Expr* TextMaker::text_of(E value, Range range) {
   if (type->is(TypeKind::kArray)) return array_text(value, range);
   const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
   if (is_object && state_.in_trap_message) {
-    // Its name must do: a message is no reason to refuse a program, least of all in generic code.
+    // Messages show only its name: a message must not make a program fail to compile, least of all in generic code.
     Body effects{evaluate(value)};
     return in_block(std::move(effects), string("a '" + type->name + "'", range), range);
   }
@@ -106,8 +106,8 @@ hir::Expr* TextMaker::array_text(E array, Range range) {
   return text->type->is(TypeKind::kError) ? text : in_block(std::move(before), text, range);
 }
 
-// The text of what `place`, an array and some of its indices, leaves open. The texts of the elements go into an array
-// and are joined at once: adding them to a growing string would take quadratic time.
+// The text of `place`, an array with some of its indices, over the remaining dimensions. The texts of the elements are
+// collected in an array and joined once: repeated concatenation would take quadratic time.
 hir::Expr* TextMaker::row_text(const std::vector<E>& place, Range range) {
   const Type* str = basic(TypeKind::kStr);
   const Type* type = place[0]->type;
@@ -146,7 +146,7 @@ hir::Expr* TextMaker::format_expr(const ast::Expr& expr) {
   return join_text(parts, expr.range);
 }
 
-// A number in braces of a format specification. A negative one becomes larger than any width may be.
+// A number in braces of a format specification. A negative one becomes larger than the largest width allowed.
 hir::Expr* TextMaker::spec_number(const ast::Expr& number) {
   E value = parts_.conversions.value(number);
   if (value->type->is(TypeKind::kError)) return value;
@@ -172,7 +172,7 @@ hir::Expr* TextMaker::spec_text(const ast::FormatPart& part) {
   return join_text(texts, part.range);
 }
 
-// The fill character, the alignment and the width of a number, for text.
+// The fill character, alignment and width for text.
 hir::Expr* TextMaker::padding(const ast::FormatPart& part) {
   const ast::FormatSpec& spec = part.spec;
   const bool is_computed = !part.spec_numbers.empty();
@@ -212,7 +212,7 @@ hir::Expr* TextMaker::formatted(E value, const ast::FormatPart& part) {
           .help("for floats use e, f, g or %, or convert: `as i64`");
       return wrong(range);
     }
-    // The shortest text of an f32 is not that of the f64 with the same value.
+    // An f32 and the f64 of the same value have different shortest texts.
     const bool only_padding =
         spec.sign == 0 && !spec.zero && !spec.grouping && !spec.alternate && spec.align != '=';
     if (type->is(TypeKind::kF32) && spec.type == 0 && !spec.has_precision && only_padding) {

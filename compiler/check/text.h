@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of values: for print, str and formatted strings.
+// Conversion of values to text: for print, str and formatted strings.
 #pragma once
 
 #include <vector>

@@ -29,7 +29,7 @@ hir::Expr* TryBlockChecker::try_block(const ast::Expr& expr, const Type* expecte
   const Type* type = analysis_.errors().error(expr.operator_range);
   if (type->is(TypeKind::kError)) return wrong(range);
   hir::Local* const failure = temporary(types().nullable(type));
-  // A trap may come before or behind any assignment in the block.
+  // A trap may occur before or after any assignment in the block.
   const Flow entry = state_.flow;
   parts_.narrowing.forget_assigned_in(expr.statement->range);
   const Flow trapped = std::exchange(state_.flow, entry);
@@ -58,8 +58,7 @@ hir::Expr* TryBlockChecker::try_block(const ast::Expr& expr, const Type* expecte
   return in_block(std::move(before), result, range);
 }
 
-// The struct that the block gives, without its first field, the error. `body` gets what keeps the value, `before` the
-// variable for it.
+// The fields of the block's result after the error. `body` gets the code that stores the value, `before` its variable.
 hir::Expr* TryBlockChecker::result_of_block(E value, const Type* expected, const ast::Expr& expr, Body& body,
                                             Body& before) {
   const Range range = expr.range;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `try { ... }`: a block whose traps are caught. Its result is made of two variables, for the error and for the value.
+// `try { ... }`: a block that catches traps. Its result consists of two variables, for the error and for the value.
 #pragma once
 
 #include <map>
@@ -13,10 +13,10 @@ class TryBlockChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   E try_block(const ast::Expr& expr, const Type* expected);
-  // The variable of type `Error?` of the innermost block around the current point, in this function or closure, where
-  // `try e` leaves its error; null if there is none.
+  // The variable of type `Error?` in which `try e` stores its error: that of the innermost block in this function or
+  // closure; null if there is none.
   hir::Local* error_here() const;
-  // Whether the block that was checked last can end without an error.
+  // Whether control can reach the end of the block that was checked last.
   bool completes() const { return completes_; }
 
  private:

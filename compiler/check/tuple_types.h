@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of tuples: structs whose fields are called "0", "1" and so on, of a declaration that no source holds.
+// The types of tuples: structs with fields "0", "1" and so on, whose declaration the checker makes.
 #pragma once
 
 #include <array>
@@ -23,13 +23,13 @@ class TupleTypes {
   const Type* of(std::vector<const Type*> values, SourceRange range);
   bool declares(const NominalSymbol& symbol) const;
   bool is_tuple(const Type* type) const;
-  // Whether the type is a tuple of as many values; if not, a diagnostic about `parts`, such as `(a, b)`.
+  // Whether the type is a tuple of `count` values; otherwise reports an error about `parts`, such as `(a, b)`.
   bool expect(const Type* type, std::size_t count, SourceRange parts);
   // "(i64, str)"
   static std::string name_of(const std::vector<const Type*>& values);
 
  private:
-  // The generic struct of tuples with one number of fields, as if it were written in a source.
+  // The generic struct for tuples of one size, as if it were declared in a source.
   struct Declaration {
     ast::TypeDecl syntax;
     std::array<ast::Type, kMost> types;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tuples: `(a, b)`, and the statements that take one apart.
+// Tuples: `(a, b)`, and destructuring statements.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ class TupleChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   E tuple_expr(const ast::Expr& expr, const Type* expected);
-  // Declares the variables of a pattern that fits every value of the type: `let (a, b) = value`.
+  // Declares the variables of an irrefutable pattern: `let (a, b) = value`.
   void declare(const ast::Pattern& pattern, E value, VariableKind kind, Body& out);
   // `(a, b) = value;`
   void assign(const ast::Stmt& stmt, Body& out);

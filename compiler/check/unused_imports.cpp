@@ -11,7 +11,7 @@ namespace dhpvm::compiler {
 
 namespace {
 
-// Every name of a module that may mean an import or a type of it.
+// Every name of a module that may refer to an import or a type of it.
 class FreeNames final : public LexicalWalk {
  public:
   std::set<std::string_view> names;

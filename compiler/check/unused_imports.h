@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports whose functions, constants and types a module never names.
+// Finds unused imports: a module names none of their functions, constants and types.
 #pragma once
 
 #include "compiler/parse/ast.h"

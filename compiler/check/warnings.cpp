@@ -26,7 +26,7 @@ const ast::Function* function_named(const ast::Module& module, std::string_view 
   return known == module.functions.end() ? nullptr : *known;
 }
 
-// A format of C, `%d` or `%.3f`, in the text.
+// Whether the text contains a format of C, `%d` or `%.3f`.
 bool has_percent_format(std::string_view text) {
   for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
     const std::size_t end = text.find_first_not_of("0123456789.-+#l", at + 1);
@@ -38,7 +38,7 @@ bool has_percent_format(std::string_view text) {
   return false;
 }
 
-// A place to fill in, `{}` or `{0}` or `{:.3f}`, in the text.
+// Whether the text contains a placeholder of another language, `{}` or `{0}` or `{:.3f}`.
 bool has_brace_format(std::string_view text) {
   for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
     const std::size_t end = text.find_first_not_of("0123456789", at + 1);
@@ -103,7 +103,7 @@ class Warnings final : public LexicalWalk {
     }
   }
 
-  // ---- code that is never reached
+  // ---- unreachable code
   void on_statements(const std::vector<ast::Stmt*>& list) override {
     for (std::size_t i = 0; i + 1 < list.size(); ++i) {
       if (!leaves(*list[i])) continue;
@@ -113,7 +113,7 @@ class Warnings final : public LexicalWalk {
     }
   }
 
-  // Whether what follows the statement is never reached.
+  // Whether control never reaches the code after the statement.
   bool leaves(const ast::Stmt& stmt) {
     switch (stmt.kind) {
       case StmtKind::kExpr: return !stmt.gives_value && is_builtin_call(*stmt.value, "trap");
@@ -141,14 +141,14 @@ class Warnings final : public LexicalWalk {
 
   enum class LoopDepth : std::uint8_t { kInside, kInInnerLoop };
 
-  // Whether the statement leaves the loop of this label by `break`, which has to name it in inner loops.
+  // Whether the statement leaves the loop with this label by `break`, which must name it in inner loops.
   static bool breaks(const ast::Stmt& stmt, std::string_view label, LoopDepth depth) {
     if (stmt.kind == StmtKind::kBreak)
       return stmt.label.empty() ? depth == LoopDepth::kInside : stmt.label.text == label;
     if (ast::is_loop(stmt.kind)) depth = LoopDepth::kInInnerLoop;
     return breaks_inside(stmt, label, depth);
   }
-  // The same of a part of it: an expression can break, too.
+  // The same for a child: an expression can break, too.
   template <typename Node>
   static bool breaks_inside(const Node& node, std::string_view label, LoopDepth depth) {
     bool found = false;
@@ -182,7 +182,7 @@ class Warnings final : public LexicalWalk {
     }
   }
 
-  // Whether the value is its only effect.
+  // Whether the expression has no effect.
   static bool is_useless(const ast::Expr& expr) {
     switch (expr.kind) {
       case ExprKind::kError:
@@ -204,7 +204,7 @@ class Warnings final : public LexicalWalk {
     }
   }
 
-  // Whether a function of the library can have another effect than its result: writing to an array.
+  // Whether a library function has an effect besides its result: writing to an array.
   static bool writes(const ast::Function& function) {
     return std::any_of(function.parameters.begin(), function.parameters.end(),
                        [](const ast::Parameter& parameter) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings about code that is allowed, and hardly meant: unused variables and imports, code that is never
-// reached, unused values. Looks at the syntax of programs without errors; generic code is looked at once.
+// Warnings about code that is allowed but probably a mistake: unused variables and imports, unreachable code, unused
+// values. They use only the syntax of programs without errors; generic code is examined once.
 #pragma once
 
 #include "compiler/parse/ast.h"
@@ -8,9 +8,9 @@
 
 namespace dhpvm::compiler {
 
-// About a module of `program`.
+// Warns about one module of `program`.
 void warn(const ast::Module& module, const ast::Program& program, Diagnostics& diagnostics);
-// About all modules that are not the standard library's.
+// Warns about all modules except those of the standard library.
 void warn(const ast::Program& program, Diagnostics& diagnostics);
 
 }  // namespace dhpvm::compiler

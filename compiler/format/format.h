@@ -9,9 +9,9 @@
 
 namespace dhpvm::compiler {
 
-// The same tokens and comments, with blanks, indentation and blank lines as docs/language.md describes them. Formatting
-// what it returns changes nothing. kCompile: the file has syntax errors, and the message is the rendered diagnostics;
-// `name` is what they call the file. Thread-safe.
+// The same tokens and comments, with blanks, indentation and blank lines as docs/language.md describes them.
+// Idempotent. kCompile: the file has syntax errors, and the message is the rendered diagnostics; `name` is the file's
+// name in them. Thread-safe.
 Result<std::string> format(std::string_view source, const std::string& name, bool colour = false);
 
 }  // namespace dhpvm::compiler

@@ -124,7 +124,7 @@ TEST(Format, AWrongFileIsAnError) {
   EXPECT_NE(result.error().message().find("wrong.dhp:1"), std::string::npos) << result.error().message();
 }
 
-// Whether a blank between two tokens may come and go: they stay two, and the style says what belongs there.
+// Whether the blanks between two tokens can change without changing the tokens.
 bool is_free(const Piece& left, const Piece& right) {
   using K = TokenKind;
   const auto is_name = [](const Piece& piece) { return piece.is(K::kIdentifier) && piece.text != "step"; };
@@ -141,7 +141,7 @@ bool is_free(const Piece& left, const Piece& right) {
          (is_mark(left) && is_name(right)) || (is_if(left) && right.is(K::kLeftParen));
 }
 
-// The text with other blanks, where blanks say nothing.
+// The text with random blanks where they have no meaning.
 std::string disturbed(const std::string& text, std::mt19937_64& random) {
   SourceManager sources;
   const std::uint32_t file = sources.add("test.dhp", text);

@@ -12,7 +12,7 @@ namespace {
 using K = TokenKind;
 
 constexpr std::size_t kIndent = 4;
-// A `{` stays on a line of its own where the line before it would be longer.
+// A `{` stays on a line of its own if the previous line would become longer than this.
 constexpr std::size_t kLineLength = 120;
 
 bool opens(K kind) { return kind == K::kLeftParen || kind == K::kLeftBracket || kind == K::kLeftBrace; }
@@ -23,7 +23,7 @@ std::size_t code_points(std::string_view text) {
 
 bool closes(K kind) { return kind == K::kRightParen || kind == K::kRightBracket || kind == K::kRightBrace; }
 
-// For each `{` and its `}`: whether they hold statements or arms, on several lines.
+// For each `{` and its `}`: whether they enclose statements or arms on several lines.
 std::vector<bool> blocks_of_lines(const std::vector<Piece>& pieces) {
   struct Open {
     std::size_t at;
@@ -102,12 +102,12 @@ class LineWriter {
     if (left.token == K::kSemicolon && in_block()) return true;
     return written;
   }
-  // Whether the current piece is the `else` of an `if`, not of a `match`, or a `catch`.
+  // Whether the current piece is the `else` of an `if` (not of a `match`), or a `catch`.
   bool goes_on_behind_brace() const {
     if (pieces_[at_].is(K::kCatch)) return true;
     return pieces_[at_].is(K::kElse) && !(at_ + 1 < pieces_.size() && pieces_[at_ + 1].is(K::kFatArrow));
   }
-  // Whether a `{` on a line of its own belongs behind `left`.
+  // Whether a `{` on a line of its own is moved behind `left`.
   bool joins_line(const Piece& left) const {
     if (left.token == K::kSemicolon || left.token == K::kComma || opens(left.token) ||
         left.token == K::kRightBrace)
@@ -118,7 +118,7 @@ class LineWriter {
   void put_blanks() {
     const Piece& piece = pieces_[at_];
     if (!has_blank_before(pieces_, at_)) return;
-    // Comments behind code stay in their columns.
+    // Comments after code keep their columns.
     put(std::string(
         piece.kind == Piece::Kind::kLineComment && piece.line_ends == 0 ? std::max(piece.blanks, 1U) : 1,
         ' '));
@@ -148,7 +148,7 @@ class LineWriter {
     return open.inside + (in_braces() && goes_on() ? kIndent : 0);
   }
 
-  // Whether the line that begins goes on with a statement, or with a declaration.
+  // Whether the new line continues a statement or a declaration.
   bool goes_on() const {
     const Piece& piece = pieces_[at_];
     if (!piece.is_comment() && (piece.token == K::kElse || piece.token == K::kCatch) &&
@@ -190,7 +190,7 @@ class LineWriter {
       }
     } else if (closes(kind) && !open_.empty()) {
       const Open& open = open_.back();
-      // The rest belongs to the line that the bracket was opened in.
+      // The rest belongs to the line of the opening bracket.
       if (open.line_number != line_number_) line_ = open.line;
       statement_ = open.statement;
       is_annotated_ = open.is_annotated;
@@ -211,8 +211,8 @@ class LineWriter {
   const std::vector<bool> is_block_;
   std::size_t at_ = 0;
   std::string text_;
-  std::size_t column_ = 0;  // where the line that is written ends
-  std::size_t line_ = 0;    // its indentation, or that of the line which it ends
+  std::size_t column_ = 0;  // the end of the current line
+  std::size_t line_ = 0;    // its indentation, or that of the line which it completes
   std::size_t line_number_ = 0;
   bool brace_begins_line_ = false;
   std::vector<Open> open_;

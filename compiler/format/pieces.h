@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tokens and comments of a file, which a formatter moves about.
+// The tokens and comments of a file, which the formatter rearranges.
 #pragma once
 
 #include <string_view>
@@ -12,7 +12,7 @@ namespace dhpvm::compiler {
 struct Piece {
   enum class Kind : unsigned char { kToken, kLineComment, kBlockComment };
   Kind kind = Kind::kToken;
-  TokenKind token = TokenKind::kEnd;  // of a formatted string, which is one piece as a whole: kString
+  TokenKind token = TokenKind::kEnd;  // a whole formatted string is one piece: kString
   std::string_view text;              // as it stands in the source
   unsigned line_ends = 0;             // between the piece before and this one
   unsigned blanks = 0;                // between the piece before, or the beginning of the line, and this one

@@ -6,7 +6,7 @@ namespace {
 
 using K = TokenKind;
 
-// Ends an operand, so that an operator behind it has two.
+// Whether the token ends an operand, so that an operator after it is binary.
 bool ends_operand(K kind) {
   switch (kind) {
     case K::kIdentifier:
@@ -28,7 +28,7 @@ bool is_word(K kind) {
   return is_keyword(kind) || (ends_operand(kind) && kind != K::kRightParen && kind != K::kRightBracket);
 }
 
-// With two operands; the minus also with one.
+// Operators with two operands; the minus also with one.
 bool is_arithmetic(K kind) {
   switch (kind) {
     case K::kPlus:
@@ -43,7 +43,7 @@ bool is_arithmetic(K kind) {
   }
 }
 
-// Between two operands wherever it stands.
+// Operators that always have two operands.
 bool is_infix(K kind) {
   switch (kind) {
     case K::kBangEqual:
@@ -96,7 +96,7 @@ bool never_before_blank(K kind) {
   }
 }
 
-// The token `back` before piece `n`; kEnd where none is, or a comment.
+// The token `back` pieces before piece `n`; kEnd if there is none, or a comment.
 K token_before(const std::vector<Piece>& pieces, std::size_t n, std::size_t back) {
   return n < back || pieces[n - back].is_comment() ? K::kEnd : pieces[n - back].token;
 }
@@ -106,7 +106,7 @@ bool begins_type(K kind) {
   return kind == K::kClass || kind == K::kInterface || kind == K::kStruct || kind == K::kEnum;
 }
 
-// Stands directly in front of parentheses, as the name of a function does.
+// Whether the token may precede parentheses directly, as the name of a function does.
 bool is_called(K kind) {
   return kind == K::kIdentifier || kind == K::kFn || kind == K::kInit || kind == K::kThis;
 }
@@ -132,10 +132,10 @@ bool has_blank_before(const std::vector<Piece>& pieces, std::size_t n) {
   if (l == K::kColon || is_infix(l) || is_infix(r)) return true;
   if (is_arithmetic(r) && (ends_operand(l) || is_keyword(l))) return true;
   if (is_arithmetic(l)) {
-    // `step` is a word of the language in `0..n step -1`, and a name elsewhere.
+    // `step` is a keyword in `0..n step -1`, and a name elsewhere.
     const bool is_step = n >= 2 && pieces[n - 2].text == "step" && ends_operand(token_before(pieces, n, 3));
     if (is_step) return false;
-    // The minus alone may have one operand, also behind a brace.
+    // Only the minus may be unary, also after a brace.
     return l != K::kMinus || ends_operand(earlier) || as_written;
   }
   if (l == K::kLeftBrace || l == K::kRightBrace || r == K::kLeftBrace || r == K::kRightBrace) return true;

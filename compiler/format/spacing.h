@@ -9,8 +9,8 @@
 
 namespace dhpvm::compiler {
 
-// Whether a blank stands before piece `n`, which is not the first of its line. Where the tokens alone do not tell, as
-// with `<` that may compare or hold type arguments, it stays as it was written.
+// Whether a blank precedes piece `n`, which is not the first of its line. If the tokens are ambiguous, as with `<` that
+// may compare or enclose type arguments, the source decides.
 bool has_blank_before(const std::vector<Piece>& pieces, std::size_t n);
 
 }  // namespace dhpvm::compiler

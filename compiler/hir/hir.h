@@ -145,14 +145,14 @@ enum class StmtKind : std::uint8_t {
   kIf,        // condition value, body, otherwise
   kWhile,     // condition value, body
   kForRange,  // local from value to limit, step; see Stmt::step
-  kBreak,     // of the loop around the statement, or the one that lies `outwards` from there
+  kBreak,     // of the innermost loop, or of the one `outwards` levels out
   kContinue,  // likewise
   kReturn,    // value, absent when void
   kTrap,      // trap kUserTrap with the str `value`, or `plain`
   kUse,  // local = value; body; then, however body is left, by a trap too, the expression `close` (a call on local)
   kParallelFor,  // loop
-  kTry,          // body; a trap in it is caught, local (an i64) becomes its number, and otherwise runs
-  kLeaveTry,     // goes on behind the innermost kTry, in whose body it stands
+  kTry,          // body; if it traps, local (an i64) becomes the trap's code, and otherwise runs
+  kLeaveTry,     // leaves the innermost kTry, which contains it
 };
 
 struct ParallelLoop {
@@ -160,8 +160,8 @@ struct ParallelLoop {
     Local* local = nullptr;  // i64, or another integer type converted from it
     Expr* low = nullptr;     // of local's type
     Expr* high = nullptr;    // half open
-    // `high` is one more than what the program says, in 64 bits: lowering checks that there is such a number
-    // (kTrap "a parallel loop cannot include the largest index").
+    // `high` is one more than the program's inclusive bound, in 64 bits: lowering checks for overflow (kTrap "a
+    // parallel loop cannot include the largest index").
     bool may_wrap = false;
   };
   // A variable that the body reads from outside: `inner` is used in the body only, `value` is evaluated once before
@@ -176,18 +176,18 @@ struct ParallelLoop {
     Local* inner = nullptr;  // the accumulator inside the body
   };
   std::vector<Dimension> dimensions;
-  // Where the dimension counts blocks of iterations: the variables that count the iterations in the body, and the
-  // arrays that each block has a part of its own of.
+  // If the dimension counts blocks: the variables that count the iterations in the body, and the arrays of which each
+  // block has its own part.
   std::vector<Local*> iterated;
   std::vector<Local*> copies;
-  Local* block_rows = nullptr;  // a capture, and behind it those of the bounds of the outermost range
+  Local* block_rows = nullptr;  // a capture, followed by those of the outermost range's bounds
   std::vector<Capture> captures;
   std::vector<ReductionVariable> reductions;
   std::vector<Stmt*> body;
   std::string device_hint;
   std::uint64_t batch_hint = 0;
   bool fast_math = false;
-  bool is_search = false;  // iterations behind the first hit need not run
+  bool is_search = false;  // iterations after the first hit need not run
 };
 
 struct Stmt {
@@ -198,14 +198,14 @@ struct Stmt {
   Expr* value = nullptr;
   Binary binary = Binary::kAdd;  // kUpdate
   Expr* limit = nullptr;         // kForRange: exclusive, or inclusive
-  unsigned outwards = 0;         // kBreak, kContinue: how many loops are left besides
+  unsigned outwards = 0;         // kBreak, kContinue: how many enclosing loops to skip
   bool inclusive = false;        // kForRange: must not overflow at the type's maximum
   Expr* step = nullptr;  // kForRange: absent is 1; a negative step is a kInt constant; otherwise lowering
                          // checks that it is positive (trap "step must be positive")
   std::vector<Stmt*> body;
   std::vector<Stmt*> otherwise;
   Expr* close = nullptr;  // kUse
-  // kTrap: the message in loops and in what they call, where no text can be made; may be empty.
+  // kTrap: the message where no text can be made, in parallel loops and their callees; may be empty.
   std::string plain;
   std::unique_ptr<ParallelLoop> loop;
 };
@@ -224,14 +224,13 @@ struct Function {
   std::vector<Capture> captures;       // closures only
   const Type* closure_type = nullptr;  // closures only: the function type
   bool exported = false;
-  bool in_loops = false;  // called by a parallel loop, directly or not
-  bool is_template =
-      false;  // a parallel loop in it calls a parameter: only copies for known ones are lowered
+  bool in_loops = false;     // called by a parallel loop, directly or not
+  bool is_template = false;  // a parallel loop calls a parameter of it: only specialised copies are lowered
   Position position;
 };
 
-// Whether the function has fixed arrays as parameters. Those are the arrays of its callers, which live in registers
-// there: its body stands in place of each call, and it is none in the bytecode.
+// Whether the function has fixed arrays as parameters. These are arrays of its callers, held in registers, so the
+// function is always inlined and has no bytecode of its own.
 inline bool is_part_of_callers(const Function& function) {
   return std::ranges::any_of(function.parameters,
                              [](const Local* local) { return local->type->is(TypeKind::kFixedArray); });

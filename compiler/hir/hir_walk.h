@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of each node of the checked program, in the order in which they are evaluated: the one place that
-// knows them; a walk over all nodes below some statements; and which nodes write elements.
+// Visits the operands of each node of the checked program in the order of evaluation; no other code lists them. Also: a
+// walk over all nodes below some statements, and which nodes write elements.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace dhpvm::compiler::hir {
 
-// Parts that are missing are left out. Those who visit may change them.
+// Absent parts are left out. Visitors may change nodes.
 template <typename OnExpr, typename OnStmt>
 void for_each_child(const Expr& node, const OnExpr& on_expr, const OnStmt& on_stmt) {
   for (Stmt* statement : node.statements) on_stmt(*statement);
@@ -35,7 +35,7 @@ void for_each_child(const Stmt& node, const OnExpr& on_expr, const OnStmt& on_st
   if (node.close != nullptr) on_expr(*node.close);
 }
 
-// Visits outer nodes before inner ones. A visitor that gives false keeps the walk from going into the node.
+// Pre-order. A visitor that returns false skips the node's children.
 template <typename OnExpr, typename OnStmt>
 struct Walker {
   const OnExpr& on_expr;
@@ -59,7 +59,7 @@ void walk(const std::vector<Stmt*>& statements, const OnExpr& on_expr, const OnS
   for (const Stmt* node : statements) Walker<OnExpr, OnStmt>{on_expr, on_stmt}.stmt(*node);
 }
 
-// Whether the node itself, without what it calls, writes an element of an array.
+// Whether the node itself, not counting its callees, writes an element of an array.
 inline bool writes_element(const Expr& node) { return node.kind == ExprKind::kAtomic; }
 inline bool writes_element(const Stmt& node) {
   const Expr* place = node.place;

@@ -39,7 +39,7 @@ namespace {
 
 std::string address(const Type* type) { return std::to_string(reinterpret_cast<std::uintptr_t>(type)); }
 
-// Structural identity: the kind and the components' identities. Nominal types never pass through here.
+// Structural identity: the kind and the components' identities. Not used for nominal types.
 std::string key_of(const Type& type) {
   std::string key = std::to_string(static_cast<unsigned>(type.kind)) + ":" + std::to_string(type.rank) + ":" +
                     std::to_string(type.count) + ":" + std::to_string(type.columns);

@@ -20,7 +20,7 @@ struct Expr;
 enum class TypeKind : std::uint8_t {
   kError,  // the type of a wrong expression; compatible with everything so that one mistake gives one message
   kVoid,
-  kNever,  // of what never gives a value: `trap(..)`, `return`; it fits everywhere
+  kNever,  // of an expression that never has a value: `trap(..)`, `return`; converts to any type
   kBool,
   kI8,
   kU8,
@@ -32,7 +32,7 @@ enum class TypeKind : std::uint8_t {
   kU64,
   kF32,
   kF64,
-  kNull,  // of the literal `null` before it meets a context
+  kNull,  // of the literal `null` without context
   kStr,
   kResource,
   kArray,       // element, rank
@@ -59,7 +59,7 @@ struct MethodInfo {
   const Type* result = nullptr;
 };
 
-// A class's function for each method of one interface, in the interface's order.
+// How a class implements one interface: its function for each method, in the interface's order.
 struct ImplementationInfo {
   const Type* interface = nullptr;
   std::vector<hir::Function*> functions;

@@ -13,7 +13,7 @@ using hir::Local;
 using hir::Stmt;
 using hir::StmtKind;
 
-// Visits all nodes below one in source order: `enter` and `statement` before their parts, `leave` behind them.
+// Visits all nodes below one in source order: `enter` and `statement` before their children, `leave` after them.
 template <typename Visitor>
 class Walk {
  public:
@@ -39,7 +39,7 @@ class Walk {
   Visitor& visitor_;
 };
 
-// The local that an assignment to `place` changes in its registers, or null.
+// The local whose registers an assignment to `place` changes, or null.
 const Local* changed_by(const Expr* place) {
   while (place != nullptr) {
     if (place->kind == ExprKind::kLocal) return place->local;
@@ -86,7 +86,7 @@ class Collector {
   }
 
   FunctionFacts& facts_;
-  std::vector<std::unordered_set<const Local*>> blocks_;  // by open block: what it has declared so far
+  std::vector<std::unordered_set<const Local*>> blocks_;  // for each open block: the locals declared so far
 };
 
 class Finder {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowering asks this about a function before it starts: which locals are ever assigned, and which are not made.
+// Facts about a function that lowering needs before it starts: the locals that are assigned, and those without
+// registers.
 #pragma once
 
 #include <unordered_set>
@@ -13,11 +14,11 @@ namespace dhpvm::compiler {
 struct FunctionFacts {
   // Assigned after their declaration.
   std::unordered_set<const hir::Local*> assigned;
-  // Assigned inside an expression (in a kBlock) that does not declare them: they may change between the
-  // evaluation of an operand and its use.
+  // Assigned inside an expression (in a kBlock) that does not declare them: they may change between the evaluation of
+  // an operand and its use.
   std::unordered_set<const hir::Local*> assigned_in_expression;
 
-  // Locals that have no registers: their parts stand where they are used.
+  // Locals without registers: their uses join the parts of their value.
   NamedTexts named_texts;
 
   void add(const std::vector<hir::Stmt*>& body);

@@ -15,7 +15,7 @@ namespace {
 
 enum class Family : std::uint8_t { kI32, kU32, kI64, kU64, kF32, kF64, kOther };
 
-// The instructions that serve a type.
+// The family of instructions for a type.
 Family family_of(const Type* type) {
   switch (type->kind) {
     case TypeKind::kBool:
@@ -88,7 +88,7 @@ unsigned bits_of(const Type* type) {
   }
 }
 
-// Whether the result in 32 bits may lie outside a smaller type. Division only in -128 / -1.
+// Whether the 32-bit result may be out of range for a smaller type. Division: only -128 / -1.
 bool may_leave_range(Binary op, const Type* type) {
   switch (op) {
     case Binary::kAdd:
@@ -151,7 +151,7 @@ void ArithmeticLowering::binary(const Expr& e, Register to) {
   if (is_comparison(e.binary)) return compare(e, to);
   const Expr* left = e.operands[0];
   const Expr* right = e.operands[1];
-  // Constants to the right, where immediates are.
+  // Constants to the right, which is the operand of immediates.
   if (is_commutative(e.binary) && constant_of(*left) && !constant_of(*right)) std::swap(left, right);
   arithmetic(e.binary, left->type, to, scalar(*left), *right);
 }
@@ -194,8 +194,8 @@ bool ArithmeticLowering::immediate_arithmetic(Binary op, const Type* type, Regis
   }
 }
 
-// Counts are taken modulo the width, which the instructions do for 32 and 64 bits. They read the low half of
-// the count's register, so that a count of any integer type will do.
+// Counts are taken modulo the width; the instructions do so for 32 and 64 bits. They read the low half of the count's
+// register, so any integer type works.
 void ArithmeticLowering::shift(Binary op, const Type* type, Register to, Register left, const Expr& right) {
   const unsigned mask = bits_of(type) - 1;
   const Family family = family_of(type);

@@ -14,7 +14,7 @@ void ArrayLowering::new_array(const Expr& e, Target target) {
   if (rank == 1) {
     sizes = scalar(*e.operands[0]);
   } else {
-    // Side by side.
+    // In consecutive registers.
     sizes = registers_.next_primitive();
     for (std::uint32_t i = 0; i < rank; ++i) parts_.calls.argument(*e.operands[i]);
   }

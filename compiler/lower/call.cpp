@@ -8,15 +8,15 @@ namespace dhpvm::compiler {
 namespace bc = bytecode;
 using hir::ExprKind;
 
-// Where the results are wanted at the very top, the windows begin there, and no result has to be moved. To be
-// called in a Scope, which gives the windows back.
+// If the target is at the top, the windows begin there, and no result needs to be moved. Call this in a Scope, which
+// gives the windows back.
 CallLowering::Window CallLowering::open_window(const Leaves& results, const Target& target) {
   Window window{registers_.next_primitive(), registers_.next_reference()};
   if (!target.fresh) return window;
   Register primitives = 0;
   Register references = 0;
   for (const bc::ValueType& leaf : results) ++(leaf.is_ref() ? references : primitives);
-  // Both banks: a target's registers are taken in order, but may lie below later ones.
+  // Checks both banks: a target's registers are taken in order, but may lie below later ones.
   Register next_primitive = static_cast<Register>(window.primitive - primitives);
   Register next_reference = static_cast<Register>(window.reference - references);
   bool primitives_on_top = window.primitive >= primitives;

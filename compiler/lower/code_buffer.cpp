@@ -46,7 +46,7 @@ CodeBuffer::LabelId CodeBuffer::new_label() {
 
 void CodeBuffer::bind(LabelId label) {
   labels_[label].bound = true;
-  // A label that nothing leads to does not bring dead code back to life.
+  // A label without uses does not make dead code reachable.
   if (labels_[label].used) reachable_ = true;
   append(Kind::kBind, Op::kNop, 0, 0, 0, label, 0);
 }
@@ -90,10 +90,10 @@ std::size_t CodeBuffer::skip_labels(std::size_t at) const {
   return at;
 }
 
-// Jumps and branches that lead to another jump go where that goes; jumps to the next instruction, and code
-// that nothing leads to any more, are removed.
+// Redirects jumps and branches to other jumps to the final target; removes jumps to the next instruction, and code that
+// becomes unreachable.
 void CodeBuffer::thread_jumps() {
-  constexpr int kMostHops = 16;  // an empty endless loop leads to itself
+  constexpr int kMostHops = 16;  // an empty endless loop is its own target
   std::vector<std::size_t> position(labels_.size());
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     if (instructions_[i].kind == Kind::kBind) position[instructions_[i].label] = i;
@@ -106,7 +106,7 @@ void CodeBuffer::thread_jumps() {
       if (to >= instructions_.size() || instructions_[to].kind != Kind::kJump) break;
       const std::uint32_t next = instructions_[to].label;
       const bool back = position[next] < i;
-      // A conditional branch backward costs what it costs to get to the jump.
+      // A backward conditional branch costs as much as reaching the jump.
       if (next == from.label || (back && from.kind == Kind::kBranch)) break;
       from.label = next;
       if (back && from.op != Op::kLoop) {
@@ -146,8 +146,8 @@ void CodeBuffer::finish(bytecode::FunctionBuilder& out, std::uint32_t parameters
   hir::Position marked;
   for (const Instruction& i : instructions_) {
     if (i.kind == Kind::kBind) passed[i.label] = true;
-    // Only what can trap, call or be stopped at needs to know where it came from. A branch backward becomes a branch
-    // over a back-edge, where the program can be stopped.
+    // Only instructions that can trap, call or be interrupted need a position. A backward branch becomes a branch over
+    // a back-edge, which can be interrupted.
     constexpr unsigned kNeedsPosition = bytecode::kTraps | bytecode::kCall | bytecode::kBackEdge;
     const bool back_edge = i.kind == Kind::kBranch && passed[i.label];
     const bool is_code = i.kind != Kind::kNothing && i.kind != Kind::kBind && i.kind != Kind::kConstants;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instructions of one function before their final form.
+// The instructions of one function before registers of constants are known.
 //
-// Between lowering and bytecode::FunctionBuilder stands this buffer for one reason: the constants that a loop
-// uses are only known once its body is lowered, but must be loaded before it. Lowering refers to them by
-// numbers of their own (constant()); finish() gives them registers right behind the parameters, moves all
-// other registers up, and loads each before the outermost loop that uses it. While it is at it, finish()
-// removes jumps to jumps.
+// This buffer stands between lowering and bytecode::FunctionBuilder because the constants of a loop are known only once
+// its body is lowered, but must be loaded before it. Lowering refers to them by separate numbers (constant()); finish()
+// assigns them the registers after the parameters, renumbers all other registers, and loads each before the outermost
+// loop that uses it. finish() also removes jumps to jumps.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +24,11 @@ class CodeBuffer {
   using Op = bytecode::Op;
   using LabelId = std::uint32_t;
 
-  // The position that instructions emitted from now on belong to.
+  // The position of the instructions emitted from now on.
   void set_position(const hir::Position& position) { position_ = position; }
   const hir::Position& position() const { return position_; }
 
-  // Nothing is emitted while the end of the code cannot be reached.
+  // Nothing is emitted while the end of the code is unreachable.
   bool reachable() const { return reachable_; }
 
   void emit(Op op, std::uint32_t a = 0, std::uint32_t b = 0, std::uint32_t c = 0, std::uint64_t x = 0);
@@ -45,19 +44,19 @@ class CodeBuffer {
   void branch(Op op, std::uint32_t a, LabelId label) { branch(op, a, 0, label); }
   void branch(Op op, std::uint32_t a, std::uint32_t b, LabelId label);
 
-  // Loops nest; the outermost one gets the loads of constants where it begins.
+  // Loops nest; the loads of constants are placed before the outermost one.
   void begin_loop();
   void end_loop() { --loop_depth_; }
   bool in_loop() const { return loop_depth_ > 0; }
-  // A register that holds `value` throughout the outermost loop around, and must not be written. Only
-  // in_loop() and while has_room_for_constant().
+  // A register that holds `value` throughout the outermost enclosing loop, and must not be written. Requires in_loop()
+  // and has_room_for_constant().
   Register constant(std::int64_t value);
   bool has_room_for_constant() const { return constants_.size() < kMostConstants; }
 
-  // The register that `number` becomes, once all constants are known.
+  // The final register of `number`, once all constants are known.
   Register renumber(std::uint16_t number, std::uint32_t parameters) const;
-  // Writes everything to `out`. `parameters`: how many primitive registers the parameters take.
-  // `files`: string index of each source file.
+  // Writes everything to `out`. `parameters`: the number of primitive registers of the parameters. `files`: the string
+  // index of each source file.
   void finish(bytecode::FunctionBuilder& out, std::uint32_t parameters,
               const std::vector<std::uint32_t>& files, LinesOf lines);
 
@@ -75,7 +74,7 @@ class CodeBuffer {
     bool used = false;
     bool bound = false;
   };
-  // Registers of constants are numbered from the top down to kMostRegisters.
+  // Constants are numbered from the top down to kMostRegisters.
   static constexpr std::size_t kMostConstants = 256;
 
   void append(Kind kind, Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t label,
@@ -88,7 +87,7 @@ class CodeBuffer {
   std::vector<Instruction> instructions_;
   std::vector<LabelState> labels_;
   std::map<std::int64_t, std::uint32_t> constants_;           // value to number
-  std::vector<std::map<std::uint32_t, std::int64_t>> loops_;  // by outermost loop: the constants it uses
+  std::vector<std::map<std::uint32_t, std::int64_t>> loops_;  // by outermost loop: its constants
   unsigned loop_depth_ = 0;
   bool reachable_ = true;
   hir::Position position_;

@@ -24,7 +24,7 @@ Binary mirrored(Binary op) {
   }
 }
 
-// Not for floating point, where NaN compares false both ways.
+// Not for floating point, where every comparison with NaN is false.
 Binary negated(Binary op) {
   switch (op) {
     case Binary::kEq: return Binary::kNe;
@@ -92,7 +92,7 @@ void ConditionLowering::branch_if(const Expr& e, bool when, LabelId target) {
     case ExprKind::kUnary: return branch_if(*e.operands[0], !when, target);
     case ExprKind::kAnd:
     case ExprKind::kOr: {
-      // `a && b` fails with its first operand, `a || b` succeeds with it.
+      // `a && b` is false if its first operand is, `a || b` true if it is.
       if ((e.kind == ExprKind::kOr) == when) {
         branch_if(*e.operands[0], when, target);
         return branch_if(*e.operands[1], when, target);
@@ -134,7 +134,7 @@ void ConditionLowering::branch_if_compare(const Expr& e, bool when, LabelId targ
   const Expr* right = e.operands[1];
   const Type* type = left->type;
   if (!type->is_primitive()) {
-    // Only == and != exist here.
+    // These types have only == and !=.
     const Values a = values(*left);
     const Values b = values(*right);
     return branch_if_equal(leaves(type), a, b, (e.binary == Binary::kEq) == when, target);
@@ -173,7 +173,7 @@ bool ConditionLowering::branch_if_immediate(Binary op, const Expr& left, const E
     code_.branch((op == Binary::kEq) == (*value != 0) ? Op::kJumpIf : Op::kJumpIfNot, scalar(left), target);
     return true;
   }
-  // Remainder 0 by a power of two: a mask tells, also for negative numbers.
+  // A comparison of a remainder by a power of two with 0 is a mask, also for negative numbers.
   if (equality && value == 0 && left.kind == ExprKind::kBinary && left.binary == Binary::kRem) {
     const auto divisor = parts_.constants.immediate_of(*left.operands[1]);
     if (divisor && *divisor > 1 && std::has_single_bit(static_cast<std::uint16_t>(*divisor))) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions: control flow instead of bools, with comparison and branch in one instruction.
+// Conditions as control flow instead of bools, with comparison and branch in one instruction.
 #pragma once
 
 #include "compiler/lower/lowering_part.h"
@@ -10,7 +10,7 @@ class ConditionLowering : public LoweringPart {
  public:
   using LoweringPart::LoweringPart;
 
-  // Goes to `target` if `e` is `when`, and falls through otherwise.
+  // Branches to `target` if `e` equals `when`, and falls through otherwise.
   void branch_if(const Expr& e, bool when, LabelId target);
 
  private:

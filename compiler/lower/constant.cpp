@@ -51,7 +51,7 @@ std::optional<std::int64_t> fold_float(Binary op, T a, T b) {
     case Binary::kDiv: result = a / b; break;
     default: return std::nullopt;
   }
-  // The executor of the operation decides which NaN comes out.
+  // The executor determines the bits of a NaN, so it is not folded.
   return std::isnan(result) ? std::nullopt : std::optional(bits_of(result));
 }
 
@@ -101,7 +101,7 @@ std::optional<std::int64_t> ConstantLowering::constant_of(const Expr& e) const {
     case ExprKind::kBinary: {
       const Type* type = e.type;
       if (!type->is_number()) return std::nullopt;
-      // The right one first: in a long chain it is the short one.
+      // The right operand first: in a long chain it is the short one.
       const auto right = constant_of(*e.operands[1]);
       const auto left = right ? constant_of(*e.operands[0]) : std::nullopt;
       if (!left) return std::nullopt;

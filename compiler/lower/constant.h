@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants: which expressions have a value that is known now, and where such values stand.
+// Constants: the expressions whose value is known at compile time, and the registers of such values.
 //
-// Folding happens in the arithmetic of the machine that compiles, which is that of the language: integers
-// wrap, floating point is IEEE 754, one rounding per operation.
+// Constants are folded with the compiling machine's arithmetic, which is that of the language: integers wrap, floating
+// point is IEEE 754, one rounding per operation.
 #pragma once
 
 #include <unordered_map>
@@ -11,14 +11,14 @@
 
 namespace dhpvm::compiler {
 
-// Whether the value is what New and NewArray put there anyway.
+// Whether the value is the default that New and NewArray store.
 bool is_zero(const hir::Expr& e);
 
 class ConstantLowering : public LoweringPart {
  public:
   using LoweringPart::LoweringPart;
 
-  // The content of a constant's register.
+  // The constant's register content.
   std::optional<std::int64_t> constant_of(const Expr& e) const;
   std::optional<std::int16_t> immediate_of(const Expr& e) const;
   // A register with the value; to be read only.

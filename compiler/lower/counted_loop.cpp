@@ -10,9 +10,8 @@ namespace dhpvm::compiler {
 
 using bytecode::Op;
 
-// All other ranges: the number of iterations is computed first, so that no step can overflow. A
-// counter runs from its negative up to 0, which holds up to 2^63; more iterations than that do not end
-// in anyone's lifetime.
+// All other ranges: the number of iterations is computed first, so that the counter cannot overflow. It runs from the
+// negated number up to 0, which is enough for 2^63 iterations; more would not end in a lifetime.
 void CountedLoopLowering::for_counted(const Stmt& s, Register index) {
   const Type* type = s.local->type;
   const auto step = s.step == nullptr ? std::optional<std::int64_t>(1) : constant_of(*s.step);
@@ -70,11 +69,11 @@ void CountedLoopLowering::check_step(const Expr& step, Register at) {
   code_.bind(positive);
 }
 
-// The distance between the bounds, in `at`, becomes a number of steps; in 63 bits.
+// Converts the distance between the bounds, in `at`, to a number of steps; in 63 bits.
 void CountedLoopLowering::divide_by_step(Register at, std::optional<std::int64_t> step,
                                          Register step_register, const Type* type) {
   Scope scope(*this);
-  // The magnitude; of the most negative step as well.
+  // The magnitude, also of the most negative step.
   const std::uint64_t size = !step || *step >= 0 ? static_cast<std::uint64_t>(step.value_or(0))
                                                  : 0 - static_cast<std::uint64_t>(*step);
   if (!step) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranges with any step: the number of iterations is computed first, so that no step can overflow.
+// Ranges with any step: the number of iterations is computed first, so that the counter cannot overflow.
 #pragma once
 
 #include "compiler/lower/lowering_part.h"

@@ -41,7 +41,7 @@ void ExitLowering::leave_loop(LoopExit how, unsigned outwards) {
   for (; depth > 0; --depth) {
     if (enclosing_[depth - 1].kind == Enclosing::Kind::kLoop && outwards-- == 0) break;
   }
-  if (depth == 0) return;  // the checker allows neither outside of loops
+  if (depth == 0) return;  // the checker refuses both outside loops
   close_down_to(depth);
   const Enclosing& loop = enclosing_[depth - 1];
   code_.jump(how == LoopExit::kContinue ? loop.continue_label : loop.break_label);
@@ -50,7 +50,7 @@ void ExitLowering::leave_loop(LoopExit how, unsigned outwards) {
 void ExitLowering::leave_try() {
   std::size_t depth = enclosing_.size();
   while (depth > 0 && enclosing_[depth - 1].kind != Enclosing::Kind::kTry) --depth;
-  if (depth == 0) return;  // the checker allows it in a `try` only
+  if (depth == 0) return;  // the checker refuses it outside a `try`
   close_down_to(depth);
   code_.jump(enclosing_[depth - 1].break_label);
 }
@@ -60,7 +60,7 @@ void ExitLowering::close(const Expr& close, Register open) {
   parts_.expressions.effect(close);
 }
 
-// Closes what `use` opened inside of enclosing_[depth], from the innermost outwards.
+// Closes the resources of `use` from the innermost out to enclosing_[depth].
 void ExitLowering::close_down_to(std::size_t depth) {
   for (std::size_t i = enclosing_.size(); i > depth; --i) {
     const Enclosing& enclosing = enclosing_[i - 1];
@@ -88,9 +88,9 @@ void ExitLowering::return_statement(const Stmt& s) {
   return_values(leaves(s.value->type), result);
 }
 
-// Where there is a choice between values, each returns by itself.
+// If the value is a conditional, each branch returns separately.
 void ExitLowering::return_value(const Expr& e) {
-  // A branch that is never taken declares nothing that its value could be read from.
+  // An unreachable branch declares nothing from which its value could be read.
   if (!code_.reachable()) return;
   Scope scope(*this);
   At at(*this, e.position);
@@ -124,7 +124,7 @@ void ExitLowering::return_values(const Leaves& types, const Values& values) {
   code_.emit(Op::kReturn);
 }
 
-// Moves that happen at once, as results may stand in the registers of other results.
+// Parallel moves, since results may be in the registers of other results.
 void ExitLowering::move_at_once(const std::vector<std::pair<Register, Register>>& moves, Bank bank) {
   const bc::ValueType leaf{bank == Bank::kReferences ? Kind::kRef : Kind::kI64};
   Scope scope(*this);
@@ -142,7 +142,7 @@ void ExitLowering::move_at_once(const std::vector<std::pair<Register, Register>>
       left.erase(ready);
       continue;
     }
-    // Only cycles are left: a copy of one register opens one.
+    // Only cycles are left: saving one register breaks a cycle.
     const Register saved = left.front().second;
     const Register copy = allocate(leaf);
     move(leaf, copy, saved);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways out of blocks: `break`, `continue` and `return`, and the resources of `use` that are closed on the way.
+// Exits from blocks: `break`, `continue` and `return`, and closing the resources of `use` on the way.
 #pragma once
 
 #include "compiler/lower/lowering_part.h"
@@ -12,23 +12,23 @@ class ExitLowering : public LoweringPart {
  public:
   using LoweringPart::LoweringPart;
 
-  // A loop, `use` or `try` begins around the statements lowered from now on, until leave_enclosing().
+  // Begins a loop, `use` or `try` around the statements lowered from now on, until leave_enclosing().
   void enter_loop(LabelId break_label, LabelId continue_label);
-  // `open`: holds 1 until it is closed.
+  // `open`: the register is 1 while the resource is open.
   void enter_use(const Expr& close, Register open);
   void enter_try(LabelId end);
   void leave_enclosing() { enclosing_.pop_back(); }
   std::size_t depth() const { return enclosing_.size(); }
 
-  // The innermost loop, or the one that lies `outwards` from there.
+  // Leaves the innermost loop, or the one `outwards` levels out.
   void leave_loop(LoopExit how, unsigned outwards);
-  // Goes on behind the innermost `try`.
+  // Jumps behind the innermost `try`.
   void leave_try();
-  // Closes what a `use` has opened. From now on it is not open.
+  // Closes the resource of a `use` and marks it as closed.
   void close(const Expr& close, Register open);
-  // Whether a trap may be caught in the function, so that variables must not change before their new value is known.
+  // Whether the function may catch a trap, so that variables must not change before their new value is computed.
   bool is_caught() const;
-  // Where `body` jumps to if that is all it does, so that the condition before it can jump by itself.
+  // The target of `body` if it consists of a jump only, so that the condition before it can branch there directly.
   std::optional<LabelId> direct_exit(const std::vector<Stmt*>& body) const;
   void return_statement(const Stmt& s);
   void return_values(const Leaves& types, const Values& values);

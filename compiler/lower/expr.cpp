@@ -9,8 +9,8 @@ using hir::ExprKind;
 
 namespace {
 
-// Conversions that leave the register as it is. Registers of unsigned types and bool hold the number in all
-// 64 bits; those of signed ones up to 32 bits in the low 32, whatever is above.
+// Conversions that leave the register unchanged. Registers of unsigned types and bool hold the number in all 64 bits;
+// those of signed types up to 32 bits in the low 32, with arbitrary upper bits.
 bool same_register(const Type* to, const Type* from) {
   if (to == from) return true;
   const bool wide_from = from->is(TypeKind::kI64) || from->is(TypeKind::kU64);
@@ -20,7 +20,7 @@ bool same_register(const Type* to, const Type* from) {
     case TypeKind::kU64: return wide_from || zero_extended;
     case TypeKind::kU32: return zero_extended && !wide_from;
     case TypeKind::kI32: return from->is(TypeKind::kBool) || (from->is_integer() && !wide_from);
-    // A smaller type into one that holds all its numbers.
+    // A smaller type into one that contains all its numbers.
     case TypeKind::kI16:
       return from->is(TypeKind::kBool) || from->is(TypeKind::kU8) || from->is(TypeKind::kI8);
     case TypeKind::kU16: return from->is(TypeKind::kBool) || from->is(TypeKind::kU8);
@@ -32,7 +32,7 @@ bool same_register(const Type* to, const Type* from) {
 
 bool converts_in_place(const hir::Expr& e) {
   const Type* from = e.operands[0]->type;
-  // Bits stay bits, but only integers are extended.
+  // Bits are unchanged, except that integers are extended.
   if (e.kind == ExprKind::kBitCast &&
       (e.type->is_float() || (from->is_float() && !e.type->is(TypeKind::kU32))))
     return true;
@@ -102,8 +102,8 @@ void ExpressionLowering::zero(const Leaves& types, std::span<const Register> to)
   }
 }
 
-// Every case writes non-fresh registers only after its operands are read, as far as it has one leaf;
-// StatementLowering::assign knows the exceptions.
+// Every case for one leaf writes non-fresh registers only after its operands are read; StatementLowering::assign lists
+// the exceptions.
 void ExpressionLowering::into(const Expr& e, Target target) {
   if (!code_.reachable()) return;
   Scope scope(*this);
@@ -194,7 +194,7 @@ void ExpressionLowering::effect(const Expr& e) {
     case ExprKind::kCallInterface:
     case ExprKind::kCallClosure: {
       At at(*this, e.position);
-      return parts_.calls.call(e, Target{});  // its results stay in the window
+      return parts_.calls.call(e, Target{});  // its results stay in the window, unused
     }
     default: into(e, Target{allocate(e.type)});
   }
@@ -224,7 +224,7 @@ void ExpressionLowering::truth(const Expr& e, Target target) {
   if (e.kind == ExprKind::kIsNull) return code_.emit(Op::kNotBool, to, values(*e.operands[0])[0]);
   const LabelId end = code_.new_label();
   if (target.fresh && e.kind != ExprKind::kBinary) {
-    // The first operand decides, or the second one is the value.
+    // The first operand decides, or the result is that of the second.
     into(*e.operands[0], to);
     code_.branch(e.kind == ExprKind::kAnd ? Op::kJumpIfNot : Op::kJumpIf, to, end);
     into(*e.operands[1], to);
@@ -257,7 +257,7 @@ void ExpressionLowering::intrinsic(const Expr& e, Target target) {
              registers[2] | static_cast<std::uint64_t>(registers[3]) << 16);
 }
 
-// Between T and T?, where they are not the same reference.
+// Between T and T?, unless both are the same reference.
 void ExpressionLowering::nullable(const Expr& e, Target target) {
   const Expr& operand = *e.operands[0];
   if (e.type->is_reference()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions: dispatch, conditionals, strings, and everything that is neither arithmetic nor object.
+// Expressions: dispatch, conditionals, strings, and all others except arithmetic and objects.
 #pragma once
 
 #include "compiler/lower/lowering_part.h"
@@ -14,10 +14,10 @@ class ExpressionLowering : public LoweringPart {
   Values values(const Expr& e);
   void into(const Expr& e, Target target);
   using LoweringPart::into;
-  void effect(const Expr& e);  // the value is not wanted
-  // Where a value stands already, if reading it takes no code.
+  void effect(const Expr& e);  // the value is unused
+  // The registers that hold the value already, if reading it takes no code.
   std::optional<std::span<const Register>> in_place(const Expr& e);
-  // A condition as a value.
+  // The bool of a condition.
   void truth(const Expr& e, Target target);
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers one function. Each concern of that work is a LoweringPart, and all parts stand in FunctionParts.
+// Lowers one function. Each concern of that work is a LoweringPart; FunctionParts has all of them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace dhpvm::compiler {
 
-// Both fill the body of function number `index`, which has been declared; errors go to the module.
+// Lowers the body of function number `index`, which has been declared; errors go to the module.
 void lower_function(ModuleLowering& module, std::uint32_t index, const hir::Function& function);
-// `position`: of the statement that the loop is.
+// The same for a loop. `position`: of its statement.
 bytecode::KernelSource lower_kernel(ModuleLowering& module, std::uint32_t index, std::string name,
                                     const hir::ParallelLoop& loop, const hir::Position& position);
 

@@ -17,7 +17,7 @@ void BodyLowering::lower(const hir::Function& function) {
   At at(*this, function.position);
   const bool is_closure = function.closure_type != nullptr;
   Register primitive = 0;
-  Register reference = is_closure ? 1 : 0;  // a closure gets its object first
+  Register reference = is_closure ? 1 : 0;  // a closure's first parameter is its object
   reserve_signature();
   for (const hir::Local* parameter : function.parameters) bind_parameter(*parameter, primitive, reference);
   if (is_closure) load_captures(function, 0);
@@ -26,7 +26,7 @@ void BodyLowering::lower(const hir::Function& function) {
     if (function.result == nullptr || leaves(function.result).empty()) {
       code_.emit(Op::kReturn);
     } else {
-      // The checker saw that this end is never reached, by reasoning that lowering does not repeat.
+      // The checker proved that this end is unreachable, by reasoning that lowering does not repeat.
       parts_.statements.trap("the end of a function without a result was reached", function.position);
     }
   }
@@ -45,8 +45,7 @@ bytecode::KernelSource BodyLowering::lower_kernel(const hir::ParallelLoop& loop)
     accumulators.push_back(primitive);
     bind_parameter(*reduction.inner, primitive, reference);
   }
-  // Indices are i64. The low part of the register is the value of a narrower one already, since the bounds
-  // were of that type.
+  // Indices are i64. The low part of the register is the value of a narrower one, since the bounds had that type.
   for (std::uint32_t i = 0; i < loop.dimensions.size(); ++i)
     parts_.locals.slot(*loop.dimensions[i].local) = {LocalSlot::Kind::kRegisters, {static_cast<Register>(i)}};
 
@@ -81,7 +80,7 @@ bytecode::KernelSource BodyLowering::source_of(const hir::ParallelLoop& loop) {
   return source;
 }
 
-// The first registers belong to the parameters and, where several results have to be put there, to those.
+// The first registers are reserved for the parameters and for the results.
 void BodyLowering::reserve_signature() {
   const bc::Signature signature = module_.builder().module().functions[state_.function].signature;
   for (const bc::ValueType& leaf : signature.parameters) allocate(leaf);

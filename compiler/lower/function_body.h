@@ -10,9 +10,9 @@ class BodyLowering : public LoweringPart {
  public:
   using LoweringPart::LoweringPart;
 
-  // Both once, one of them; errors go to the module.
+  // Call one of these, once; errors go to the module.
   void lower(const hir::Function& function);
-  // The names and registers that messages about the loop need.
+  // Returns the names and registers for messages about the loop.
   bytecode::KernelSource lower_kernel(const hir::ParallelLoop& loop);
 
  private:

@@ -14,17 +14,17 @@ using hir::StmtKind;
 
 namespace {
 
-// About what a call costs: two moves, call and return are worth some nodes, and repeated code some memory.
+// The approximate cost of a call: two moves, call and return are worth some nodes, and repeated code some memory.
 constexpr unsigned kTinyNodes = 16;
 constexpr unsigned kMostNodes = 32;
 constexpr unsigned kMostLibraryNodes = 64;
 
-// Such a function of the library is called where something has failed, which is rare.
+// Such a library function is called after a failure, which is rare.
 bool gives_error(const hir::Function& function) {
   return function.result != nullptr && function.result->name == "Error";
 }
 
-// Sums up the nodes of a body, as long as all of them may be inlined.
+// Counts the nodes of a body, as long as all of them may be inlined.
 class Judge {
  public:
   Judge(InlineDecisions& decisions, const hir::Function& function)
@@ -72,7 +72,7 @@ class Judge {
       case StmtKind::kBreak:
       case StmtKind::kContinue:
       case StmtKind::kReturn: break;
-      default: ok_ = false; return;  // handlers and loops stay with the function that they were written in
+      default: ok_ = false; return;  // `try` blocks and loops prevent inlining
     }
     children(s);
   }
@@ -104,7 +104,7 @@ class Judge {
       case ExprKind::kUpcast:
       case ExprKind::kIsType:
       case ExprKind::kMakeStruct: break;
-      // These trap on null alone, which what is not nullable is not.
+      // These trap only on null, and a non-nullable operand is not null.
       case ExprKind::kField:
       case ExprKind::kArrayLength:
       case ExprKind::kArrayDim:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which functions are worth more in place of a call than behind one.
+// Decides which functions to inline.
 #pragma once
 
 #include <unordered_map>
@@ -9,12 +9,12 @@
 
 namespace dhpvm::compiler {
 
-// Decides by the function alone, and remembers.
+// Decides by the function alone, and caches the decision.
 //
-// A function of the program is inlined if it is small, straight (no loops), not recursive, and never traps:
-// one that traps would be missing from the stack trace. Functions of the standard library may trap and loop
-// as well, because `list.get(i)` should cost what `array[i]` costs; a trap in one then belongs to the line
-// that called it. One with fixed arrays as parameters has to be: the arrays lie in the caller's frame.
+// A function of the program is inlined if it is small, without loops, not recursive, and never traps: a trap in an
+// inlined function would lack its frame in the stack trace. Functions of the standard library may trap and loop,
+// because `list.get(i)` should cost what `array[i]` costs; their traps are attributed to the calling line. A function
+// with fixed arrays as parameters must be inlined: the arrays are in the caller's frame.
 class InlineDecisions {
  public:
   InlineDecisions(const hir::Program& program, LinesOf lines) : program_(program), lines_(lines) {}
@@ -22,8 +22,8 @@ class InlineDecisions {
   struct Decision {
     bool inlined = false;
     bool may_trap = false;
-    bool is_tiny = false;      // no larger than the call: also worth it where it runs once
-    bool is_required = false;  // there is no function to call
+    bool is_tiny = false;      // no larger than the call: also inlined where it runs once
+    bool is_required = false;  // cannot be called
     bool under_way = false;
   };
   const Decision& decide(const hir::Function& function);
@@ -37,8 +37,8 @@ class InlineDecisions {
  private:
   const hir::Program& program_;
   const LinesOf lines_;
-  // Functions under way stand here, too: what calls one of them is recursive, and not inlined. Inside of itself, an
-  // inlined function would give its parameters other values.
+  // Contains functions in progress, too: a function that calls one of them is recursive, and not inlined, because an
+  // inlined call of itself would overwrite its parameters.
   std::unordered_map<const hir::Function*, Decision> decisions_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace dhpvm::compiler {
 
-// Arguments are evaluated like those of any call, then named like the parameters: an argument that is a local
-// is used where it stands, a constant stays one.
+// Arguments are evaluated like those of any call, then become the parameters: an argument that is a local is used in
+// place, and a constant remains one.
 bool InlineLowering::inline_call(const Expr& e, Target target) {
   const hir::Function& function = *e.function;
   const InlineDecisions::Decision decision = module_.inlines().decide(function);
@@ -33,7 +33,7 @@ bool InlineLowering::inline_call(const Expr& e, Target target) {
     argument.slot.registers = assigned ? allocate(operand.type) : values(operand);
     if (assigned) into(operand, Target{argument.slot.registers});
   }
-  // Only now, as an argument may have been a call of the same function.
+  // Only after all arguments, since one may have been a call of the same function.
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const hir::Local* parameter = function.parameters[i];
     parts_.constants.forget(*parameter);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small functions in place of calls; inline.h decides which.
+// Inlines calls that inline.h selects.
 #pragma once
 
 #include "compiler/lower/lowering_part.h"
@@ -10,21 +10,21 @@ class InlineLowering : public LoweringPart {
  public:
   using LoweringPart::LoweringPart;
 
-  // A function whose body stands in place of a call: where `return` leaves its value, and goes.
+  // An inlined function: the target of its result, and the label after it.
   struct Inlined {
     Target target;
     LabelId end = 0;
     std::size_t depth = 0;  // of the blocks around the call, in ExitLowering
   };
 
-  // False if the call is worth more as it is: nothing has been emitted then.
+  // False, with nothing emitted, if the call should not be inlined.
   bool inline_call(const Expr& e, Target target);
   const std::optional<Inlined>& innermost() const { return innermost_; }
 
  private:
   static constexpr unsigned kMostDepth = 4;
 
-  std::optional<Inlined> innermost_;  // under way
+  std::optional<Inlined> innermost_;  // in progress
   unsigned depth_ = 0;
 };
 

@@ -48,7 +48,7 @@ void LocalLowering::declare_fixed_array(const hir::Local& local) {
       arrays_.push_back({leaf.kind, static_cast<std::uint32_t>(local.type->count)});
     }
   }
-  // They are zero when the function is entered; only what runs again needs more.
+  // Local arrays are zero at function entry; only a declaration that runs again must clear them.
   if (known != nullptr || code_.in_loop()) {
     for (const Register array : arrays) code_.emit(Op::kLocalZero, array);
   }

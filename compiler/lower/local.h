@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where locals live: in registers, in a cell that closures share, in a local array.
+// The storage of locals: registers, a cell that closures share, or a local array.
 #pragma once
 
 #include <unordered_map>
@@ -18,11 +18,11 @@ class LocalLowering : public LoweringPart {
  public:
   using LoweringPart::LoweringPart;
 
-  // A local begins: takes its registers, or makes its cell, and gets its value.
+  // Starts a local: assigns its registers or makes its cell, and stores its value.
   void declare(const hir::Local& local, const Expr* value);
   void declare_boxed(const hir::Local& local, Register cell, const Values& initial);
   void declare_fixed_array(const hir::Local& local);
-  // An array of that many elements, for accesses that trap.
+  // The number of elements in a register, for bounds checks that trap.
   Register measure(std::uint64_t size);
   LocalSlot& slot(const hir::Local& local) { return slots_[&local]; }
   const std::vector<bytecode::LocalArray>& arrays() const { return arrays_; }

@@ -10,8 +10,8 @@ namespace dhpvm::compiler {
 using bytecode::Op;
 using hir::ExprKind;
 
-// The condition stands at the top, where `continue` goes as well. At the bottom it would need a back-edge of
-// its own: nothing gained.
+// The condition is at the top, which is also the target of `continue`. At the bottom it would need its own back-edge,
+// without gain.
 void LoopLowering::while_loop(const Stmt& s) {
   const LabelId top = code_.new_label();
   const LabelId exit = code_.new_label();
@@ -35,14 +35,14 @@ void LoopLowering::for_range(const Stmt& s) {
   if (!by_one || type->is(TypeKind::kU64)) return parts_.counted_loops.for_counted(s, index);
   if (type->is(TypeKind::kI64)) {
     const auto limit = constant_of(*s.limit);
-    // The last number plus 1 may not be a limit.
+    // The last number plus 1 may overflow the limit.
     if (s.inclusive && (!limit || *limit == std::numeric_limits<std::int64_t>::max())) {
       return parts_.counted_loops.for_counted(s, index);
     }
     return for_unit(s, index, Op::kForI64);
   }
   if (!s.inclusive && !type->is(TypeKind::kU32)) return for_unit(s, index, Op::kForI32);
-  // Counting in 64 bits, these never come near an overflow. The low half of the index is its value.
+  // The counter has 64 bits and never overflows. The low half of the index is its value.
   convert_in_place(type, index);
   for_unit(s, index, Op::kForI64);
 }
@@ -60,7 +60,7 @@ void LoopLowering::loop_body(const Stmt& s, Register index, LabelId exit, LabelI
   code_.bind(next);
 }
 
-// The register of a bound: where it stands, if it stays there.
+// The register of a bound: its own if it does not change.
 Register LoopLowering::bound(const Expr& e) {
   if (const auto value = constant_of(e)) return constant(*value);
   if (e.kind == ExprKind::kLocal && !state_.facts.assigned.contains(e.local)) {

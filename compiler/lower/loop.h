@@ -14,7 +14,7 @@ class LoopLowering : public LoweringPart {
   void while_loop(const Stmt& s);
   void for_range(const Stmt& s);
   void loop_body(const Stmt& s, Register index, LabelId exit, LabelId next);
-  // The register of a bound: where it stands, if it stays there.
+  // The register of a bound: the operand's own if it does not change.
   Register bound(const Expr& e);
   void convert_in_place(const Type* type, Register at);
 

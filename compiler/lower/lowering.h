@@ -10,9 +10,9 @@
 
 namespace dhpvm::compiler {
 
-// The instructions whose place in the source is in the line table.
+// The instructions that the line table covers.
 enum class LinesOf : std::uint8_t {
-  kStops,         // those that can trap, call or be stopped at: all that a running program can tell of
+  kStops,         // those that can trap, call or be interrupted: all that a running program can observe
   kInstructions,  // all, for counting lines; functions of the program are not inlined then
 };
 

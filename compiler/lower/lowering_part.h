@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of the parts that lower one function together: what they share, and what each of them says all the time.
+// The base of the parts that lower one function together: their shared state and common helpers.
 //
-// Code is generated like this: an expression is lowered either into registers that the caller chose (into), so that
-// `let x = a + b` computes in x's register, or to a register of its own choice (scalar, values), so that a local is
-// used where it stands. It takes temporary registers from the top of the stacks and gives them back.
+// An expression is lowered either into registers that the caller chose (into), so that `let x = a + b` computes in x's
+// register, or into registers of its own choice (scalar, values), so that a local is used in place. Temporaries are
+// taken from the top of the register stacks and given back.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct FunctionParts;
 // One register per leaf of a value.
 using Values = std::vector<Register>;
 
-// Where a value goes. Fresh registers hold nothing that evaluating the value could read: it may use them as
-// it goes along.
+// The destination of a value. Fresh registers are not read by the value's expression, which may write them before it is
+// complete.
 struct Target {
   std::span<const Register> registers;
   bool fresh = true;
@@ -42,9 +42,9 @@ struct FunctionState {
   Registers registers;
   CodeBuffer code;
   FunctionFacts facts;
-  bool in_kernel = false;       // or in what kernels call: there is no text
+  bool in_kernel = false;       // in a kernel or a function that kernels call: no text is available
   bool keeps_position = false;  // a library function is inlined: its traps belong to the call
-  bool is_failing = false;      // the message of a trap is lowered: calls stay calls
+  bool is_failing = false;      // the message of a trap is lowered: calls are not inlined
 };
 
 class LoweringPart {
@@ -58,7 +58,7 @@ class LoweringPart {
   using Expr = hir::Expr;
   using Stmt = hir::Stmt;
 
-  // Gives back, when it ends, all registers taken meanwhile.
+  // Gives back, at its end, all registers taken since its start.
   class Scope {
    public:
     explicit Scope(LoweringPart& part) : registers_(part.registers_), mark_(registers_.mark()) {}
@@ -71,7 +71,7 @@ class LoweringPart {
     RegisterMark mark_;
   };
 
-  // Instructions emitted meanwhile belong to this position, except those of inner ones.
+  // Sets the position of the instructions emitted during its lifetime, except inside nested ones.
   class At {
    public:
     At(LoweringPart& part, const hir::Position& position) : code_(part.code_), outer_(code_.position()) {

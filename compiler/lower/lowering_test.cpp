@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code that lowering writes: the instructions that loops and calls cost, and what it refuses. Tests
-// in tests/ run the code.
+// The code that lowering generates: the instructions of loops and calls, and refused programs. Tests in tests/ run the
+// code.
 #include "compiler/lower/lowering.h"
 
 #include <gtest/gtest.h>
@@ -142,7 +142,7 @@ TEST(LoweredCode, InlinesTheLibraryWithItsTrapsAndLoops) {
   EXPECT_EQ(module->strings[module->functions[0].lines[0].file], "test.dhp");
 }
 
-// It would be compiled wherever a list is read, and run hardly ever.
+// Inlining would compile the message wherever a list is read, though it hardly ever runs.
 TEST(LoweredCode, KeepsCallsThatMakeTheMessageOfATrap) {
   HirBuilder b;
   Function* f = b.function("f", {b.str()}, nullptr);
@@ -205,7 +205,7 @@ TEST(LoweredCode, OfNumbersBetweenTextsMakesOneText) {
   EXPECT_EQ(code_of_join({text(), number()}), "move.r move.p const.string call.native return.r");
   EXPECT_EQ(code_of_join({number(), b.text(","), number(), text()}),
             "const.string move.p const.string call.native move.p move.r call.native return.r");
-  // A text that may be long is copied once.
+  // A text that may be long is copied only once.
   const std::string joined = code_of_join({text(), number(), b.text(","), number()});
   EXPECT_NE(joined.find("string.concat"), std::string::npos) << joined;
   EXPECT_EQ(code_of_join({text(), b.text(","), text()}), "move.r const.string move.r string.concat return.r");

@@ -13,7 +13,7 @@ namespace bc = bytecode;
 
 namespace {
 
-// A host finds it by its name, even if only the program calls it.
+// A host finds methods by name, even if only the program calls them.
 bool is_method(const hir::Function& function) {
   if (function.parameters.empty()) return false;
   const Type& receiver = *function.parameters.front()->type;
@@ -47,14 +47,14 @@ std::uint32_t ModuleLowering::function(const hir::Function& function) {
   return id;
 }
 
-// For hosts, which find exported functions, methods of classes and interfaces, and closures.
+// For hosts, which can call exported functions, methods of classes and interfaces, and closures.
 void ModuleLowering::name_structs(const hir::Function& function) {
   std::vector<const Type*> parameters;
   for (const hir::Local* parameter : function.parameters) parameters.push_back(parameter->type);
   builder_.set_structs(functions_.find(&function)->second, types_.structs(parameters, function.result));
 }
 
-// The object of a closure holds what it captured: copies, or the cells of boxed variables.
+// The object of a closure holds its captures: copies, or the cells of boxed variables.
 void ModuleLowering::declare_closure(const hir::Function& function) {
   Leaves captures;
   for (const hir::Capture& capture : function.captures) {
@@ -97,8 +97,8 @@ std::uint32_t ModuleLowering::function_value_class(const hir::Function& function
   return id;
 }
 
-// `invoke` of a function value: the arguments stand where the function wants them already, except that the
-// references begin behind the receiver.
+// `invoke` of a function value: the arguments are in the function's registers already, except that the references
+// follow the receiver.
 void ModuleLowering::forward_invoke(std::uint32_t forwarder, std::uint32_t target,
                                     const bc::Signature& signature) {
   bc::FunctionBuilder code(builder_, forwarder);
@@ -132,7 +132,7 @@ void ModuleLowering::add_implementations() {
   }
 }
 
-// Reports what the verifier would refuse, in the words of the program.
+// Reports exceeded limits in terms of the program, before the verifier would.
 void ModuleLowering::check_limits() {
   const bc::Module& module = builder_.module();
   const auto within = [this](std::size_t count, std::size_t most, std::string_view what) {

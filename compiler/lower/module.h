@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state that the lowering of all functions shares: the module under construction, and who has which index in it.
+// The state that the lowering of all functions shares: the module under construction, and the indices in it.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ class ModuleLowering {
  public:
   ModuleLowering(const hir::Program& program, LinesOf lines);
 
-  // Once. The error is kUnsupported for a program beyond the limits of the module format, kInternal for a
-  // mistake of the compiler.
+  // Call once. The error is kUnsupported for a program beyond the limits of the module format, kInternal for a mistake
+  // of the compiler.
   Result<bytecode::Module> run() &&;
 
   bytecode::ModuleBuilder& builder() { return builder_; }
   TypeLowering& types() { return types_; }
   InlineDecisions& inlines() { return inlines_; }
 
-  // Index of a function; its body is lowered in due time.
+  // The index of a function; its body is lowered later.
   std::uint32_t function(const hir::Function& function);
   std::uint32_t native(const hir::Native& native);
-  // The class of the objects of closure `function`, which answers its function type.
+  // The class of the closure's objects, which implements its function type.
   std::uint32_t closure_class(const hir::Function& function);
-  // The class that makes a top-level function a value of the function type `type`.
+  // The class that implements the function type `type` by a top-level function.
   std::uint32_t function_value_class(const hir::Function& function, const Type* type);
 
   LinesOf lines() const { return lines_; }

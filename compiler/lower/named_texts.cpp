@@ -17,7 +17,7 @@ using hir::StmtKind;
 
 class NamedTextSearch {
  public:
-  // All parts of a text stand in registers at once.
+  // All parts of a text are in registers at the same time.
   static constexpr std::size_t kMostParts = 64;
 
   NamedTextSearch(const std::unordered_set<const Local*>& assigned, NamedTexts& found)
@@ -40,7 +40,7 @@ class NamedTextSearch {
   }
 
  private:
-  // Closures see the variable itself: a use by one counts twice, so that it is never the only one.
+  // Closures capture the variable: such a use counts twice, so that it is never the only one.
   void count_uses(const std::vector<Stmt*>& body) {
     hir::walk(
         body,
@@ -67,7 +67,7 @@ class NamedTextSearch {
     }
   }
 
-  // The texts that are joined for these, with those of the names among them.
+  // The number of texts that are joined, including the parts of named ones.
   std::size_t parts_of(const std::vector<Expr*>& operands) const {
     std::size_t parts = 0;
     for (const Expr* e : operands) {
@@ -79,7 +79,7 @@ class NamedTextSearch {
 
   bool is_lasting(const Local* local) const { return !local->boxed && !assigned_.contains(local); }
 
-  // Whether it gives the same where the next statement is, whatever that evaluates before, and does nothing else.
+  // Whether the expression has the same value in the next statement, whatever is evaluated before, and no effects.
   bool is_part(const Expr& e) const {
     if (e.kind == ExprKind::kLocal) return is_lasting(e.local);
     if (e.kind == ExprKind::kString) return true;
@@ -91,7 +91,7 @@ class NamedTextSearch {
     return number->kind == ExprKind::kInt || number->kind == ExprKind::kFloat;
   }
 
-  // Whether the statement evaluates, at most once, a text of which the local is a part.
+  // Whether the statement evaluates, at most once, a concatenation that contains the local.
   static bool joins(const Stmt& s, const Local* local) {
     switch (s.kind) {
       case StmtKind::kLet:
@@ -114,7 +114,7 @@ class NamedTextSearch {
   const std::unordered_set<const Local*>& assigned_;
   NamedTexts& found_;
   std::unordered_map<const Local*, unsigned> uses_;
-  std::unordered_map<const Local*, std::size_t> parts_;  // of those found
+  std::unordered_map<const Local*, std::size_t> parts_;  // of the named texts found
 };
 
 }  // namespace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Texts that have a name and are only a part of the text that the next statement joins, as `word` is here:
+// Named texts that are only used as a part of the text that the next statement joins, such as `word` here:
 //
 //     let word = "item" + str(i);
 //     parts[i] = word + ";";
 //
-// They are not made: their parts are joined where the name stands.
+// They are not created: the use joins their parts instead.
 #pragma once
 
 #include <unordered_map>
@@ -15,13 +15,13 @@
 
 namespace dhpvm::compiler {
 
-// By local: the concatenation that is its value.
+// Maps a local to the concatenation that is its value.
 using NamedTexts = std::unordered_map<const hir::Local*, const hir::Expr*>;
 
-// Whether this makes text of a number.
+// Whether the expression converts a number to text.
 bool is_number_text(const hir::Expr& e);
 
-// Adds those of a function's body. `assigned`: locals that change after their declaration.
+// Adds the named texts of a function's body. `assigned`: locals that are assigned after their declaration.
 void find_named_texts(const std::vector<hir::Stmt*>& body,
                       const std::unordered_set<const hir::Local*>& assigned, NamedTexts& found);
 

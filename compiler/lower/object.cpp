@@ -7,8 +7,8 @@ namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
-// The fields are computed first and the object made last: it is then younger than what it refers to, which
-// spares the write barrier work, and not alive during the calls among them.
+// The fields are evaluated first and the object is made last: it is then younger than the objects that it refers to,
+// which avoids work for the write barrier, and it is not live across the calls among them.
 void ObjectLowering::new_object(const Expr& e, Target target) {
   const std::uint32_t type = types_.reference(e.type);
   const Register object = target.fresh ? target.registers[0] : registers_.reference();
@@ -36,7 +36,7 @@ void ObjectLowering::make_closure(const Expr& e, Target target) {
   const hir::Function& function = *e.function;
   const std::uint32_t type = e.kind == ExprKind::kClosure ? module_.closure_class(function)
                                                           : module_.function_value_class(function, e.type);
-  // As long as it has its own type; the value is the function type.
+  // While it has the closure's own type; the value has the function type.
   const Register object = registers_.reference();
   code_.emit(Op::kNew, object, 0, 0, type);
   std::uint32_t field = 0;
@@ -62,7 +62,7 @@ void ObjectLowering::cast(const Expr& e, Target target) {
     case ExprKind::kIsType: return code_.emit(Op::kIsType, to, from, 0, types_.reference(e.tested));
     case ExprKind::kCast: {
       if (operand.type->is(TypeKind::kNullable)) {
-        // The instruction lets null pass.
+        // The instruction accepts null.
         const LabelId present = code_.new_label();
         code_.branch(Op::kJumpNonNull, from, present);
         code_.emit(Op::kTrap, static_cast<std::uint32_t>(ErrorCode::kBadCast));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `parallel for`: the body becomes a function of its own, described by a kernel record; bytecode/module.h says what
-// goes where.
+// `parallel for`: the body becomes a function, described by a kernel record; bytecode/module.h defines the registers of
+// both.
 #pragma once
 
 #include "compiler/lower/lowering_part.h"
@@ -17,7 +17,7 @@ class ParallelLoopLowering : public LoweringPart {
   std::uint32_t outline(const hir::ParallelLoop& loop);
   void check_wrapped(Register high, const hir::Position& at);
 
-  std::uint32_t loops_ = 0;  // for the names of their functions
+  std::uint32_t loops_ = 0;  // for the names of the functions
 };
 
 }  // namespace dhpvm::compiler

@@ -12,7 +12,7 @@ using hir::ExprKind;
 
 namespace {
 
-// Opcode families come in this order: I8, U8, I16, U16, I32, I64, F32, F64, Ref.
+// The order of opcodes in a family: I8, U8, I16, U16, I32, I64, F32, F64, Ref.
 Op member(Op first, bc::Kind kind) {
   constexpr std::uint16_t kOffsets[] = {1, 0, 1, 2, 3, 4, 4, 5, 5, 6, 7, 8};
   return static_cast<Op>(static_cast<std::uint16_t>(first) + kOffsets[static_cast<unsigned>(kind)]);
@@ -88,7 +88,7 @@ Place PlaceLowering::resolve_index(const Expr& e) {
 
 Place PlaceLowering::resolve_fixed(const Expr& e) {
   const LocalSlot& slot = parts_.locals.slot(*e.local);
-  if (slot.kind == LocalSlot::Kind::kRegisters) {  // the array that a parallel loop has in its place
+  if (slot.kind == LocalSlot::Kind::kRegisters) {  // the array that replaces it in a parallel loop
     const Register array = slot.registers[0];
     const Register outer = scalar(*e.operands[0]);
     if (e.operands.size() == 1) return element(e.type, array, outer);
@@ -106,8 +106,7 @@ Place PlaceLowering::resolve_fixed(const Expr& e) {
   return place;
 }
 
-// The position in a fixed array of rank 2. The access finds an index behind the end of the array; an index behind the
-// end of a row is found here.
+// The linear index in a fixed array of rank 2. The access checks the end of the array; this checks the end of the row.
 Register PlaceLowering::fixed_position(const Expr& e) {
   const Type* type = e.local->type;
   const Register row = scalar(*e.operands[0]);
@@ -121,7 +120,7 @@ Register PlaceLowering::fixed_position(const Expr& e) {
   return position;
 }
 
-// Traps like the access of a fixed array of `size` elements. The array is there for its message, and is never read.
+// Traps like the access of a fixed array of `size` elements. The array is only for the message and is never read.
 void PlaceLowering::check_fixed_index(const Expr& e, Register index, std::uint64_t size) {
   if (const auto known = constant_of(e); known && static_cast<std::uint64_t>(*known) < size) return;
   Scope scope(*this);

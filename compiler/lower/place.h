@@ -6,7 +6,7 @@
 
 namespace dhpvm::compiler {
 
-// Something that can be assigned, its parts evaluated.
+// An assignable place, whose operands have been evaluated.
 struct Place {
   enum class Kind : std::uint8_t { kRegisters, kField, kElement, kFixedArray };
   Kind kind = Kind::kRegisters;
@@ -25,7 +25,7 @@ class PlaceLowering : public LoweringPart {
   Place place_of(const hir::Local& local);
   Place element(const Type* type, Register array, Register index);
   Place resolve(const Expr& e);
-  // The register with the position of the element that operands[1..rank] of `e` name.
+  // The register with the linear index of the element that operands[1..rank] of `e` select.
   Register element_index(const Expr& e, Register array);
   void load(const Place& place, std::span<const Register> to);
   void store(const Place& place, std::span<const Register> from);

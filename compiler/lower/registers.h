@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registers of one function under construction: two stacks, one per bank.
 //
-// Locals and temporaries are taken from the top and given back by returning to a mark, so that everything in
-// use lies below the top. That is what calls need: their argument windows start at the top, and the callee's
-// frame lies over everything behind.
+// Locals and temporaries are taken from the top and given back by returning to a mark, so that everything in use lies
+// below the top. Calls need that: their argument windows start at the top, and the callee's frame overlaps everything
+// behind.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace dhpvm::compiler {
 
 using Register = std::uint16_t;
 
-// Registers from here on do not exist; numbers above name the constants of CodeBuffer.
+// The first number that is not a register; higher numbers name the constants of CodeBuffer.
 constexpr std::uint32_t kMostRegisters = 0xc000;
 
 struct RegisterMark {
@@ -32,7 +32,7 @@ class Registers {
   Register next_primitive() const { return clamp(top_.primitives); }
   Register next_reference() const { return clamp(top_.references); }
 
-  // More were wanted than instructions can name. Registers given out from then on are wrong.
+  // More registers were requested than instructions can name; those returned since are invalid.
   bool exhausted() const { return exhausted_; }
 
  private:

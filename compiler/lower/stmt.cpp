@@ -10,7 +10,7 @@ using hir::StmtKind;
 
 namespace {
 
-// Whether `into` may write its target before it has read everything, given that the target is not fresh.
+// Whether `into` may write a non-fresh target before it has read all operands.
 bool writes_early(ExprKind kind) {
   switch (kind) {
     case ExprKind::kNew:
@@ -42,7 +42,7 @@ void StatementLowering::lower<StmtKind::kAssign>(const Stmt& s) {
   if (to.kind == ExprKind::kLocal && parts_.locals.slot(*to.local).kind == LocalSlot::Kind::kRegisters) {
     const Values& registers = parts_.locals.slot(*to.local).registers;
     const bool direct = registers.size() == 1 && !writes_early(s.value->kind);
-    // Where a trap is caught, the variable must have its old value still.
+    // If a trap may be caught, the variable must keep its old value until then.
     if (direct || (!mentions(*s.value, *to.local) && !parts_.exits.is_caught()))
       return into(*s.value, Target{registers, false});
     const Values temporary = values(*s.value);
@@ -59,7 +59,7 @@ void StatementLowering::lower<StmtKind::kUpdate>(const Stmt& s) {
   const Type* type = place.type;
   const bool local = place.kind == Place::Kind::kRegisters;
   if (type->is_reference()) {
-    // Only str, whose + joins.
+    // Only for str, where + joins.
     const Register first = registers_.reference();
     parts_.places.load(place, {&first, 1});
     into(*s.value, registers_.reference());
@@ -116,7 +116,8 @@ void StatementLowering::lower<StmtKind::kTry>(const Stmt& s) {
   code_.bind(end);
 }
 
-// A trap on its way through closes the object too, and goes on. Where closing traps as well, the first trap is told.
+// A trap that passes through closes the object too, and continues. If closing traps as well, the first trap is
+// reported.
 template <>
 void StatementLowering::lower<StmtKind::kUse>(const Stmt& s) {
   Scope scope(*this);

@@ -16,7 +16,7 @@ class StatementLowering : public LoweringPart {
 
  private:
   void statement(const Stmt& s);
-  // Statements of this class, which are defined in stmt.cpp alone.
+  // Statements handled by this class, defined in stmt.cpp only.
   template <hir::StmtKind>
   void lower(const Stmt& s);
 };

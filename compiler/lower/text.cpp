@@ -13,12 +13,12 @@ using hir::ExprKind;
 
 namespace {
 
-// The native function that puts the text of a number between two others.
+// The native function that inserts the text of a number between two others.
 std::string between_of(const hir::Expr& number_text) {
   return "str.with" + number_text.native->name.substr(std::string_view("str.from").size());
 }
 
-// Each number is a call, which copies all that stands before it.
+// Each number is a call, which copies all text before it.
 constexpr std::ptrdiff_t kMostNumbers = 4;
 
 bool is_literal(const hir::Expr* e) { return e->kind == ExprKind::kString; }
@@ -43,8 +43,8 @@ void TextLowering::add_parts(Operands operands, std::vector<hir::Expr*>& parts) 
   }
 }
 
-// Whether each text but the last stands before a number. What is copied again with each further number is short: the
-// program's own literals and numbers. So only the first and the last may be other texts, the first before one number.
+// Whether each text but the last precedes a number. Each further number copies the text before it again, so that must
+// be short: literals and numbers. Only the first and the last may be other texts, and the first only before one number.
 bool TextLowering::has_numbers_between_texts(Operands operands) {
   const auto is_number = [](const Expr* e) { return is_number_text(*e); };
   const auto numbers = std::ranges::count_if(operands, is_number);
@@ -59,7 +59,7 @@ bool TextLowering::has_numbers_between_texts(Operands operands) {
   return true;
 }
 
-// Each call has its window: the text before the number, which becomes the result, the number, and the text behind it.
+// Each call has its window: the text before the number, which becomes the result, the number, and the text after it.
 void TextLowering::join_numbers(Operands operands, Register to, bool fresh) {
   const bool on_top = fresh && to + 1 == registers_.next_reference();
   const Register before = on_top ? to : registers_.reference();
@@ -87,7 +87,7 @@ void TextLowering::join_numbers(Operands operands, Register to, bool fresh) {
 }
 
 void TextLowering::join_texts(Operands operands, Register to, bool fresh) {
-  // The parts stand side by side. Where `to` is on top, it can be the first of them.
+  // The parts are in consecutive registers. If `to` is at the top, it can be the first of them.
   const bool on_top = fresh && to + 1 == registers_.next_reference();
   const Register first = on_top ? to : registers_.next_reference();
   for (std::size_t i = 0; i < operands.size(); ++i) {

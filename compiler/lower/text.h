@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that is joined. A number between two texts becomes text in the place where it is wanted.
+// Joins text. A number between two texts is converted directly into the joined text.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ class TextLowering : public LoweringPart {
   using Operands = std::span<hir::Expr* const>;
   using LoweringPart::LoweringPart;
 
-  // The operands, one or more of type str, joined.
+  // Joins the operands, one or more of type str.
   void join(Operands operands, Register to, bool fresh);
 
  private:

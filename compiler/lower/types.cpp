@@ -16,13 +16,13 @@ bool is_empty(const Type* type) {
                                                     [](const FieldInfo& f) { return is_empty(f.type); });
 }
 
-// Whether a value is one leaf. Says so without asking for the leaves, which can hold arrays of the same type.
+// Whether a value is one leaf. Does not compute the leaves, which can contain arrays of the same type.
 bool is_single(const Type* type) {
   if (type->is_primitive() || type->is_reference()) return true;
   return type->is(TypeKind::kNullable) && is_empty(type->element);
 }
 
-// An enum whose cases have no values: the number of the case alone.
+// An enum whose cases have no values, which is only the number of the case.
 bool is_plain_enum(const Type* type) {
   return type->is_enum && type->is(TypeKind::kStruct) && type->fields.size() == 1;
 }
@@ -109,7 +109,7 @@ std::uint32_t TypeLowering::declare(const Type* type) {
     }
     case TypeKind::kClass: {
       const std::uint32_t id = builder_.declare_class(type->name);
-      references_.emplace(type, id);  // before its fields, which may refer to it
+      references_.emplace(type, id);  // inserted before its fields, which may refer to it
       std::vector<bc::Field> fields;
       for (const FieldInfo& field : type->fields) append_fields(field.name, field.type, fields);
       builder_.define_fields(id, std::move(fields));

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the compiler's types to the module's.
 //
-// The module knows no structs and no nullable primitives as values. Both are flattened into leaves, one
-// register, field or parameter each: a struct into those of its fields, `T?` of anything that is not a
-// reference into `has: bool` and the leaves of T. The leaves of a null are zero, so that comparing leaf by
-// leaf is comparing.
+// The module has no structs and no nullable primitives as values. Both are flattened into leaves, one register, field
+// or parameter each: a struct into those of its fields, `T?` of a T that is not a reference into `has: bool` and the
+// leaves of T. The leaves of a null are zero, so that equality of values is equality of their leaves.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ namespace dhpvm::compiler {
 
 using Leaves = std::vector<bytecode::ValueType>;
 
-// Some consecutive leaves of a value.
+// A range of consecutive leaves.
 struct LeafRange {
   std::uint32_t first = 0;
   std::uint32_t count = 0;
@@ -33,20 +32,20 @@ class TypeLowering {
   explicit TypeLowering(bytecode::ModuleBuilder& builder) : builder_(builder) {}
 
   const Leaves& leaves(const Type* type);
-  // Where the leaves of field `index` of a struct or class lie.
+  // The leaves of field `index` of a struct or class.
   LeafRange field(const Type* type, std::uint32_t index);
 
   // The module type of a reference type.
   std::uint32_t reference(const Type* type);
-  // The struct that stands for `type` as an array element; kNoIndex when an element is a single value.
+  // The struct that represents `type` as an array element; kNoIndex if an element is a single leaf.
   std::uint32_t element_struct(const Type* type);
   // The class of a heap cell that holds a variable of `type`.
   std::uint32_t cell(const Type* type);
-  // A class with the leaves of `types` as fields: the object of a closure.
+  // The class of a closure's objects, with its captures as fields.
   std::uint32_t closure_class(const std::string& name, const std::vector<bytecode::ValueType>& fields);
   bytecode::Signature signature(const std::vector<const Type*>& parameters, const Type* result);
-  // Which of the leaves in a signature are one value, `first` being the number of its first parameter. A result that
-  // is a tuple is several values.
+  // The groups of leaves in a signature that are one value, `first` being the number of its first parameter. A result
+  // that is a tuple is several values.
   std::vector<bytecode::StructValue> structs(const std::vector<const Type*>& parameters, const Type* result,
                                              std::uint32_t first = 0);
 
@@ -55,7 +54,7 @@ class TypeLowering {
     return builder_.type(type).fields[leaf].offset;
   }
 
-  // Classes met since the last call, whose implementations are still to be added.
+  // Classes added since the last call, whose implementations are still missing.
   std::vector<const Type*> take_new_classes() { return std::move(new_classes_); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// textDocument/completion: members behind a point, modules behind `import`, and the names that can be seen.
+// textDocument/completion: members after a dot, modules after `import`, and the names in scope.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -36,8 +36,8 @@ bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0
 // The text before the cursor.
 struct Cursor {
   std::uint32_t offset = 0;
-  std::uint32_t word = 0;        // where the name begins that is being written
-  std::uint32_t object_end = 0;  // of what stands before the point; 0: there is no point
+  std::uint32_t word = 0;        // start of the name being typed
+  std::uint32_t object_end = 0;  // end of the expression before the dot; 0: there is no dot
 };
 
 Cursor cursor_at(std::string_view text, std::uint32_t offset) {
@@ -109,7 +109,7 @@ class Completion {
 
 void Completion::modules() {
   for (const BuiltinModule& module : workspace_.options().builtin_modules) {
-    // Parts of others have such names.
+    // Such names are those of internal modules.
     if (module.name.find('_') == std::string_view::npos) add(module.name, kModule, "standard library");
   }
   const std::filesystem::path own(file_.name());
@@ -127,7 +127,7 @@ void Completion::names(const View& view) {
   }
   for (const Declaration& declaration : declarations_of(shown.module())) {
     if (declaration.type == nullptr) continue;
-    // Members of the type around need no `this`.
+    // Members of the enclosing type need no `this`.
     const std::uint32_t place = std::min(cursor_.word, declaration.range.end);
     if (declaration.range.begin > place || cursor_.word > declaration.range.end) continue;
     for (const Declaration& part : declaration.parts) {
@@ -150,7 +150,7 @@ void Completion::names(const View& view) {
   for (const std::string_view name : kKeywords) add(name, kKeyword, "");
 }
 
-// Behind the name of a module or of an enum.
+// After the name of a module or of an enum.
 bool Completion::members_of_name(const Snapshot& snapshot) {
   const std::string_view name = word_before(text_, cursor_.object_end);
   if (name.empty()) return false;
@@ -181,7 +181,7 @@ bool Completion::members_in(const Snapshot& snapshot) {
 void Completion::members() {
   const std::shared_ptr<const Snapshot> known = workspace_.known(file_.name(), Part::at(cursor_.offset));
   if (known != nullptr && members_in(*known)) return;
-  // The parser gives up on what is being written: it reads more of a whole statement.
+  // The parser skips the incomplete statement; completing it lets the parser read more.
   std::string whole(text_);
   const std::size_t line_end = std::min(whole.find('\n', cursor_.offset), whole.size());
   const std::string_view rest = text_.substr(cursor_.offset, line_end - cursor_.offset);

@@ -41,7 +41,7 @@ Result<std::optional<std::string>> Connection::receive() {
 Connection::Arrival Connection::take(std::chrono::milliseconds patience) {
   for (;;) {
     Result<std::optional<std::string>> message = reader_.next();
-    if (!message.ok()) return Arrival::kEnd;  // receive() says what is wrong
+    if (!message.ok()) return Arrival::kEnd;  // receive() reports the error
     if (message->has_value()) {
       ready_.push_back(std::move(**message));
       return Arrival::kMessage;
@@ -58,7 +58,7 @@ bool Connection::has_more(std::chrono::milliseconds patience) {
 }
 
 bool Connection::has_cancelled(const Json& id) {
-  constexpr std::size_t kMost = 64;  // messages that are looked at ahead of their turn
+  constexpr std::size_t kMost = 64;  // messages that are received ahead
   while (ready_.size() < kMost && take({}) == Arrival::kMessage) {
   }
   return std::ranges::any_of(ready_, [&](const std::string& content) {
@@ -70,7 +70,7 @@ bool Connection::has_cancelled(const Json& id) {
 }
 
 Status Connection::send(const Json& message) {
-  // Names of files need not be UTF-8, and no message may fail because of one.
+  // File names need not be UTF-8, and a message must not fail because of one.
   const std::string bytes = framed(message.dump(-1, ' ', false, Json::error_handler_t::replace));
   std::size_t sent = 0;
   while (sent < bytes.size()) {

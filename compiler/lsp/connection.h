@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client at the other end of two file descriptors.
+// The connection to a client by two file descriptors.
 #pragma once
 
 #include <chrono>
@@ -14,31 +14,31 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Not thread-safe. The descriptors stay the caller's.
+// Not thread-safe. The caller owns the descriptors.
 class Connection {
  public:
   Connection(int input, int output) : input_(input), output_(output) {}
 
-  // Waits for the next message. Nothing: the client has closed its end. kIo.
+  // Waits for the next message. Empty: the client has closed its end. Errors are kIo.
   Result<std::optional<std::string>> receive();
-  // Whether something can be received without waiting for longer than this.
+  // Whether a message arrives within `patience`.
   bool has_more(std::chrono::milliseconds patience = {});
-  // Whether the client has said already that it no longer needs the answer to this request.
+  // Whether the client has already cancelled this request.
   bool has_cancelled(const Json& id);
-  // kIo, and also when the client reads no more.
+  // Errors are kIo, also when the client no longer reads.
   Status send(const Json& message);
 
  private:
   // False at the end of the input.
   Result<bool> read_some();
   enum class Arrival : std::uint8_t { kNothing, kMessage, kEnd };
-  // Takes the next message if it comes within this time. kEnd: no other will.
+  // Takes the next message if it arrives within `patience`. kEnd: there will be no more.
   Arrival take(std::chrono::milliseconds patience);
 
   int input_;
   int output_;
   MessageReader reader_;
-  std::deque<std::string> ready_;  // received before they were asked for
+  std::deque<std::string> ready_;  // received but not yet asked for
 };
 
 }  // namespace dhpvm::compiler::lsp

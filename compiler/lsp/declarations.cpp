@@ -29,7 +29,7 @@ Declaration declaration_of(const ast::Field& field, std::string_view owner) {
   return made;
 }
 
-// Where the head of a type ends: before its first member.
+// The end of a type's head, before its first member.
 std::uint32_t end_of_head(const ast::TypeDecl& type) {
   std::uint32_t end = type.name.range.end;
   for (const ast::TypeParameter& parameter : type.type_parameters)
@@ -43,7 +43,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(0, text.find_last_not_of(kBlank) + 1);
 }
 
-// A line's comment without its slashes; nothing where the line holds something else.
+// A line's comment without its slashes; nothing if the line contains anything else.
 std::optional<std::string_view> comment_line(std::string_view line) {
   line = trimmed(line);
   if (!line.starts_with("//")) return std::nullopt;
@@ -181,7 +181,7 @@ std::string head_text(const SourceFile& file, const Declaration& declaration) {
     rest = trimmed(rest.substr(0, rest.size() - 2));
   while (rest.ends_with(';') || rest.ends_with(',')) rest.remove_suffix(1);
   std::string head_line(rest);
-  // The head of a type ends with its last parameter, before the bracket, where nothing else follows.
+  // The range of a type's head may end at its last type parameter, before the closing bracket.
   const bool is_open = std::ranges::count(rest, '<') > std::ranges::count(rest, '>');
   if (declaration.type != nullptr && is_open) head_line += '>';
   return head_line;

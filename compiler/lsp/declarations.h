@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The declarations of a module, as people read them: its kind, its head, the comment above it.
+// The declarations of a module as editors show them: kind, head, and the comment above.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dhpvm::compiler::lsp {
 
-// X(enumerator, kind of symbol, kind of completion): the numbers of the protocol.
+// X(enumerator, kind of symbol, kind of completion): the numbers are the protocol's.
 #define DHPVM_LSP_DECLARATIONS(X) \
   X(kModule, 2, 9)                \
   X(kFunction, 12, 3)             \
@@ -55,16 +55,16 @@ Declaration declaration_of(const ast::TypeDecl& type);
 Declaration declaration_of(const ast::Constant& constant);
 Declaration declaration_of(const ast::EnumCase& option, std::string_view owner);
 
-// All of a module, except imports, parameters and variables, in the order of the source.
+// All declarations of a module in the order of the source, except imports, parameters and variables.
 std::vector<Declaration> declarations_of(const ast::Module& module);
-// The declaration whose name stands there; type parameters as well.
+// The declaration or type parameter with this name.
 std::optional<Declaration> declaration_at(const ast::Module& module, SourceRange name);
 
 // The head on one line, as written: "fn area(r: f64) -> f64".
 std::string head_text(const SourceFile& file, const Declaration& declaration);
-// The comment in the lines above `offset`, or behind it in its line; without its slashes. Markdown.
+// The comment in the lines above `offset`, or behind it in its line, without slashes. Markdown.
 std::string comment_at(const SourceFile& file, std::uint32_t offset);
-// The comment at the top of a file, behind the licence.
+// The comment at the top of a file, after the licence.
 std::string comment_of_module(const SourceFile& file);
 
 }  // namespace dhpvm::compiler::lsp

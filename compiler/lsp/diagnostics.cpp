@@ -15,7 +15,7 @@ constexpr int kError = 1;
 constexpr int kWarning = 2;
 constexpr int kUnnecessary = 1;  // a tag: shown faded
 
-// The message, the label at the place, and the remedies, as the command line shows them.
+// The message, the label, and the help, as the command line shows them.
 std::string text_of(const Diagnostic& diagnostic) {
   std::string text = diagnostic.message;
   if (!diagnostic.label.empty()) text += ": " + diagnostic.label;
@@ -48,7 +48,7 @@ Json diagnostic_of(Workspace& workspace, const Snapshot& snapshot, const Diagnos
   return made;
 }
 
-// Modules with errors, at the imports that bring them: their own documents say more.
+// Reports modules with errors at their imports; their own documents have the details.
 void add_wrong_imports(const Snapshot& snapshot, Json& out) {
   std::map<std::uint32_t, const Diagnostic*> first;
   for (const Diagnostic& diagnostic : snapshot.diagnostics().all()) {

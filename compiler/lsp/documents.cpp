@@ -15,7 +15,7 @@ SourceFile file_of(const std::string& path, std::string text) {
   return SourceFile(path, std::move(text));
 }
 
-// The text after one change: all of it, or a range of it, is replaced.
+// The text after one change, which replaces all of it or a range.
 std::string changed(const SourceFile& file, const Json& change) {
   auto text = change.at("text").get<std::string>();
   const auto range = change.find("range");

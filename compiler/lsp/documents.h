@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The documents that the client has open: their text is the client's, whatever the files hold.
+// The open documents: the client's text takes precedence over the files.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace dhpvm::compiler::lsp {
 struct Document {
   std::string uri;       // as the client writes it
   std::int64_t version;  // the client's
-  std::uint64_t change;  // grows with every change of any document, so that answers can be kept
+  std::uint64_t change;  // increases with every change of any document, to validate cached answers
   SourceFile file;       // named by its path
 };
 
 class Documents {
  public:
-  // The parameters are those of the notifications. A document that grows beyond what the compiler takes is cut there.
+  // The parameters are those of the notifications. A document beyond the compiler's limit is truncated.
   Document& open(const Json& params);
-  // Null where the document is not open.
+  // Null if the document is not open.
   Document* change(const Json& params);
   void close(std::string_view path);
 
-  // Null where none of this path is open.
+  // Null if no document with this path is open.
   const Document* find(std::string_view path) const;
   const std::map<std::string, Document, std::less<>>& all() const { return documents_; }
-  // Differs after every change.
+  // Increases with every change.
   std::uint64_t changes() const { return changes_; }
 
  private:

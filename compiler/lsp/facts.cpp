@@ -19,7 +19,7 @@ typename Map::mapped_type value_or_null(const Map& map, const Key& key) {
 Facts::Facts(std::uint32_t file, std::size_t bytes, const std::vector<const ast::Function*>* only,
              std::function<bool()> interrupt)
     : file_(file), only_(only), interrupt_(std::move(interrupt)) {
-  constexpr std::size_t kBytesForEach = 3;  // measured: expressions of programs stand that close
+  constexpr std::size_t kBytesForEach = 3;  // measured: bytes of source for each expression
   if (only == nullptr) expressions_.reserve(bytes / kBytesForEach);
 }
 
@@ -28,7 +28,8 @@ bool Facts::are_about(const ast::Function& function) const {
 }
 
 bool Facts::wants(const ast::Function& function) const {
-  constexpr unsigned kAtOnce = 16;  // functions: a look at the client's messages is a call of the system
+  constexpr unsigned kAtOnce =
+      16;  // functions between two checks for messages of the client, which are system calls
   if (interrupt_ && ++asked_ % kAtOnce == 0 && !was_interrupted_) was_interrupted_ = interrupt_();
   return !was_interrupted_ && are_about(function);
 }
@@ -55,7 +56,7 @@ const Type* Facts::type_of_variable(SourceRange name) const {
   return name.file == file_ ? value_or_null(variables_, key(name)) : nullptr;
 }
 
-// Looks at all of them: requests ask for one, and a table of ends would be made with every change.
+// Linear search: requests need one such type, while a table would have to be rebuilt with every change.
 const Type* Facts::type_ending_at(std::uint32_t offset) const {
   const Type* found = nullptr;
   std::uint32_t begin = offset;

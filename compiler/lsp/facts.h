@@ -12,26 +12,27 @@
 
 namespace dhpvm::compiler::lsp {
 
-// For generic code it keeps the facts of the first instance. The types live as long as the checked program.
+// For generic code it keeps the facts of the first instance. The types belong to the checked program.
 class Facts final : public PartObserver {
  public:
-  // The facts of a whole file, or of some functions in it, which are sorted. `bytes` is the size of the file; from it
-  // the size of the tables is guessed. `interrupt` is asked now and then whether to go on; it may be empty.
+  // The facts of a whole file, or of some functions in it, which are sorted. `bytes` is the size of the file, which
+  // determines the initial size of the tables. `interrupt` is called now and then and stops the check if it returns
+  // true; it may be empty.
   Facts(std::uint32_t file, std::size_t bytes, const std::vector<const ast::Function*>* only,
         std::function<bool()> interrupt);
 
   bool wants(const ast::Function& function) const override;
-  // Whether the function is one that they are about.
+  // Whether they cover the function.
   bool are_about(const ast::Function& function) const;
   bool was_interrupted() const { return was_interrupted_; }
   void on_expression(SourceRange range, const Type* type) override;
   void on_variable(SourceRange name, const Type* type) override;
   void on_type(const Type* type, const ast::TypeDecl& declaration) override;
 
-  // Each is null where nothing is known; never the error type.
+  // Each is null if the type is unknown; never the error type.
   const Type* type_of(SourceRange expression) const;
   const Type* type_of_variable(SourceRange name) const;
-  // The longest expression that ends at `offset`, as far as a type is known.
+  // The type of the longest expression that ends at `offset` and has a known type.
   const Type* type_ending_at(std::uint32_t offset) const;
   const ast::TypeDecl* declaration_of(const Type* type) const;
 

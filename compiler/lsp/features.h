@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of the protocol: each takes the parameters of its request and gives the result, each in a source file of
-// its own. Parameters that are not as the protocol has them throw Json::exception.
+// The requests of the protocol: each takes the parameters of its request and returns the result, and has its own source
+// file. Malformed parameters throw Json::exception.
 #pragma once
 
 #include <string>
@@ -32,12 +32,12 @@ Result<Json> quick_fixes(Workspace& workspace, const Json& params);
 // The compiler's messages about the document, for textDocument/publishDiagnostics.
 Json diagnostics_of(Workspace& workspace, const std::string& path);
 
-// --- shared by them
+// --- shared helpers
 
-// The declaration that stands there, in any module of the snapshot; variables are no declarations here.
+// The declaration with this name in any module of the snapshot; variables are not declarations here.
 std::optional<Declaration> declaration_at(const Snapshot& snapshot, SourceRange name);
-// Names of a declaration in the document of a view, and in all sources that may use it: the document and its range of
-// each.
+// The uses of a declaration's name in the document of a view, and in all sources that may use it: the document and the
+// range of each.
 struct Use {
   std::string uri;
   Json range;

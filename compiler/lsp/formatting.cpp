@@ -13,9 +13,9 @@ Result<Json> format_document(Workspace& workspace, const Json& params) {
   if (document == nullptr) return Json();
   const SourceFile& file = document->file;
   const Result<std::string> formatted = format(file.text(), file.name());
-  // The diagnostics say what is wrong with it.
+  // The diagnostics report syntax errors.
   if (!formatted.ok() || *formatted == file.text()) return Json::array();
-  // Lines that both have at the begin and end stay, so that the client's cursor does.
+  // The common lines at the start and end are kept, so that the client's cursor stays in place.
   const std::string_view before = file.text();
   const std::string_view after = *formatted;
   std::size_t begin = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// textDocument/hover: what a name is, its type, the comment where it is declared.
+// textDocument/hover: the declaration and type of a name, and the comment of its declaration.
 #include "compiler/lsp/features.h"
 
 namespace dhpvm::compiler::lsp {
@@ -32,7 +32,7 @@ std::string of_declaration(const Snapshot& snapshot, const Declaration& declarat
     if (result != nullptr) text += " -> " + result->name;
   }
   if (!declaration.owner.empty()) text += "  // of " + std::string(declaration.owner);
-  // The type that a use has, where the declaration names type parameters.
+  // The type of this use, if the declaration has type parameters.
   const Type* const here = snapshot.facts().type_ending_at(occurrence.range.end);
   const bool has_type = here != nullptr && declaration.function == nullptr && declaration.type == nullptr &&
                         !occurrence.is_declaration();

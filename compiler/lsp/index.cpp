@@ -36,7 +36,7 @@ std::vector<SourceRange> Index::ranges_of(SourceRange declaration) const {
 }
 
 std::vector<LocalVariable> Index::locals_at(std::uint32_t offset) const {
-  std::map<std::string_view, LocalVariable> seen;  // the innermost begins last
+  std::map<std::string_view, LocalVariable> seen;  // by name: the innermost, which starts last
   for (const LocalVariable& local : locals_) {
     if (local.range.end <= offset && offset <= local.end) seen[local.name] = local;
   }

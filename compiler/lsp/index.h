@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the names of one file stand, and what they mean. A declaration is known by the place of its name; a module by
-// the start of its file.
+// The names in one file, and their declarations. A declaration is identified by the place of its name; a module by the
+// start of its file.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Occurrence {
   bool is_declaration() const { return range == declaration; }
 };
 
-// A variable, and where it can be seen: from the end of its name to `end`, unless an inner one hides it.
+// A variable and its scope: from the end of its name to `end`, unless an inner one shadows it.
 struct LocalVariable {
   std::string_view name;
   SourceRange range;
@@ -30,15 +30,15 @@ class Index {
  public:
   void add(SourceRange range, SourceRange declaration);
   void add_local(LocalVariable local) { locals_.push_back(local); }
-  // To be called once all are added: orders them, and keeps one of each range.
+  // Sorts the names and removes duplicates; call it once all are added.
   void finish();
 
-  // The name at `offset`, or one that ends there; null if there is none.
+  // The name that contains `offset` or ends there; null if there is none.
   const Occurrence* at(std::uint32_t offset) const;
   const std::vector<Occurrence>& all() const { return occurrences_; }
   std::vector<SourceRange> ranges_of(SourceRange declaration) const;
   const std::vector<LocalVariable>& locals() const { return locals_; }
-  // Those that can be seen at `offset`, without the hidden ones.
+  // The variables in scope at `offset`, without shadowed ones.
   std::vector<LocalVariable> locals_at(std::uint32_t offset) const;
   const LocalVariable* local(SourceRange declaration) const;
 

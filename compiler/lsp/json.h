@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of the protocol. Reading a member that a message lacks, or one of another type, throws Json::exception: the
-// server catches it around each message and answers that the parameters are wrong.
+// JSON values of the protocol. Reading a member that is absent or has another type throws Json::exception: the server
+// catches it for each message and answers that the parameters are invalid.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts that need no client: framing, positions, names of documents, places in older texts.
+// Components that need no client: framing, positions, names of documents, offsets in older texts.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -5,7 +5,7 @@ namespace dhpvm::compiler::lsp {
 
 namespace {
 
-// Types may stand for one another, or inherit, in circles where the program is wrong.
+// Aliases and interfaces may form cycles in wrong programs.
 constexpr unsigned kMaxSteps = 32;
 
 Parameters parameters_of(const std::vector<ast::Field>& fields) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names behind the point: the declared members of types.
+// Names after a dot: the declared members of types.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Which functions of the library are methods of `type`: kMethodsOfText, ...; empty if none are.
+// The kind of library functions that are methods of `type`: kMethodsOfText, ...; empty if none are.
 std::string_view library_methods_of(const Type& type);
 
 class Members {
@@ -19,18 +19,18 @@ class Members {
   // All must outlive this.
   Members(const ast::Program& program, const Facts& facts) : program_(program), facts_(facts) {}
 
-  // The place of the name of a field or method; one without a file range is none.
+  // The place of the name of a field or method; found only if it has a file range.
   struct Found {
     const ast::Name* name = nullptr;
     const ast::Function* method = nullptr;
   };
   Found find(const ast::TypeDecl& type, std::string_view name) const;
-  // The methods of a type, and those with a body of the interfaces that it implements.
+  // The methods of a type, and the methods with a body of its interfaces.
   std::vector<const ast::Function*> methods(const ast::TypeDecl& type) const;
 
-  // The declaration of a type as the checker knows it; the type may be nullable. Null for types that were not declared.
+  // The declaration of a checked type, which may be nullable. Null for types without declaration.
   const ast::TypeDecl* declaration_of(const Type* type) const;
-  // The declaration that a written type names, seen from `module`, behind aliases and `?`.
+  // The declaration that a written type names in `module`, through aliases and `?`.
   const ast::TypeDecl* declaration_of(const ast::Type* type, const ast::Module& module) const;
   const ast::Module& module_of(SourceRange range) const;
 
@@ -39,14 +39,14 @@ class Members {
   const Facts& facts_;
 };
 
-// The parameters that take the arguments of a call.
+// The parameters of a callee.
 struct Parameters {
   std::vector<const ast::Name*> names;
-  std::vector<SourceRange> ranges;  // of each with its type and default, as written
+  std::vector<SourceRange> ranges;  // each with its type and default, as written
 };
 Parameters parameters_of(const ast::Function& function);
 Parameters parameters_of(const ast::EnumCase& option);
-// Parameters of the call that makes an object: those of `init`, or the fields.
+// The parameters of a construction: those of `init`, or the fields.
 Parameters parameters_of(const ast::TypeDecl& type);
 
 }  // namespace dhpvm::compiler::lsp

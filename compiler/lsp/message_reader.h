@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The framing of the protocol: a header with the length of the content, an empty line, the content.
+// The framing of the protocol: a header with the content's length, an empty line, the content.
 #pragma once
 
 #include <cstddef>
@@ -11,25 +11,25 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Cuts a stream of bytes into messages. Not thread-safe.
+// Splits a stream of bytes into messages. Not thread-safe.
 class MessageReader {
  public:
-  // A client that sends more has gone wrong: sources have at most 16 MiB, and JSON makes them longer.
+  // The limit of a message: sources have at most 16 MiB, and JSON makes them longer.
   static constexpr std::size_t kMaxContent = 64u << 20;
   static constexpr std::size_t kMaxHeader = 4096;
 
   void add(std::string_view bytes) { waiting_ += bytes; }
-  // The content of the next message; nothing while it is not complete. kIo: no message can be found any more.
+  // The content of the next message; empty while it is incomplete. kIo: the stream is corrupt and cannot be resumed.
   Result<std::optional<std::string>> next();
 
  private:
   Status read_header();
 
   std::string waiting_;
-  std::optional<std::size_t> length_;  // of the content, once its header has been read
+  std::optional<std::size_t> length_;  // of the content, once the header is complete
 };
 
-// `content` behind its header.
+// `content` with a header.
 std::string framed(std::string_view content);
 
 }  // namespace dhpvm::compiler::lsp

@@ -10,7 +10,7 @@ namespace dhpvm::compiler::lsp {
 
 namespace {
 
-// The declaration of a name at a position of the client; nothing where there is no name.
+// The declaration of the name at a position of the client; nothing if there is no name.
 std::optional<SourceRange> declaration_of(const View& view, const Json& params) {
   const Occurrence* const occurrence = view->index().at(view.offset_of(params.at("position")));
   return occurrence == nullptr ? std::nullopt : std::optional(occurrence->declaration);
@@ -25,7 +25,7 @@ std::optional<Declaration> declaration_at(const Snapshot& snapshot, SourceRange 
 std::vector<Use> uses_in_document(Workspace& workspace, const View& view, SourceRange declaration) {
   const bool is_own = declaration.file == view->module().file;
   const bool is_variable = is_own && view->index().local(declaration) != nullptr;
-  // A module may be called otherwise where it is imported.
+  // An import may give a module another name.
   const bool is_module = declaration.begin == declaration.end;
   const Part part = is_module ? Part() : Part::with_word(view->parsed().sources().text(declaration));
   const View shown = is_variable ? view : workspace.other_part(view, part);
@@ -38,7 +38,7 @@ std::vector<Use> uses_in_document(Workspace& workspace, const View& view, Source
 
 std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange declaration) {
   std::vector<Use> uses = uses_in_document(workspace, view, declaration);
-  // Variables and type parameters are seen in their own file only.
+  // Variables and type parameters are visible only in their own file.
   const std::optional<Declaration> declared = declaration_at(*view, declaration);
   if (!declared.has_value() || declared->kind == DeclarationKind::kTypeParameter) return uses;
   const ast::Module& module = view->module_of(declaration);
@@ -46,7 +46,7 @@ std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange dec
   const std::string_view word = declared->name.text;
   for (const std::string& path : workspace.files()) {
     if (path == view->file().name()) continue;
-    // Most files are told apart by their text, others by what they import: checking them takes longest.
+    // Cheap checks first: most files do not contain the name, others do not import the module; checking is slow.
     const std::optional<std::string> text = workspace.text_of(path);
     if (!text.has_value() || !holds_word(*text, word)) continue;
     const std::shared_ptr<const Parsed> parsed = workspace.parsed(path);

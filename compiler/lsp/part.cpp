@@ -29,7 +29,7 @@ std::optional<FunctionList> functions_of(const Parsed& parsed, const Part& part)
     return range.begin <= part.end && part.begin <= range.end &&
            (part.word.empty() || holds_word(parsed.sources().text(range), part.word));
   };
-  // False: all have to be known.
+  // False if the part needs all functions.
   const auto take = [&](const ast::Function* function, bool is_generic) {
     if (function == nullptr || !meets(function->range)) return true;
     found.push_back(function);

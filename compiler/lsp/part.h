@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a document a request needs to know. Functions are checked by themselves, so an answer about one place, or
-// about one name, need not wait for the others.
+// The part of a document that a request needs. Functions are checked separately, so an answer about one place or one
+// name need not wait for the others.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Whether the text has the word as a whole one: `at` stands in `at(i)`, and not in `that`.
+// Whether the text contains the word as a whole word: `at` is in `at(i)`, and not in `that`.
 bool holds_word(std::string_view text, std::string_view word);
 
-// The functions in a range in which a word stands.
+// The functions in a range that contain a word.
 struct Part {
   std::uint32_t begin = 0;
   std::uint32_t end = std::numeric_limits<std::uint32_t>::max();
-  std::string_view word;       // empty: whatever stands in them
-  bool with_messages = false;  // the compiler's messages about them are wanted, too
+  std::string_view word;       // empty: all functions
+  bool with_messages = false;  // also collect the compiler's messages about them
 
   static Part at(std::uint32_t place) { return {place, place, {}, false}; }
   static Part with_word(std::string_view word) {
@@ -32,11 +32,11 @@ struct Part {
   bool is_whole() const { return begin == 0 && end == Part().end && word.empty(); }
 };
 
-// The functions and methods of a part, in their order. Nothing where it takes all of them: generic code is checked for
-// its uses, which stand elsewhere, and so are fields.
+// The functions and methods of a part, in their order. Empty optional: all functions are needed, because generic code
+// and fields are checked at their uses elsewhere.
 using FunctionList = std::vector<const ast::Function*>;
 std::optional<FunctionList> functions_of(const Parsed& parsed, const Part& part);
-// The range of a part with all of its functions.
+// The range of a part, extended to whole functions.
 SourceRange range_of(const Parsed& parsed, const Part& part);
 
 }  // namespace dhpvm::compiler::lsp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places in sources as the protocol has them: lines from 0, and columns in units of UTF-16.
+// Positions of the protocol: lines from 0, and columns in UTF-16 units.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace dhpvm::compiler::lsp {
 
 // An offset past the end counts as the end.
 Json position_of(const SourceFile& file, std::uint32_t offset);
-// A place beyond the end of its line is the line's end, one beyond the last line the end of the text; one in the middle
-// of a character is the character's start.
+// A position beyond the end of its line is the line's end, one beyond the last line the end of the text; a position
+// inside a character is the character's start.
 std::uint32_t offset_of(const SourceFile& file, const Json& position);
 
 Json range_of(const SourceFile& file, std::uint32_t begin, std::uint32_t end);

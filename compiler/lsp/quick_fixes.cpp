@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// textDocument/codeAction: the compiler's remedies, where they say exactly what to write. Each is tried first, and
-// offered if the compiler has less to say afterwards.
+// textDocument/codeAction: help messages of the compiler that contain the exact replacement. Each is tried first, and
+// offered if it reduces the number of errors or warnings.
 #include <algorithm>
 #include <chrono>
 #include <vector>
@@ -14,8 +14,8 @@ namespace dhpvm::compiler::lsp {
 
 namespace {
 
-// Trying a remedy is a compilation, and the client waits: none is begun when the request has taken so much of the
-// processor's time.
+// Each try is a compilation while the client waits: none is started after the request has used this much processor
+// time.
 constexpr std::chrono::milliseconds kBudget{30};
 
 struct Edit {
@@ -44,7 +44,7 @@ std::optional<Quoted> quoted_after(std::string_view help, std::string_view words
   return Quoted{help.substr(0, end), help.substr(end + 1)};
 }
 
-// `import name;` where imports stand: behind the last, or at the top behind the comment about the file.
+// `import name;` after the last import, or at the top after the file's comment.
 Edit import_of(const Snapshot& snapshot, std::string_view import) {
   const SourceFile& file = snapshot.file();
   const std::string line = std::string(import) + "\n";
@@ -58,7 +58,7 @@ Edit import_of(const Snapshot& snapshot, std::string_view import) {
   while (number <= file.line_count() && file.line(number).starts_with("//")) ++number;
   if (number > 1 && number <= file.line_count() && file.line(number).empty())
     return {file.line_start(number), file.line_start(number), "\n" + line};
-  // A comment that the first declaration follows is about that.
+  // A comment directly before the first declaration belongs to that.
   const std::uint32_t top = file.line(1).starts_with("// SPDX") ? file.line_start(2) : 0;
   return {top, top, line + "\n"};
 }
@@ -85,7 +85,7 @@ class Remedies {
   }
 
   void read(const std::string& help) {
-    if (help.find("...") != std::string::npos) return;  // to be filled in
+    if (help.find("...") != std::string::npos) return;  // a template, not exact text
     if (const auto code = quoted_after(help, "write "); code.has_value()) return write(help, *code);
     if (const auto code = quoted_after(help, "add "); code.has_value() && code->code.starts_with("import "))
       return add(help, {import_of(snapshot_, code->code)});
@@ -126,7 +126,7 @@ class Remedies {
     add(help, {{begin, static_cast<std::uint32_t>(begin + code.size()), ""}});
   }
 
-  // The place of the diagnostic, with its line where nothing else is in it.
+  // The range of the diagnostic, with its line if nothing else is on it.
   Edit without_line() const {
     const SourceFile& file = snapshot_.file();
     const std::uint32_t line = file.position(range_.begin).line;
@@ -143,7 +143,7 @@ class Remedies {
   std::vector<Remedy> found_;
 };
 
-// The messages of the compiler about a part: a snapshot may have more.
+// The number of errors and warnings in a part: a snapshot may have more.
 struct Complaints {
   std::size_t errors = 0;
   std::size_t all = 0;
@@ -161,7 +161,7 @@ Complaints complaints(const Snapshot& snapshot, const Part& part) {
   return found;
 }
 
-// Where a place of the text is behind the edits, which stand before it or in it.
+// The place after the edits, which are at or before it.
 std::uint32_t behind(const Remedy& remedy, std::uint32_t place) {
   std::size_t moved = place;
   for (const Edit& edit : remedy.edits) {
@@ -182,7 +182,7 @@ bool helps(Workspace& workspace, const Snapshot& snapshot, Part part, const Reme
   const std::shared_ptr<const Snapshot> tried =
       workspace.imagine(snapshot.file().name(), std::move(text), part);
   const Complaints after = complaints(*tried, part);
-  // Where the last error goes, warnings come.
+  // Warnings appear once the last error is fixed.
   return before.errors != 0 ? after.errors < before.errors : after.errors == 0 && after.all < before.all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// textDocument/rename: a name wherever it stands.
+// textDocument/rename: renames all uses of a declaration.
 #include <algorithm>
 #include <cctype>
 
@@ -20,7 +20,7 @@ bool is_name(const std::string& text) {
          stream.tokens[0].kind == TokenKind::kIdentifier && stream.tokens[0].end == text.size();
 }
 
-// Whether a method is one of an interface, or implements one: then others have to change with it.
+// Whether a method belongs to an interface, or implements one: then other methods would have to be renamed, too.
 bool is_shared(const Snapshot& snapshot, const Declaration& method) {
   const ast::Module& module = snapshot.module_of(method.range);
   for (const ast::TypeDecl* type : module.types) {

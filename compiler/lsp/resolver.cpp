@@ -313,7 +313,7 @@ void Resolver::member(const ast::Expr& expr) {
   use(expr.name, member_of(object, expr.name.text, method));
 }
 
-// The parameters of what is called, as far as it is known.
+// The parameters of the callee, as far as it is known.
 Parameters Resolver::callee(const ast::Expr& expr) {
   if (expr.kind == ExprKind::kName) {
     if (find(expr.name.text) != nullptr) return {};
@@ -362,7 +362,7 @@ void Resolver::arms(const std::vector<ast::Arm>& list, const ast::Expr* subject)
   }
 }
 
-// The names of the case that a pattern is for: one of `type`, or of any enum where that is not known.
+// The names in the pattern of a case: of `type`, or of any enum if the type is unknown.
 void Resolver::pattern_case(const ast::Pattern& pattern, const ast::TypeDecl* type) {
   if (pattern.value == nullptr) return;
   const ast::Expr& written = *pattern.value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds out what each name of a module means. It follows the rules of the checker, without its verdicts: names in code
-// that is wrong, or that was never instantiated, are resolved as far as that is possible.
+// Resolves each name of a module by the rules of the checker, but reports no errors: names in wrong code, or in generic
+// code without instances, are resolved as far as possible.
 #pragma once
 
 #include <map>
@@ -51,7 +51,7 @@ class Resolver final : private LexicalWalk {
   void pattern_case(const ast::Pattern& pattern, const ast::TypeDecl* type);
   void case_name(const ast::Name& name, const ast::TypeDecl* type);
   const ast::TypeParameter* type_parameter(const ast::Name& name) const;
-  // Null where it is not the name of a module.
+  // Null if the expression does not name a module.
   const ast::Module* module_named(const ast::Expr& expr);
   // The type that an expression names, or null.
   const ast::TypeDecl* type_named(const ast::Expr& expr);
@@ -59,21 +59,21 @@ class Resolver final : private LexicalWalk {
   const ast::TypeDecl* type_of(const ast::Expr& expr);
   const ast::Name* member_of(const ast::Expr& object, std::string_view name, const ast::Function*& method);
   Parameters callee(const ast::Expr& expr);
-  // The declarations that names mean in the module, each looked for once: names come by the thousand.
+  // The declarations that names refer to in the module, cached by name.
   const ast::TypeDecl* type_called(std::string_view name) const;
   const ast::TypeDecl* declaration_of(const ast::Type* type) const;  // behind aliases
   const ast::Function* function_called(std::string_view name) const;
   const ast::EnumCase* some_case(std::string_view name) const;
   const ast::Name* at_top_level(std::string_view name);
-  const Members::Found& own_member(std::string_view name);  // of the type around the current point
+  const Members::Found& own_member(std::string_view name);  // of the enclosing type
 
   const ast::Module& module_;
   const Facts& facts_;
   Index& index_;
   ModuleScope scope_;
   Members members_;
-  const ast::TypeDecl* type_ = nullptr;      // around the current point
-  const ast::Function* function_ = nullptr;  // likewise, a function of the module or a method
+  const ast::TypeDecl* type_ = nullptr;      // the enclosing type
+  const ast::Function* function_ = nullptr;  // the enclosing function of the module, or method
   template <typename T>
   using ByName = std::unordered_map<std::string_view, T>;
   mutable ByName<const ast::TypeDecl*> types_;
@@ -83,8 +83,8 @@ class Resolver final : private LexicalWalk {
   ByName<const ast::Name*> top_level_;
   ByName<Members::Found> own_members_;
   std::map<std::pair<std::string_view, std::string_view>, const ast::Function*> library_methods_;
-  std::unordered_map<std::uint32_t, const ast::Type*> written_types_;  // by the begin of a variable's name
-  // The variable that a reduction changes, by the begin of its name in the loop's head, which declares it for the body.
+  std::unordered_map<std::uint32_t, const ast::Type*> written_types_;  // by the start of a variable's name
+  // The reduced variable, by the start of its name in the loop's head, which declares it for the body.
   std::unordered_map<std::uint32_t, SourceRange> reductions_;
 };
 

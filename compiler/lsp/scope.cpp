@@ -22,7 +22,7 @@ const Node* named(const std::vector<Node>& list, std::string_view name) {
   return found == list.end() ? nullptr : &*found;
 }
 
-// Whether text, an array or a byte is what the function takes first.
+// Whether the first parameter of the function is text, an array or bytes, as `type` says.
 bool takes_first(const ast::Function& function, std::string_view type) {
   if (function.parameters.empty() || function.parameters[0].type == nullptr) return false;
   const ast::Type& first = *function.parameters[0].type;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The declarations that a name can mean, as the checker looks them up.
+// Looks up the declarations of names as the checker does.
 #pragma once
 
 #include <string_view>
@@ -9,22 +9,22 @@
 
 namespace dhpvm::compiler::lsp {
 
-// The declarations in one module and in those that it imports. A null result means that there is none.
+// The declarations in one module and its imports. Functions return null if there is none.
 class ModuleScope {
  public:
-  // `program` is the one that `module` is part of; both must outlive this.
+  // `program` contains `module`; both must outlive this.
   ModuleScope(const ast::Program& program, const ast::Module& module) : program_(program), module_(module) {}
 
   const ast::Module& module() const { return module_; }
   const ast::Module* import(std::string_view name) const;
-  // Names of this module, of those that it imports, and of what is known everywhere.
+  // Names of this module, of its imports, and of the modules known everywhere.
   const ast::TypeDecl* type(std::string_view qualifier, std::string_view name) const;
-  // The enum that has a case of this name, where no type says which.
+  // An enum case with this name, if no type determines the enum.
   const ast::EnumCase* some_case(std::string_view name) const;
-  // The function of the library that is a method of text, arrays or bytes; `type` is one of kMethodsOf...
+  // The library function that is a method of text, arrays or bytes; `type` is one of kMethodsOf...
   const ast::Function* library_method(std::string_view type, std::string_view name) const;
   std::vector<const ast::Function*> library_methods(std::string_view type) const;
-  // The module of the library that is called so, if it is part of the program.
+  // The library module of this name, if the program contains it.
   const ast::Module* library(std::string_view name) const;
 
  private:

@@ -24,16 +24,16 @@ constexpr int kRequestFailed = -32803;
 
 constexpr int kIncrementalSync = 2;
 
-// Editors ask about a change as soon as they have told it: answers come before the compiler's messages.
+// Editors send requests right after a change: answers take precedence over diagnostics.
 constexpr std::chrono::milliseconds kBeforeMessages{30};
 constexpr std::chrono::milliseconds kBeforeTidying{300};
-// A message of the client interrupts the answers that it waits for, but not for ever.
+// New messages of the client delay diagnostics at most this long.
 constexpr std::chrono::milliseconds kMostWaiting{2000};
 
 struct Request {
   std::string_view method;
   Result<Json> (*answer)(Workspace&, const Json&);
-  const char* capability;  // what the client is told that the server has, or null
+  const char* capability;  // the server capability to announce, or null
 };
 
 constexpr Request kRequests[] = {
@@ -73,7 +73,7 @@ Result<bool> serve(int input, int output, WorkspaceOptions options) {
 
 Result<bool> Server::run() {
   while (state_ != State::kEnded) {
-    // While the client is typing, its next message counts for more than what the last one has made wrong.
+    // While the client is typing, its next message takes precedence over diagnostics.
     if (!connection_.has_more(kBeforeMessages)) DHPVM_TRY(publish());
     if (!connection_.has_more(kBeforeTidying)) workspace_.tidy();
     DHPVM_ASSIGN(const std::optional<std::string> content, connection_.receive());
@@ -89,7 +89,7 @@ Status Server::handle(const std::string& content) {
   const auto method = message.is_object() ? message.find("method") : message.end();
   const bool has_id = message.is_object() && message.contains("id");
   if (method == message.end() || !method->is_string()) {
-    // An answer to something that was never asked.
+    // A response to a request that was never sent.
     const bool is_answer = has_id && (message.contains("result") || message.contains("error"));
     return is_answer ? Status()
                      : fail(has_id ? message["id"] : Json(), kInvalidRequest, "this is no request");
@@ -155,7 +155,7 @@ void Server::handle_notification(const std::string& method, const Json& params) 
   if (method == "textDocument/didChange") workspace_.documents().change(params);
   if (method == "textDocument/didClose")
     workspace_.documents().close(path_of(params.at("textDocument").at("uri").get<std::string>()));
-  // A module that was missing may be there now.
+  // A missing module may exist now.
   if (method == "textDocument/didSave" || method == "workspace/didChangeWatchedFiles") workspace_.forget();
 }
 

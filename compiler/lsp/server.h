@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A session with one client: which messages come when, and who answers them.
+// A session with one client: dispatches messages to the features.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Serves the language server protocol over two file descriptors until the client ends the session, or its end of them.
-// True: it was ended as the protocol has it. kIo where nothing more can be read or written. One thread.
+// Serves the language server protocol over two file descriptors until the client ends the session or closes its end.
+// Returns true if the session ended by the protocol; kIo if reading or writing fails. Runs in the calling thread.
 Result<bool> serve(int input, int output, WorkspaceOptions options);
 
 class Server {
@@ -36,7 +36,7 @@ class Server {
   Result<Json> answer(const std::string& method, const Json& params);
   Json initialize(const Json& params);
   Status fail(const Json& id, int code, std::string_view message);
-  // Tells the client what the compiler says about documents that have changed, until the client says something.
+  // Publishes diagnostics of changed documents until the next message arrives.
   Status publish();
   Status publish(const std::string& path, const std::string& uri, Json list);
 
@@ -44,8 +44,10 @@ class Server {
   Workspace workspace_;
   State state_ = State::kNew;
   bool was_shut_down_ = false;
-  std::map<std::string, std::weak_ptr<const Snapshot>> published_;  // by path: what the client was told last
-  std::optional<std::chrono::steady_clock::time_point> waits_since_;  // that it is to be told something
+  std::map<std::string, std::weak_ptr<const Snapshot>>
+      published_;  // by path: the snapshot that was published last
+  std::optional<std::chrono::steady_clock::time_point>
+      waits_since_;  // when the oldest unpublished change was made
 };
 
 }  // namespace dhpvm::compiler::lsp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// textDocument/signatureHelp: the parameters of the call that is being written.
+// textDocument/signatureHelp: the parameters of the call being typed.
 #include <algorithm>
 
 #include "compiler/lsp/features.h"
@@ -10,12 +10,12 @@ namespace dhpvm::compiler::lsp {
 
 namespace {
 
-// The call around a place of a text, found in its tokens: while it is being written, no tree has it.
+// The call around a place, found in the tokens: an incomplete call is not in the tree.
 struct OpenCall {
-  std::uint32_t name = 0;   // where the name of what is called begins
-  std::string_view object;  // the name before the point, if there is one
+  std::uint32_t name = 0;   // start of the callee's name
+  std::string_view object;  // the name before the dot, if there is one
   bool has_object = false;
-  std::size_t argument = 0;        // the number of the one at the place
+  std::size_t argument = 0;        // the index of the argument at the place
   std::string_view argument_name;  // its name, if it has one
 };
 
@@ -70,7 +70,7 @@ class CallFinder {
     return text_.substr(token.begin, token.end - token.begin);
   }
 
-  // With the name that ends at token `i`, or before the type arguments that do.
+  // The call whose callee is the name at token `i`, or the name before type arguments that end there.
   std::optional<OpenCall> named(std::ptrdiff_t i, OpenCall call) const {
     if (kind(i) == TokenKind::kGreater) {
       while (i >= 0 && kind(i) != TokenKind::kLess && kind(i) != TokenKind::kSemicolon) --i;
@@ -114,7 +114,7 @@ Result<Json> signature_help(Workspace& workspace, const Json& params) {
   if (!declared.has_value()) return Json();
   Parameters parameters = taken_by(*declared);
   const SourceFile& file = snapshot.file(declared->range);
-  // Functions of the library that are called as methods take the object first.
+  // If a library function is called as a method, the object is its first argument.
   const bool is_method = declared->kind == DeclarationKind::kFunction && call->has_object &&
                          snapshot.scope().import(call->object) == nullptr;
   if (is_method && !parameters.names.empty()) {

@@ -28,7 +28,7 @@ Snapshot::Snapshot(std::shared_ptr<const Parsed> parsed, std::optional<FunctionL
 
 void Snapshot::check() {
   if (!is_complete()) {
-    // A name that the checker misses may exist and merely be unread.
+    // Syntax errors may have hidden declarations, so errors about unknown names are dropped.
     Diagnostics unsaid(parsed_->sources());
     checked_ = check_observed(program(), unsaid, *facts_);
     return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is known about one document at one moment: its program, checked as far as it can be, and what its names
-// mean. Where a request waits for an answer, the checker looks at the functions alone that the answer is about: around
-// a place, that takes a third of the time.
+// Immutable knowledge about one document at one moment: its program, checked as far as possible, and the meaning of its
+// names. For a request only the functions that the answer needs are checked, which takes a third of the time around one
+// place.
 #pragma once
 
 #include <functional>
@@ -21,13 +21,13 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Whether something else has become more important than what is being found out.
+// Returns true to stop the work in progress for something more urgent.
 using Interrupt = std::function<bool()>;
 
-// Nothing of it changes once it is made. Parts point into one another, so it stays where it is.
+// Immutable. Parts point into one another, so it must not be moved.
 class Snapshot {
  public:
-  // `functions`: those that are checked; nothing for all.
+  // `functions`: those to check; empty optional: all.
   Snapshot(std::shared_ptr<const Parsed> parsed, std::optional<FunctionList> functions, bool with_messages,
            const Interrupt& interrupt = {});
   Snapshot(const Snapshot&) = delete;
@@ -45,9 +45,9 @@ class Snapshot {
   const ModuleScope& scope() const { return *scope_; }
   const Members& members() const { return *members_; }
   bool is_complete() const { return parsed_->is_complete(); }
-  // Whether answers about these functions can come from it.
+  // Whether it can answer requests about these functions.
   bool knows(const std::optional<FunctionList>& functions, bool with_messages) const;
-  // False where it was interrupted, and knows nothing.
+  // False if it was interrupted, and so is unusable.
   bool is_finished() const { return !facts_->was_interrupted(); }
 
  private:

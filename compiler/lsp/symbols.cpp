@@ -27,7 +27,7 @@ Json symbol_of(const SourceFile& file, const Declaration& declaration) {
   return made;
 }
 
-// Whether the letters of `query` stand in `name` in their order; capitals do not matter.
+// Whether `query` is a subsequence of `name`, ignoring case.
 bool fits(std::string_view name, std::string_view query) {
   std::size_t next = 0;
   for (const char c : name) {
@@ -53,7 +53,7 @@ void add_fitting(const SourceFile& file, const std::string& uri, const std::vect
   }
 }
 
-// A source alone, parsed and not checked: only names are needed.
+// A source that is parsed and not checked, since only names are needed.
 struct ParsedFile {
   SourceManager sources;
   std::unique_ptr<ast::Module> module;

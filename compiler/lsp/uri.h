@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names of documents: `file:` URIs, and the paths that they stand for.
+// Names of documents: conversion between `file:` URIs and paths.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace dhpvm::compiler::lsp {
 
-// The path of a `file:` URI; any other URI as it is, so that documents that were never saved have a name too.
+// The path of a `file:` URI; any other URI unchanged, so that unsaved documents have a name too.
 std::string path_of(std::string_view uri);
-// The URI of a path; what is no absolute path is a URI already.
+// The URI of a path; anything but an absolute path is returned unchanged.
 std::string uri_of(std::string_view path);
 
 }  // namespace dhpvm::compiler::lsp

@@ -5,7 +5,7 @@ namespace dhpvm::compiler::lsp {
 
 namespace {
 
-// Each has a checked program of its own, and of a file that is not open, each name that is looked for makes one.
+// Each snapshot has its own checked program; a search for names makes one per name in files that are not open.
 constexpr std::size_t kMostSnapshots = 8;
 
 std::shared_ptr<const Snapshot> among(const std::vector<std::shared_ptr<const Snapshot>>& list,
@@ -27,7 +27,7 @@ std::shared_ptr<const Snapshot> Version::snapshot(const Part& part, const Interr
   if (std::shared_ptr<const Snapshot> known = among(snapshots_, functions, part.with_messages)) return known;
   auto made = std::make_shared<const Snapshot>(parsed_, std::move(functions), part.with_messages, interrupt);
   if (!made->is_finished()) return nullptr;
-  // One of the whole is the last: others are not made after it.
+  // A snapshot of the whole document is always the last: no others are made after it.
   if (snapshots_.size() == kMostSnapshots) snapshots_.erase(snapshots_.begin());
   snapshots_.push_back(made);
   return made;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One text of a document: it is parsed once, and checked part by part, as requests ask about it.
+// One text of a document: parsed once, and checked part by part on request.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Differs when the text of a document or file does.
+// Changes with the text of a document or file.
 using Stamp = std::pair<std::uint64_t, std::int64_t>;
-// Texts, by the paths of their files.
+// The stamps of texts, by path.
 using Stamps = std::vector<std::pair<std::string, Stamp>>;
 
 class Version {
@@ -28,16 +28,15 @@ class Version {
   const Parsed& parsed() const { return *parsed_; }
   const std::shared_ptr<const Parsed>& parsed_state() const { return parsed_; }
   const Stamps& sources() const { return sources_; }
-  // The facts about the part, and perhaps about more. Null if it was interrupted.
+  // A snapshot that covers the part, and perhaps more. Null if it was interrupted.
   std::shared_ptr<const Snapshot> snapshot(const Part& part, const Interrupt& interrupt = {});
-  // The same if that is known already; null otherwise.
+  // The same if it exists already; null otherwise.
   std::shared_ptr<const Snapshot> known(const Part& part) const;
 
  private:
   std::shared_ptr<const Parsed> parsed_;
   Stamps sources_;
-  std::vector<std::shared_ptr<const Snapshot>>
-      snapshots_;  // the latest, in the order in which they were made
+  std::vector<std::shared_ptr<const Snapshot>> snapshots_;  // the most recent ones, oldest first
 };
 
 }  // namespace dhpvm::compiler::lsp

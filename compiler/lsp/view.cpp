@@ -24,7 +24,7 @@ Shift::Shift(std::string_view old_text, std::string_view new_text)
 std::uint32_t Shift::carry(std::uint32_t offset, std::uint32_t from, std::uint32_t to) const {
   if (offset <= begin_) return offset;
   if (offset >= from - end_) return offset - from + to;
-  // In what was replaced.
+  // The offset is in the replaced text.
   return std::min(offset, to - end_);
 }
 

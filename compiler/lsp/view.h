@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document as a feature looks at it: the latest snapshot, or an older one while the text cannot be read as a whole.
+// A document as a feature sees it: the latest snapshot, or an older one while the text has syntax errors.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Maps places of one text to another by their common begin and end.
+// Maps offsets between two texts by their common prefix and suffix.
 class Shift {
  public:
   Shift() = default;  // the texts are the same
   Shift(std::string_view old_text, std::string_view new_text);
 
-  // Whether a place of the new text lies in what both have in common.
+  // Whether an offset of the new text lies in the common prefix or suffix.
   bool keeps(std::uint32_t offset) const { return offset <= begin_ || offset >= new_size_ - end_; }
   std::uint32_t to_old(std::uint32_t offset) const { return carry(offset, new_size_, old_size_); }
   std::uint32_t to_new(std::uint32_t offset) const { return carry(offset, old_size_, new_size_); }
@@ -25,15 +25,15 @@ class Shift {
  private:
   std::uint32_t carry(std::uint32_t offset, std::uint32_t from, std::uint32_t to) const;
 
-  std::uint32_t begin_ = 0;  // bytes in common at the begin
-  std::uint32_t end_ = 0;    // and at the end
+  std::uint32_t begin_ = 0;  // bytes of the common prefix
+  std::uint32_t end_ = 0;    // bytes of the common suffix
   std::uint32_t old_size_ = 0;
   std::uint32_t new_size_ = 0;
 };
 
 class View {
  public:
-  // `latest` is what the client sees; `shown`, from which answers come, is the same or older.
+  // `latest` is the client's text; answers come from `shown`, which is the same or older.
   View(std::shared_ptr<const Snapshot> latest, std::shared_ptr<const Snapshot> shown);
 
   const Snapshot& operator*() const { return *shown_; }
@@ -42,9 +42,9 @@ class View {
   const std::shared_ptr<const Snapshot>& latest_state() const { return latest_; }
   const Shift& shift() const { return shift_; }  // from the shown to the latest text
 
-  // The place in the snapshot of a position of the client.
+  // The offset in the snapshot for a position of the client.
   std::uint32_t offset_of(const Json& position) const;
-  // A range of the document, where the client has it.
+  // The client's range for a range of the snapshot.
   Json range_of(SourceRange range) const;
 
  private:

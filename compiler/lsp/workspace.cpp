@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".dhp";
-// A snapshot of a small program takes megabytes, because the library is part of it.
+// The snapshot of even a small program takes megabytes, because it includes the library.
 constexpr std::size_t kMaxClosed = 16;
 constexpr std::size_t kMaxRetired = 8;
 
@@ -165,7 +165,7 @@ std::optional<View> Workspace::view_at_position(const Json& params) {
   std::shared_ptr<const Snapshot> shown = now->snapshot(Part::at(place));
   const std::shared_ptr<Version> complete = entries_.at(path).complete;
   if (complete != nullptr && complete != now && !now->parsed().is_complete()) {
-    // Declarations are missing, and so is the meaning of their names everywhere.
+    // Declarations are missing, so names would be unresolved everywhere.
     const Shift shift(complete->parsed().file().text(), file.text());
     if (shift.keeps(place)) return View(shown, complete->snapshot(Part::at(shift.to_old(place))));
   }
@@ -186,7 +186,7 @@ std::vector<std::string> Workspace::files() const {
   std::set<std::string> found;
   std::set<std::string> folders(folders_.begin(), folders_.end());
   std::size_t looked_at = 0;
-  constexpr std::size_t kMaxLooks = 50'000;  // entries of folders, sources or not
+  constexpr std::size_t kMaxLooks = 50'000;  // directory entries, sources or not
   for (const auto& [path, document] : documents_.all()) {
     found.insert(path);
     std::error_code problem;

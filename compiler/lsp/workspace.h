@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sources that a client works on: open documents, the files around them, the modules of the library. Keeps what was
-// found out about them for as long as nothing that it came from has changed.
+// The sources that a client works on: open documents, the files around them, the modules of the library. Caches results
+// while their sources are unchanged.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ namespace dhpvm::compiler::lsp {
 
 struct WorkspaceOptions {
   std::span<const BuiltinModule> builtin_modules;  // must outlive the workspace
-  // Where `import name;` is looked for, after the folder of the document and before those of the client.
+  // Folders searched for imports, after the document's folder and before those of the client.
   std::vector<std::string> import_paths;
-  // Where the sources of the library's modules are written for the client to show. Empty: they cannot be shown.
+  // Where the sources of the library's modules are written for the client to open. Empty: they cannot be opened.
   std::string library_folder;
 };
 
@@ -39,40 +39,40 @@ class Workspace {
   // The folders that the client has open.
   void set_folders(std::vector<std::string> folders) { folders_ = std::move(folders); }
   const WorkspaceOptions& options() const { return options_; }
-  // Unknown files have changed.
+  // Drops all caches of files, because any of them may have changed.
   void forget();
 
-  // All that is known of a document or file as it is now. Null where there is none, or where it was interrupted.
+  // A snapshot of a document or file as it is now. Null if it does not exist, or if the work was interrupted.
   std::shared_ptr<const Snapshot> latest(const std::string& path, const Interrupt& interrupt = {}) {
     return latest(path, Part(), interrupt);
   }
-  // The same of a part of it.
+  // The same for a part of it.
   std::shared_ptr<const Snapshot> latest(const std::string& path, const Part& part,
                                          const Interrupt& interrupt = {});
-  // The same if it is there already; null otherwise.
+  // The same if it exists already; null otherwise.
   std::shared_ptr<const Snapshot> known(const std::string& path, const Part& part) const;
-  // The document as the parser reads it. Null where there is none.
+  // The syntax trees of the document. Null if it does not exist.
   std::shared_ptr<const Parsed> parsed(const std::string& path);
-  // Frees states that have been replaced, which takes time, and is done while no request waits.
+  // Frees replaced states. This takes time, so call it while no request waits.
   void tidy() { retired_.clear(); }
-  // The document of a request's parameters, a part of it as it is now.
+  // The current view of a part of the document that the request's parameters name.
   std::optional<View> view(const Json& params, const Part& part);
-  // The surroundings of the position of the parameters. Where the document cannot be read as a whole, it is the last
-  // state that could, if the position is in what has not changed since.
+  // The part around the position of the parameters. If the document has syntax errors, it comes from the last state
+  // without errors, provided that the position is in the text that has not changed since.
   std::optional<View> view_at_position(const Json& params);
-  // Another part of what a view shows.
+  // Another part of the text of a view.
   View other_part(const View& view, const Part& part);
-  // A part of the document as it would be with another text. It is freed by tidy().
+  // A part of the document with another text. tidy() frees it.
   std::shared_ptr<const Snapshot> imagine(const std::string& path, std::string text, const Part& part);
 
   // All sources in the folders of the client and next to open documents, by path. At most kMaxFiles.
   std::vector<std::string> files() const;
-  // Their text, as the client has it where it is open.
+  // Its text: the client's if it is open.
   std::optional<std::string> text_of(const std::string& path) const;
 
-  // Where a file of a snapshot can be opened. Empty: nowhere.
+  // A URI for a file of a snapshot. Empty: it cannot be opened.
   std::string uri_of(const Snapshot& snapshot, SourceRange range);
-  // As the protocol has it; null where the file cannot be opened. `view` is of the snapshot that knows the range.
+  // The protocol's location; null if the file cannot be opened. `view` has the snapshot of the range.
   Json location(const View& view, SourceRange range);
 
   static constexpr std::size_t kMaxFiles = 2000;
@@ -80,12 +80,12 @@ class Workspace {
  private:
   struct Entry {
     std::shared_ptr<Version> latest;
-    std::shared_ptr<Version> complete;  // the last that could be read as a whole
+    std::shared_ptr<Version> complete;  // the last version without syntax errors
   };
 
   Stamp stamp_of(const std::string& path) const;
   bool is_fresh(const Version& version) const;
-  // Null where there is no such document.
+  // Null if the document does not exist.
   std::shared_ptr<Version> version(const std::string& path);
   std::shared_ptr<Version> read(const std::string& path) const;
   void retire(std::shared_ptr<const void> state);
@@ -99,7 +99,7 @@ class Workspace {
   Documents documents_;
   std::map<std::string, Entry> entries_;
   std::vector<std::shared_ptr<const void>> retired_;
-  std::deque<std::string> closed_;  // entries of files that are not open, the oldest first
+  std::deque<std::string> closed_;  // cached files that are not open, oldest first
 };
 
 }  // namespace dhpvm::compiler::lsp

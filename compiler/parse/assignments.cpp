@@ -10,7 +10,7 @@ using ast::ExprKind;
 using ast::StmtKind;
 
 ast::Stmt* AssignmentParser::expression_statement() {
-  // `--x;` would otherwise be read as a negation of a negation.
+  // `--x;` would otherwise be parsed as a double negation.
   const bool step =
       (at(TokenKind::kMinus) || at(TokenKind::kPlus)) && kind(1) == kind() && cursor_.touches_next();
   if (step) {
@@ -65,17 +65,17 @@ ast::Stmt* AssignmentParser::expression_statement() {
       problem.help("a variable is declared with `let`: `let {} = {}(...);`", text(), word);
     return error_stmt();
   }
-  // The block of a `catch` ends the statement, as that of an `if` does. So does a `try` block, where the checker says
-  // that its error is lost.
+  // The block of a `catch` ends the statement, as that of an `if` does. So does a `try` block; the checker reports that
+  // its error is lost.
   const bool ends_in_block = expr->kind == ExprKind::kCatch || expr->kind == ExprKind::kTryBlock;
   if (ends_in_block && !at(TokenKind::kSemicolon)) return finish(node);
   if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall && !state_.in_arm) {
     slip(cursor_.gap(), "expected `;` after the statement")
         .help("write `return {};` if this is the result of the function", cursor_.text_of(expr->range));
-    return error_stmt();  // so that nothing is said about a missing result
+    return error_stmt();  // suppresses an error about the unused result
   }
   expect_semicolon("the statement");
-  // With something unknown behind it, the expression need not mean what it seems to.
+  // The unknown text after it may change the meaning of the expression.
   return in_panic() ? error_stmt() : finish(node);
 }
 

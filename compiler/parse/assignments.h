@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements that begin with an expression: assignments and expressions as such.
+// Statements that begin with an expression: assignments and expression statements.
 #pragma once
 
 #include "compiler/parse/grammar_part.h"

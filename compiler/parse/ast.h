@@ -55,7 +55,7 @@ enum class TypeKind : std::uint8_t {
 struct Type {
   TypeKind kind = TypeKind::kError;
   std::uint32_t rank = 1;
-  std::uint32_t height = 1;  // nodes on the longest way down from here
+  std::uint32_t height = 1;  // the height of the subtree, in nodes
   SourceRange range;
   Name qualifier;  // the module's name in `list.List<i64>`; empty when unqualified
   Name name;
@@ -182,8 +182,8 @@ struct Pattern {
   PatternKind kind = PatternKind::kError;
   SourceRange range;
   Name label;         // of a part: `name: pattern`; empty where the position says which value it is for
-  bool part = false;  // a kName that is nothing known becomes a variable
-  // The outermost pattern of an arm: where cases and types stand, a name that is nothing known is a misspelt one.
+  bool part = false;  // a bare kName that resolves to nothing declares a variable
+  // The outermost pattern of an arm: a name here that resolves to nothing is a misspelt case or type.
   bool whole = false;
   bool present = false;  // `if let pattern = value`: takes no null
   Expr* value = nullptr;
@@ -210,7 +210,7 @@ struct Expr {
   bool inclusive = false;      // kSlice: ..=
   bool is_byte = false;        // kInt: 'a'
   bool parenthesised = false;  // any kind: written in parentheses
-  std::uint32_t height = 1;    // nodes on the longest way down from here
+  std::uint32_t height = 1;    // the height of the subtree, in nodes
   SourceRange range;           // the whole expression
   SourceRange
       operator_range;  // kUnary, kBinary, kCast, kCastOrNull, kIs, kUnwrap, kTry, kTryBlock, kCatch: the operator
@@ -255,8 +255,8 @@ struct Reduction {
 
 enum class HintKind : std::uint8_t { kDevice, kBatch, kFastMath };
 
-// @device("gpu"), @batch(expression), @fastmath. The argument is null exactly for @fastmath; its type and
-// value are the checker's to find.
+// @device("gpu"), @batch(expression), @fastmath. The argument is null exactly for @fastmath; the checker checks its
+// type and value.
 struct Hint {
   HintKind kind = HintKind::kDevice;
   SourceRange range;
@@ -275,7 +275,7 @@ struct Stmt {
   BinaryOp binary = BinaryOp::kAdd;
   bool inclusive = false;    // kForRange: ..=
   bool gives_value = false;  // kExpr: the last statement of a block that gives a value
-  std::uint32_t height = 1;  // nodes on the longest way down from here
+  std::uint32_t height = 1;  // the height of the subtree, in nodes
   SourceRange range;
   Name name;
   Name index_name;
@@ -340,7 +340,7 @@ struct Field {
   SourceRange range;
 };
 
-// One of the values of an enum. Its fields have a name, or none where their position says enough.
+// A case of an enum. Its values have names, or are identified by position.
 struct EnumCase {
   Name name;
   std::vector<Field> values;
@@ -381,11 +381,11 @@ struct Module {
   std::string path;  // "geometry.shapes"; empty for the root file
   std::uint32_t file = 0;
   bool is_stdlib = false;
-  // False when syntax errors have swallowed declarations or parts of them, so that checking what is left
-  // would find faults that are none. Errors inside function bodies leave it true.
+  // False when syntax errors have swallowed declarations or parts of them, so that checking the rest would report false
+  // errors. Errors inside function bodies leave it true.
   bool is_complete = true;
   bool has_map_literals = false;
-  bool is_of_host = false;  // like those of the library, but for classes of the host
+  bool is_of_host = false;  // treated like the library, but declares classes of the host
   std::vector<Import> imports;
   std::vector<Constant*> constants;
   std::vector<Function*> functions;

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of each node of a syntax tree, in the order of the source: the one place that knows them. A
-// visitor is called with `const Expr&`, `const Stmt&`, `const Type&`, and with an `Arm` or a closure's
-// `Function` as a whole, because names of their own are visible inside of those; for_each_child goes into
-// them in turn. Parts that are missing are left out.
+// Visits the children of each node of a syntax tree in the order of the source; no other code lists them. A visitor is
+// called with `const Expr&`, `const Stmt&`, `const Type&`, and with an `Arm` or a closure's `Function` as a whole,
+// because these have scopes of their own; for_each_child visits their children in turn. Absent children are left out.
 #pragma once
 
 #include "compiler/parse/ast.h"
 
 namespace dhpvm::compiler::ast {
 
-// A visitor made of lambdas, one for each kind of part.
+// A visitor made of lambdas, one for each kind of child.
 template <typename... Parts>
 struct Overloaded : Parts... {
   using Parts::operator()...;
@@ -17,7 +16,7 @@ struct Overloaded : Parts... {
 template <typename... Parts>
 Overloaded(Parts...) -> Overloaded<Parts...>;
 
-// Trees with mistakes in them lack parts that others have.
+// Trees with errors may lack children.
 template <typename Node, typename Visitor>
 void visit_present(const Node* part, const Visitor& visit) {
   if (part != nullptr) visit(*part);

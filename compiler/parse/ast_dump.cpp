@@ -15,7 +15,7 @@ using ast::ExprKind;
 using ast::PatternKind;
 using ast::StmtKind;
 
-// Builds "(head a b c)". Absent parts are written `_` where their place matters.
+// Builds "(head a b c)". Absent parts are written `_` if their position matters.
 class Form {
  public:
   explicit Form(std::string_view head) : text_("(" + std::string(head)) {}
@@ -282,7 +282,7 @@ std::string dump(const ast::Expr& e) {
 
 namespace {
 
-// The head, the name and the parts in their order: that says enough of most statements.
+// The head, the name and the children in their order, which suffices for most statements.
 std::string in_order(const ast::Stmt& s) {
   const ast::Name& name = ast::is_jump(s.kind) ? s.label : s.name;
   std::vector<std::string> parts;

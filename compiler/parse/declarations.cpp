@@ -26,7 +26,7 @@ void DeclarationParser::skip_attributes() {
     const TokenKind next = cursor_.token_at(end).kind;
     const bool declared = next == TokenKind::kIdentifier || next == TokenKind::kAt ||
                           next == TokenKind::kConst || begins_declaration(next);
-    if (!declared) return;  // the hint of a loop that stands outside of a function
+    if (!declared) return;  // the hint of a loop outside a function
     const std::string_view advice = attribute_for_foreign(text(1));
     slip(join(range(), range(1)), "declarations have no attributes")
         .help("{}", advice.empty() ? "remove it" : advice);
@@ -66,7 +66,7 @@ void DeclarationParser::declaration() {
   }
 }
 
-// Something that is no declaration here.
+// A declaration of another language.
 void DeclarationParser::foreign_top_level() {
   if (is_function_word(text()) && at(TokenKind::kIdentifier) && kind(1) == TokenKind::kIdentifier) {
     module_.functions.push_back(parts_.functions.function(FunctionBody::kRequired));
@@ -164,7 +164,7 @@ void DeclarationParser::constant() {
   node.value = in_panic() ? error_expr() : parts_.expressions.expression();
   expect_semicolon("the constant");
   node.range = cursor_.since(node.range);
-  // Kept even when wrong: a use of it should not be reported as unknown.
+  // Kept even if it is wrong, so that its uses are not reported as unknown.
   if (!node.name.empty()) module_.constants.push_back(&node);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The top level of a file: imports, constants, and the way to functions and types.
+// The top level of a file: imports, constants, and dispatch to functions and types.
 #pragma once
 
 #include "compiler/parse/grammar_part.h"

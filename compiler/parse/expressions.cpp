@@ -58,7 +58,7 @@ ast::Expr* ExpressionParser::condition(std::string_view after) {
   return expr;
 }
 
-// `x in xs`, at the `in`; the heads of loops read their variable as a name.
+// `x in xs`, at the `in`; the heads of loops parse their variable as a name.
 ast::Expr* ExpressionParser::membership() {
   slip(range(), "`in` stands in `for` only")
       .help(
@@ -70,7 +70,7 @@ ast::Expr* ExpressionParser::membership() {
   return error_expr();
 }
 
-// `c ? a : b` is not of this language, but clear enough to go on behind it.
+// `c ? a : b` is not part of the language, but clear enough to continue after it.
 ast::Expr* ExpressionParser::ternary(ast::Expr* condition) {
   const SourceRange question = range();
   if (!starts_expression(1)) {
@@ -88,13 +88,13 @@ ast::Expr* ExpressionParser::ternary(ast::Expr* condition) {
   return finish(choice);
 }
 
-// The operator that comes next, if one does.
+// The next operator, if there is one.
 std::optional<BinaryOperator> ExpressionParser::next_operator() const {
   if (const std::optional<BinaryOperator> known = binary_operator(kind())) return known;
   if (!starts_expression(1) || token().first_on_line) return std::nullopt;
   if (at(TokenKind::kAt)) return binary_operator(TokenKind::kStar);
   if (!at(TokenKind::kIdentifier)) return std::nullopt;
-  // A name can never follow an operand, so that these words can only be meant as operators.
+  // A name can never follow an operand, so these words must be meant as operators.
   const std::string_view meant = operator_for_foreign(text());
   for (const TokenKind kind :
        {TokenKind::kAmpersandAmpersand, TokenKind::kPipePipe, TokenKind::kPercent, TokenKind::kSlash,
@@ -145,13 +145,13 @@ ast::Expr* ExpressionParser::binary(Precedence lowest) {
   return left;
 }
 
-// `a ?? b ?? c` groups to the right, so that only its last part need be non-null.
+// `a ?? b ?? c` is right-associative, so that only its last operand needs to be non-null.
 ast::Expr* ExpressionParser::coalesced() {
   const Level level(*this);
   return level.ok ? binary(Precedence::kCoalescing) : error_expr();
 }
 
-// At the second of two equal signs: `x++;` and `x--)` have nothing behind them that could be an operand.
+// At the second of two equal signs: in `x++;` and `x--)` no operand follows.
 bool ExpressionParser::step_habit(ast::Expr*& expr) {
   const bool doubled =
       (at(TokenKind::kPlus) || at(TokenKind::kMinus)) && kind(1) == kind() && cursor_.touches_next();
@@ -167,11 +167,11 @@ bool ExpressionParser::step_habit(ast::Expr*& expr) {
   return true;
 }
 
-// An operator of one or two signs that only other languages have. `a * *p` has a blank and is another habit.
+// An operator of one or two signs that only other languages have. `a * *p` has a blank: a different mistake.
 bool ExpressionParser::foreign_sign(ast::Expr*& expr) {
   struct Sign {
     TokenKind first;
-    TokenKind second;  // kEnd: there is none
+    TokenKind second;  // kEnd: none
     std::string_view help;
   };
   constexpr Sign kSigns[] = {

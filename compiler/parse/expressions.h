@@ -14,11 +14,11 @@ class ExpressionParser : public GrammarPart {
   using GrammarPart::GrammarPart;
 
   ast::Expr* expression();
-  ast::Expr* operand_of_pattern();               // ends before `|` and what binds no tighter
-  ast::Expr* inner_expression();                 // inside brackets, where `x =>` cannot be a pattern
-  ast::Expr* operand_of_conjunction();           // ends before `&&` and `||`
-  ast::Expr* operand_of_disjunction();           // ends before `||`
-  ast::Expr* condition(std::string_view after);  // also says that `=` is not `==`
+  ast::Expr* operand_of_pattern();      // ends before `|` and operators of the same or lower precedence
+  ast::Expr* inner_expression();        // in brackets, where `x =>` cannot be a pattern
+  ast::Expr* operand_of_conjunction();  // ends before `&&` and `||`
+  ast::Expr* operand_of_disjunction();  // ends before `||`
+  ast::Expr* condition(std::string_view after);  // also reports `=` in place of `==`
 
  private:
   ast::Expr* binary(Precedence lowest);

@@ -9,7 +9,7 @@ namespace dhpvm::compiler {
 using ast::ExprKind;
 using ast::StmtKind;
 
-// Words that begin statements elsewhere. Each is a fine name here, unless what follows rules that out.
+// Words that begin statements in other languages. Each is a valid name here, unless the next token rules that out.
 ast::Stmt* ForeignStatements::statement() {
   const bool operand_next = starts_expression(1) && kind(1) != TokenKind::kLeftParen &&
                             kind(1) != TokenKind::kLeftBracket && kind(1) != TokenKind::kMinus &&
@@ -36,7 +36,7 @@ ast::Stmt* ForeignStatements::statement() {
       kind(1) == TokenKind::kBang && kind(2) == TokenKind::kIdentifier && !token(1).first_on_line;
   const bool declares = kind(1) == TokenKind::kLet || kind(1) == TokenKind::kVar;
   if (at_word("guard") && (declares || negated || operand_next)) return guard();
-  // Alone on its line, in front of what cannot go on with a variable of this name, as `.push(1);` does.
+  // Alone on its line, and the next line, unlike `.push(1);`, cannot continue an expression that starts with this name.
   const bool statement_ends = kind(1) == TokenKind::kRightBrace || kind(1) == TokenKind::kEnd ||
                               kind(1) == TokenKind::kIdentifier || is_keyword(kind(1));
   const bool end_of_block = at_word("end") && token().first_on_line && statement_ends &&
@@ -158,7 +158,7 @@ ast::Stmt* ForeignStatements::declaration(std::uint32_t name_index) {
   } else {
     problem.help("write `var {}: {};`", name, type_text);
   }
-  // A type of another language is unknown here, which need not be said as well.
+  // The type of another language is unknown here; reporting that would be redundant.
   ast::Type* known_type = meant.empty() && translated.empty() ? parts_.types.type() : error_type();
   while (cursor_.position() < name_index) advance();
   return parts_.variables.variable(StmtKind::kVar, begin, has_value ? nullptr : known_type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements as other languages write them: says how they are written here and reads on.
+// Statements of other languages: reports how they are written here, and continues.
 #pragma once
 
 #include "compiler/parse/grammar_part.h"
@@ -10,7 +10,7 @@ class ForeignStatements : public GrammarPart {
  public:
   using GrammarPart::GrammarPart;
 
-  ast::Stmt* statement();  // at an identifier, which most often begins a statement of this language after all
+  ast::Stmt* statement();  // at an identifier, which in most cases does not begin one
 
  private:
   ast::Stmt* of_std();

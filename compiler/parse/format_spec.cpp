@@ -13,13 +13,13 @@ namespace {
 constexpr std::string_view kAligns = "<>^=";
 constexpr std::string_view kSigns = "+- ";
 constexpr std::string_view kTypes = "bcdeEfFgGosxX%";
-// Wider than any terminal and narrow enough that a typing slip does not fill the memory.
+// Wider than any terminal, and small enough that a typing error does not exhaust memory.
 constexpr std::uint32_t kLargest = 10'000;
 
 bool contains(std::string_view set, char c) { return set.find(c) != set.npos; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Takes digits, or a computed number, off the front of `rest`. False when the number is above kLargest.
+// Removes digits, or a computed number, from the front of `rest`. False if the number is above kLargest.
 bool take_number(std::string_view& rest, std::uint32_t& value) {
   value = 0;
   if (!rest.empty() && rest.front() == kComputedNumber) {

@@ -9,7 +9,7 @@
 
 namespace dhpvm::compiler {
 
-// Stands for a number that the program computes: {x:{width}}.
+// Replaces a number that the program computes: {x:{width}}.
 constexpr char kComputedNumber = '\x01';
 
 // Reads [[fill]align][sign][#][0][width][,][.precision][type]. Returns false with the reason in `problem` (a

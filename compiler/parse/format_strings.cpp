@@ -42,7 +42,7 @@ void FormatStringParser::format_hole(ast::FormatPart& part) {
   const SourceRange where = range();
   const std::string what = found();
   const bool debug_form = at(TokenKind::kEqual);
-  // A mistake inside the braces ends with them. Braces that the lexer had to close have been reported.
+  // An error inside the braces ends with them. The lexer has reported braces that it had to close.
   skip_to_hole_end(in_number);
   const bool closed = cursor_.previous().begin != cursor_.previous().end;
   if (unread && closed) {
@@ -84,7 +84,7 @@ bool FormatStringParser::format_spec(ast::FormatPart& part) {
 
 void FormatStringParser::skip_to_hole_end(bool in_number) {
   std::uint32_t depth = 0;
-  std::uint32_t numbers = in_number ? 1 : 0;  // of the specification, in braces of their own
+  std::uint32_t numbers = in_number ? 1 : 0;  // numbers of the specification in their own braces
   while (!at(TokenKind::kEnd)) {
     if (at(TokenKind::kFormatBegin)) ++depth;
     if (at(TokenKind::kFormatEnd)) {

@@ -14,7 +14,7 @@ class FormatStringParser : public GrammarPart {
 
  private:
   void format_hole(ast::FormatPart& part);
-  // False where it breaks off inside of the braces of a number.
+  // False if it ends inside the braces of a number.
   bool format_spec(ast::FormatPart& part);
   void skip_to_hole_end(bool in_number);
 };

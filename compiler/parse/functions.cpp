@@ -49,7 +49,7 @@ ast::Function* FunctionParser::function(FunctionBody expected) {
 }
 
 // At the `def` of `def half(x, y=1):`, `func half(x float64) float64 {`: one message for the whole head. Its parameters
-// are known by their names, so that nothing is said about their uses.
+// are declared, so that their uses are not reported.
 void FunctionParser::foreign_head(ast::Function& node) {
   const SourceRange word = range();
   advance();
@@ -107,7 +107,7 @@ ast::Function* FunctionParser::function_after_word(ast::Function& node, Function
         .help("methods stand in the braces of their type, and their object is `this`");
   }
   if (!foreign && !in_panic()) node.name = expect_name("the name of a function");
-  // Without `self` it is a name like others.
+  // Without `self` the name is an ordinary one.
   const bool receiver = at(TokenKind::kLeftParen) &&
                         (kind(1) == TokenKind::kThis || (at_word("self", 1) && kind(2) != TokenKind::kColon));
   const std::string_view here = foreign || receiver ? method_for_foreign(node.name.text) : "";
@@ -120,7 +120,7 @@ ast::Function* FunctionParser::function_after_word(ast::Function& node, Function
   if (!foreign && !in_panic()) signature(node);
   if (!in_panic() && node.body == nullptr) function_body(node, expected);
   if (in_panic() && recovery_.skip_to_brace()) {
-    // A mistake in the head; the body may hold others.
+    // The head is wrong; the body may contain more errors.
     node.body = parts_.statements.block();
   }
   node.range = cursor_.since(node.range);
@@ -167,7 +167,7 @@ void FunctionParser::result_type(ast::Function& node) {
     node.result = parts_.types.type();
     return;
   }
-  // `: T` and a bare `T`. A `(` or `[` could begin other things; those are left to the next complaint.
+  // `: T` and a bare `T`. A `(` or `[` could begin other constructs; those are left to the next error.
   const bool colon = at(TokenKind::kColon);
   const bool bare =
       at(TokenKind::kIdentifier) && !token().first_on_line && clause_for_foreign(text()).empty();
@@ -186,7 +186,7 @@ void FunctionParser::result_type(ast::Function& node) {
   node.result = parts_.types.type();
 }
 
-// `where T: Shape`, `throws`, `noexcept`, as other languages write them behind the head.
+// `where T: Shape`, `throws`, `noexcept`, which other languages write after the head.
 void FunctionParser::foreign_clauses() {
   const std::string_view advice = at(TokenKind::kIdentifier) ? clause_for_foreign(text()) : "";
   if (advice.empty()) return;
@@ -261,11 +261,11 @@ bool FunctionParser::parameter(std::vector<ast::Parameter>& list, ParameterTypes
   ast::Parameter node;
   node.range = range();
   if (at(TokenKind::kAmpersand) && (at_word("self", 1) || at_word("mut", 1))) advance();
-  // `self` is a name like any other where it has a type, or needs none.
+  // `self` is an ordinary name if it has a type, or needs none.
   const bool is_receiver =
       at_word("self") && types == ParameterTypes::kRequired && kind(1) != TokenKind::kColon;
   if (at(TokenKind::kThis) || is_receiver) {
-    // A method of another language was named already.
+    // A method of another language has been reported already.
     const std::uint32_t before = std::max(cursor_.position(), 2U) - 2;
     if (method_for_foreign(cursor_.text_of(cursor_.token_at(before))).empty())
       slip(range(), "a method has `this` without declaring it").help("remove the parameter");

@@ -30,12 +30,12 @@ bool GrammarPart::expect(TokenKind k, std::string_view after) {
 }
 
 void GrammarPart::expect_semicolon(std::string_view after) {
-  if (in_panic() || accept(TokenKind::kSemicolon)) return;  // in a panic it is where reading goes on
+  if (in_panic() || accept(TokenKind::kSemicolon)) return;  // in panic mode this is the recovery point
   if (state_.in_arm && (at(TokenKind::kRightBrace) || accept(TokenKind::kComma))) return;
   const bool simply_missing = token().first_on_line || at(TokenKind::kRightBrace) || at(TokenKind::kEnd);
   if (simply_missing) {
     auto& problem = slip(cursor_.gap(), "expected `;` after {}", after);
-    // In `7 // 2;` the semicolon is there, in a comment.
+    // In `7 // 2;` the semicolon is part of a comment.
     const std::string_view rest = cursor_.rest_of_line(cursor_.previous().end);
     if (rest.starts_with("//") && rest.ends_with(';')) {
       problem.help("`//` begins a comment; `/` between integers drops the fraction");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of the parts of the grammar: what the parts of one parse share, and the words in which a rule of the grammar
-// is written.
+// The base of the parts of the grammar: the state of one parse, and the helpers for writing rules.
 //
-// Recursive descent; operators by precedence climbing. Each part stands in GrammarParts and can call each other.
-// After an error a rule returns an error node; syntax_errors.h and recovery.h say how reading goes on.
+// Recursive descent; operators by precedence climbing. GrammarParts has all parts, so each can call each. After an
+// error a rule returns an error node; syntax_errors.h and recovery.h describe how parsing continues.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +45,7 @@ class GrammarPart {
   explicit GrammarPart(GrammarParts& parts);
 
  protected:
-  // One level of recursion; `ok` is false beyond the limit, and the file is given up.
+  // One level of recursion; if `ok` is false, the limit is exceeded, and the file is given up.
   struct Level {
     explicit Level(GrammarPart& part) : tree(part.state_.tree), ok(tree.enter_level()) {}
     ~Level() { tree.leave_level(); }

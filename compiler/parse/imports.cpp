@@ -22,10 +22,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".dhp";
-// A fifth of the time in which a small program is compiled: read where it is used.
+// Loaded on demand: it takes a fifth of the time to compile a small program.
 constexpr std::string_view kMaps = "map";
 constexpr std::string_view kTypesOfMaps[] = {"Map", "Set"};
-// Beyond it, something other than a person has written the imports.
+// More imports than a person writes.
 constexpr std::size_t kMaxModules = 4096;
 // Files of a folder that are considered as suggestions for a misspelt module.
 constexpr std::size_t kMaxListed = 1000;
@@ -43,7 +43,7 @@ SourceRange path_range(const ast::Import& import) {
   return join(import.path.front().range, import.path.back().range);
 }
 
-// A file that is not there is no mistake yet: the next folder may have it.
+// A file that does not exist is not an error yet: the next folder may have it.
 Result<std::string> read_module(const std::string& path) {
   std::error_code code;
   if (!fs::exists(path, code)) return error(ErrorCode::kNotFound, "there is no file '{}'", path);
@@ -129,7 +129,7 @@ class Loader {
       if (const auto known = by_path_.find(key); known != by_path_.end()) return known->second;
       Result<std::string> text = options_.read ? options_.read(key) : read_module(key);
       if (text.ok() && text->size() < SourceManager::kMaxFileBytes) {
-        // Registered before it is parsed any further, so that a circle finds it.
+        // Registered before parsing continues, so that a cyclic import finds it.
         const std::string own_folder = path.has_parent_path() ? path.parent_path().string() : ".";
         return by_path_[key] = add(name, key, std::move(*text), own_folder, false);
       }
@@ -181,10 +181,10 @@ class Loader {
     }
   }
 
-  // The modules that lie directly in these folders.
+  // The modules directly in these folders.
   std::set<std::string> names_in(const std::vector<std::string>& folders) const {
     std::set<std::string> names;
-    if (options_.read) return names;  // these folders need not be folders
+    if (options_.read) return names;  // with a custom reader these need not be folders
     for (const std::string& folder : folders) {
       std::error_code code;
       for (fs::directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {

@@ -16,25 +16,25 @@
 
 namespace dhpvm::compiler {
 
-// The modules whose types are known everywhere without import; `map` is read where a file names its types or has a
-// literal of a map. The functions of all but the first are known, too, by the module's name.
+// The modules whose types are known everywhere without import; `map` is loaded if a file names its types or has a map
+// literal. The functions of all but the first are known, too, qualified by the module's name.
 inline constexpr std::string_view kKnownModules[] = {"errors", "array", "list", "map", "str"};
 bool is_known_module(std::string_view name);
 
 struct ImportOptions {
-  // The modules of the standard library. They are found first: a file list.dhp that happens to lie next to a
-  // program must not change what `import list;` means to it, nor to the library's own modules.
+  // The modules of the standard library. They take precedence: a file list.dhp next to a program must not change what
+  // `import list;` means to it, nor to the library's own modules.
   std::span<const BuiltinModule> builtin_modules;
-  // Folders to look in, after the folder of the importing file. The root file has no folder of its own:
-  // a caller that knows it puts it first here.
+  // Folders to search after the folder of the importing file. The root file has no folder of its own: a caller that
+  // knows it puts it first here.
   std::vector<std::string> import_paths;
   // Reads a path; empty reads files. After kNotFound the next folder is tried.
   std::function<Result<std::string>(const std::string& path)> read;
 };
 
-// Parses the root file and everything that it imports, each module once; modules may import one another in
-// circles. A module that cannot be found, read or parsed is reported, and leaves Import::module null. `sources` is the
-// manager of `diagnostics`, and must outlive the result.
+// Parses the root file and everything that it imports, each module once; cyclic imports are allowed. A module that
+// cannot be found, read or parsed is reported, and leaves Import::module null. `sources` is the manager of
+// `diagnostics`, and must outlive the result.
 ast::Program load_program(SourceManager& sources, std::string file_name, std::string text,
                           const ImportOptions& options, Diagnostics& diagnostics);
 

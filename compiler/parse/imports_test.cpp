@@ -19,7 +19,7 @@ constexpr BuiltinModule kBuiltin[] = {
     {"math", "const pi: f64 = 3.14;"},
 };
 
-// A program over files that exist in a map only.
+// A program whose files exist only in a map.
 class ImportsTest : public ::testing::Test {
  protected:
   ImportsTest() : diagnostics_(sources_) {
@@ -54,7 +54,7 @@ TEST_F(ImportsTest, RootAlone) {
   EXPECT_FALSE(program_.modules[0]->is_stdlib);
 }
 
-// `list` is known without import; `map` is read for files that use it. Neither imports the other here.
+// `list` is known without import; `map` is loaded for files that use it. Neither imports the other here.
 TEST_F(ImportsTest, ReadsMapsOnDemand) {
   constexpr BuiltinModule kApart[] = {{"list", "class List<T> { }"}, {"map", "class Map<K, V> { }"}};
   options_.builtin_modules = kApart;
@@ -70,7 +70,7 @@ TEST_F(ImportsTest, ReadsMapsOnDemand) {
 }
 
 TEST_F(ImportsTest, FollowsImportsAndParsesEachModuleOnce) {
-  options_.builtin_modules = std::span(kBuiltin).last(1);  // without those that are read anyway
+  options_.builtin_modules = std::span(kBuiltin).last(1);  // without the modules that are always loaded
   files_["app/shapes.dhp"] = "import util.text; import math;";
   files_["app/util/text.dhp"] = "import shapes; import sibling;";
   files_["app/util/sibling.dhp"] = "";

@@ -15,12 +15,12 @@ TokenKind Layout::behind_group(std::uint32_t index) const {
 bool Layout::declaration_at_margin(std::uint32_t index) const {
   const Token& token = tokens_[index];
   if (!token.first_on_line || !begins_declaration(token.kind)) return false;
-  // The end of the file begins no declaration, so that another token follows.
+  // The end of the file is not a declaration, so a token follows.
   if (token.kind == TokenKind::kFn && tokens_[index + 1].kind != TokenKind::kIdentifier) return false;
   return token.begin == 0 || source_[token.begin - 1] == '\n';
 }
 
-// A bracket without partner keeps 0. `;` and `}` end round and square brackets that are open inside the same braces.
+// A bracket without partner keeps 0. `;` and `}` close round and square brackets that are open inside the same braces.
 void Layout::pair_brackets() {
   partner_.assign(tokens_.size(), 0);
   std::vector<std::uint32_t> open;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The groups among the tokens of a file: brackets with their partners, and declarations at the margin, which end
-// every group. They are found once for the whole file, so looking ahead and recovery jump over groups in constant time.
+// The bracket structure of a file: matching brackets, and declarations at the left margin, which close every open
+// bracket. It is computed once, so that look-ahead and recovery skip brackets in constant time.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ class Layout {
   // Both must outlive the layout.
   Layout(const TokenStream& stream, std::string_view source);
 
-  // The token that closes the bracket at `index`; 0 if there is none, or if no bracket opens there.
+  // The token that closes the bracket at `index`; 0 if it is not closed, or if no bracket opens there.
   std::uint32_t partner(std::uint32_t index) const { return partner_[index]; }
-  // The kind of the token behind the group that opens at `index`; kEnd if none does.
+  // The kind of the token after the bracketed group that opens at `index`; kEnd if none does.
   TokenKind behind_group(std::uint32_t index) const;
-  // Whether a declaration stands at `index`, at the start of a line without indentation.
+  // Whether a declaration starts at `index`, at the start of an unindented line.
   bool declaration_at_margin(std::uint32_t index) const;
 
  private:

@@ -28,7 +28,7 @@ constexpr Spelling kPunctuation[] = {
 #undef X
 };
 
-// The spellings by their first character, which is ASCII, and longer ones before shorter ones: few are left to compare.
+// The spellings by their first character, which is ASCII, longer ones first: few remain to compare.
 template <std::size_t count>
 class Spellings {
  public:
@@ -59,7 +59,7 @@ class Spellings {
 constexpr Spellings kKeywordsByFirst(kKeywords);
 constexpr Spellings kPunctuationByFirst(kPunctuation);
 
-// Where text copied from a document or a chat went wrong.
+// The ASCII character for one that text copied from a document or a chat contains in its place.
 std::string_view ascii_for(char32_t value) {
   switch (value) {
     case U'\u201C':
@@ -92,7 +92,7 @@ bool is_invisible(char32_t value) {
          value == 0xFEFF;
 }
 
-// Something beyond ASCII that its author takes for a letter.
+// A non-ASCII character that is meant as a letter.
 bool starts_foreign_word(std::string_view text) {
   if (text.empty() || static_cast<unsigned char>(text.front()) < 0x80) return false;
   const CodePoint point = decode_utf8(text);
@@ -305,11 +305,11 @@ void Lexer::bad_character() {
   } else {
     problem.help("remove it");
   }
-  // In its place, so that the parser does not report the operator or operand that may have been meant.
+  // Stands for the operator or operand that may have been meant, so that the parser does not report its absence.
   push(TokenKind::kError, begin);
 }
 
-// A text in backquotes, of JavaScript or raw, as a whole. False where it does not end on its line.
+// A text in backquotes (JavaScript, or raw), as a whole. False if it does not end on its line.
 bool Lexer::foreign_text(std::uint32_t begin) {
   const std::size_t end = text_.find_first_of("`\n", pos_);
   if (end == text_.npos || text_[end] != '`') return false;
@@ -328,8 +328,8 @@ bool Lexer::foreign_text(std::uint32_t begin) {
   return true;
 }
 
-// One message for the whole word, which then stands for the name that was meant, so that the parser does not
-// complain about its absence as well.
+// One message for the whole word, which then counts as the name, so that the parser does not report its absence as
+// well.
 void Lexer::foreign_word(std::uint32_t begin) {
   for (;;) {
     if (is_word(current())) {

@@ -40,7 +40,7 @@ bool is_too_large(std::string_view digits) {
   const std::string_view mantissa = digits.substr(0, exponent_at);
   if (exponent_at != std::string_view::npos) {
     const bool negative = digits[exponent_at + 1] == '-';
-    // A mantissa long enough to outweigh its exponent's sign is not worth telling apart.
+    // A mantissa long enough to outweigh the exponent is not distinguished.
     return !negative;
   }
   return mantissa.find('.') == std::string_view::npos || mantissa.find_first_not_of('0') < mantissa.find('.');
@@ -122,7 +122,7 @@ void Lexer::number() {
 void Lexer::radix_number(int radix, std::uint32_t begin) {
   pos_ += 2;
   const std::uint32_t digits_begin = pos_;
-  // In binary and octal every decimal digit is taken, so that a wrong one is named.
+  // In binary and octal all decimal digits are read, so that the message can name a wrong one.
   const auto is_part = [&](char c) { return c == '_' || (radix == 16 ? digit_value(c) < 16 : is_digit(c)); };
   while (is_part(current())) ++pos_;
   const std::string_view digits = slice(digits_begin, pos_);
@@ -187,7 +187,7 @@ void Lexer::float_token(std::uint32_t begin, std::string_view digits, std::strin
 void Lexer::escape(std::string& out) {
   const std::uint32_t begin = pos_;
   ++pos_;
-  if (at_line_end()) return;  // the missing quote is reported by the caller
+  if (at_line_end()) return;  // the caller reports the missing quote
   const char c = current();
   ++pos_;
   switch (c) {
@@ -273,15 +273,15 @@ void Lexer::string(Escapes escapes) {
     diagnostics_.error(range(begin, end), "this string is not closed before the line ends")
         .help("write `\"` where it ends, and `\\n` for a line end inside it");
   } else {
-    // Most likely this quote was meant to end the formatted string.
+    // This quote was probably meant to end the formatted string.
     report_open_hole();
   }
   push_string(TokenKind::kString, begin, std::move(value));
   if (!ended) close_holes();
 }
 
-// Text of several lines, between three quotes on either side. The line ends behind the first and before the last quotes
-// do not belong to it, nor does what the line of the last quotes is indented by.
+// Text of several lines between triple quotes. The line ends after the opening and before the closing quotes do not
+// belong to it, nor does the indentation of the line with the closing quotes.
 void Lexer::block_string(Escapes escapes) {
   const std::uint32_t begin = pos_;
   const bool raw = escapes == Escapes::kRaw;
@@ -336,7 +336,7 @@ void Lexer::block_string(Escapes escapes) {
   push_string(TokenKind::kString, begin, std::move(value));
 }
 
-// r#"..."#: as Rust writes raw strings with quotes. False if this is none on one line.
+// r#"..."#: Rust's raw strings with quotes. False if there is none on this line.
 bool Lexer::hashed_string() {
   const std::uint32_t begin = pos_;
   std::uint32_t quote = pos_ + 1;
@@ -365,7 +365,7 @@ void Lexer::byte() {
   }
   const std::uint32_t content_end = pos_;
   if (at_line_end()) {
-    // Only the quote is blamed: what follows on the line may well be sound code.
+    // Only the quote is wrong: the rest of the line may be correct code.
     pos_ = content;
     diagnostics_.error(range(begin, content), "this `'` is not closed")
         .help("a character is written `'a'`, a string `\"text\"`");
@@ -446,8 +446,8 @@ void Lexer::format_text() {
 void Lexer::format_spec() {
   const std::uint32_t begin = pos_;
   while (!at_line_end() && current() != '{' && current() != '}' && current() != '"') {
-    // A brace as the fill character is the one place where `}` does not end the hole; it is not supported,
-    // because a formatted string would become hard to read.
+    // A brace as the fill character would be the only `}` that does not end the hole; it is not supported, because
+    // formatted strings would become hard to read.
     pos_ += std::min(decode_utf8(text_.substr(pos_)).bytes, static_cast<std::uint32_t>(text_.size()) - pos_);
   }
   push(TokenKind::kFormatSpec, begin);

@@ -127,7 +127,7 @@ ast::Stmt* LoopParser::for_statement() {
   return finish(node);
 }
 
-// `for i in 0 until 10`, `10 downTo 0`: reads on as if it were written as here.
+// `for i in 0 until 10`, `10 downTo 0`: continues as if it were correct.
 void LoopParser::word_range(ast::Stmt* node) {
   const bool down = at_word("downTo");
   if (!down && !at_word("until") && !at_word("to")) return;
@@ -141,13 +141,13 @@ void LoopParser::word_range(ast::Stmt* node) {
   node->kind = StmtKind::kForRange;
   node->limit = parts_.expressions.expression();
   if (down) {
-    // Counts down, so that nothing else is said about it.
+    // Counts down, so that no other error is reported.
     node->step = error_expr();
   }
 }
 
 // Whether the head is `i := 0; i < n; i++`, up to its block on the same line. The next `for` ends the search, so that a
-// line of many takes no longer for each.
+// line of many loops takes linear time.
 bool LoopParser::has_clauses() const {
   bool semicolon = false;
   for (std::uint32_t ahead = 0; !token(ahead).first_on_line; ++ahead) {
@@ -159,7 +159,7 @@ bool LoopParser::has_clauses() const {
   return false;
 }
 
-// for (int i = 0; i < n; i++), for (auto& x : xs): says how it is written here and reads on at the body.
+// for (int i = 0; i < n; i++), for (auto& x : xs): reports how it is written here and continues at the body.
 ast::Stmt* LoopParser::foreign_for() {
   const SourceRange open = range();
   bool has_semicolon = false;

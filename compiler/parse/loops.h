@@ -11,11 +11,11 @@ class LoopParser : public GrammarPart {
   using GrammarPart::GrammarPart;
 
   ast::Stmt* for_statement();
-  // Behind `..` or `..=`: the end of the range.
+  // After `..` or `..=`: the end of the range.
   ast::Expr* range_end(bool& inclusive);
-  // Behind the dots: whether the range includes its end. Reports marks that other languages write there.
+  // After the dots: whether the range is inclusive. Reports the range operators of other languages.
   void range_operator(bool& inclusive);
-  // Behind a range: the expression after `step`, null if there is none.
+  // After a range: the expression after `step`, null if there is none.
   ast::Expr* range_step();
   void expect_in(std::string_view name);
 

@@ -44,7 +44,7 @@ ast::Stmt* MatchParser::match_statement() {
   return finish(node);
 }
 
-// `let pattern = value && condition`, of which the condition may be missing: an arm without its body.
+// `let pattern = value && condition`, with an optional condition: an arm without its body.
 ast::Arm MatchParser::let_head(std::string_view word, ast::Expr*& value) {
   ast::Arm arm;
   advance();
@@ -148,7 +148,7 @@ std::vector<ast::Arm> MatchParser::arms(ParseBody body) {
   const SourceRange open = range();
   if (!expect(TokenKind::kLeftBrace, "before the arms of the match")) return list;
   const bool outer = std::exchange(state_.arrow_closures, true);
-  bool told = false;  // how arms begin: who writes one as another language does writes all of them so
+  bool told = false;  // arms in another language's style are reported once, because all are written so
   while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !recovery_.at_margin_declaration()) {
     const std::uint32_t before = cursor_.position();
     ast::Arm arm;
@@ -180,10 +180,10 @@ ast::Expr* MatchParser::guard() {
   return condition;
 }
 
-// `case 1:`, as other languages begin an arm.
+// `case 1:`, which begins an arm in other languages.
 void MatchParser::foreign_case(bool& told) {
   if (!at_word("case") || (!starts_expression(1) && !at_word("else", 1))) return;
-  // A case of an enum that is called so, with its values.
+  // A case of an enum with this name, with its values.
   const TokenKind behind = state_.layout.behind_group(cursor_.position() + 1);
   if (kind(1) == TokenKind::kLeftParen && behind != TokenKind::kColon) return;
   if (!told) slip(range(), "an arm begins with its pattern").help("write `pattern => ...`, without `case`");
@@ -264,7 +264,7 @@ ast::Pattern MatchParser::case_pattern(std::uint32_t tokens) {
   return result;
 }
 
-// `(a, 0)`. With one pattern in them, the parentheses do not count.
+// `(a, 0)`. Parentheses around one pattern have no meaning.
 ast::Pattern MatchParser::tuple_pattern() {
   const Level level(*this);
   ast::Pattern result;
@@ -296,7 +296,7 @@ void MatchParser::parts_in_parentheses(ast::Pattern& whole) {
   whole.range = cursor_.since(whole.range);
 }
 
-// A pattern for a value inside of another: `r`, `_`, `3..10`, `circle(r)`, `radius: r`, `1 | 2`.
+// A nested pattern: `r`, `_`, `3..10`, `circle(r)`, `radius: r`, `1 | 2`.
 ast::Pattern MatchParser::part() {
   ast::Name label;
   if (at(TokenKind::kIdentifier) && kind(1) == TokenKind::kColon) {
@@ -343,7 +343,7 @@ ast::Pattern MatchParser::pattern() {
   const bool ends_next = kind(1) == TokenKind::kFatArrow || kind(1) == TokenKind::kComma ||
                          kind(1) == TokenKind::kArrow || kind(1) == TokenKind::kColon ||
                          kind(1) == TokenKind::kIf || kind(1) == TokenKind::kPipe;
-  // With an arrow it may be a case of an enum.
+  // Before an arrow it may be a case of an enum.
   const bool foreign_default =
       at_word("default") && (kind(1) == TokenKind::kColon || kind(1) == TokenKind::kArrow);
   if (at(TokenKind::kElse) || (at_word("_") && ends_next) || foreign_default) {
@@ -369,7 +369,7 @@ ast::Pattern MatchParser::pattern() {
     const bool arrow_or_comma = after == TokenKind::kFatArrow || after == TokenKind::kComma ||
                                 after == TokenKind::kIf || after == TokenKind::kRightParen ||
                                 after == TokenKind::kPipe;
-    // More than `name` or `module.name`: it has type arguments or a `?`.
+    // Not just `name` or `module.name`: it has type arguments or a `?`.
     const TokenKind last = end == TypeScan::kNoType ? TokenKind::kEnd : cursor_.token_at(end - 1).kind;
     const bool only_type = arrow_or_comma && last != TokenKind::kIdentifier;
     if (after == TokenKind::kIdentifier || only_type) {

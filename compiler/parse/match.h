@@ -12,8 +12,8 @@ class MatchParser : public GrammarPart {
 
   ast::Expr* match_expression();
   ast::Stmt* match_statement();
-  // At the word before `let`: `if let pattern = value { }` is a `match` with an `else`, and the body of
-  // `while let pattern = value { }` one whose `else` leaves the loop.
+  // At the word before `let`: `if let pattern = value { }` becomes a `match` with an `else`, and the body of `while let
+  // pattern = value { }` one whose `else` leaves the loop.
   ast::Stmt* if_let_statement();
   ast::Expr* if_let_expression();
   ast::Stmt* while_let_statement();

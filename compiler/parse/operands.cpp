@@ -82,7 +82,7 @@ ast::Expr* OperandParser::cast() {
   return expr;
 }
 
-// After `is`: says so when `is not` or `is null` was written. True when null was the operand, and is skipped.
+// After `is`: reports `is not` and `is null`. True if null was the operand, which is skipped.
 bool OperandParser::null_test_habit() {
   const bool negated = at_word("not") || at(TokenKind::kBang);
   const bool null = kind(negated ? 1 : 0) == TokenKind::kNull;
@@ -143,7 +143,7 @@ ast::Expr* OperandParser::postfix() {
             nameable ? TypeScan::end_of_type_arguments(cursor_, cursor_.position()) : TypeScan::kNoType;
         if (end == TypeScan::kNoType) return expr;
         const TokenKind next = cursor_.token_at(end).kind;
-        // Nothing of this could follow the `>` of a comparison.
+        // None of these can follow the `>` of a comparison.
         const bool unfinished = next == TokenKind::kSemicolon || next == TokenKind::kRightParen ||
                                 next == TokenKind::kComma || next == TokenKind::kDot;
         if (next != TokenKind::kLeftParen && !unfinished) return expr;
@@ -174,7 +174,7 @@ ast::Expr* OperandParser::member(ast::Expr* object, Access access) {
   return finish(node);
 }
 
-// `t.0.1`, in which the lexer sees the number 0.1.
+// `t.0.1`, where the lexer reads the number 0.1.
 ast::Expr* OperandParser::nested_position(ast::Expr* outer) {
   const ast::Name whole = take_name();
   const std::size_t point = whole.text.find('.');
@@ -203,7 +203,7 @@ ast::Expr* OperandParser::index(ast::Expr* object) {
   do {
     if (at(TokenKind::kRightBracket)) break;
     if (at_range() && node->operands.size() == 1) {
-      node->operands.push_back(finish(make(ExprKind::kInt, range())));  // `[..high]` begins at 0
+      node->operands.push_back(finish(make(ExprKind::kInt, range())));  // `[..high]` starts at 0
       break;
     }
     node->operands.push_back(parts_.expressions.expression());
@@ -226,7 +226,7 @@ ast::Expr* OperandParser::index(ast::Expr* object) {
 
 bool OperandParser::at_range() const { return at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual); }
 
-// `..high`, `..=high` or `..` behind the first index.
+// `..high`, `..=high` or `..` after the first index.
 void OperandParser::slice_end(ast::Expr& node) {
   if (node.operands.size() != 2) {
     error(range(), "only one dimension can be sliced")
@@ -282,12 +282,12 @@ std::vector<ast::Argument> OperandParser::arguments() {
     if (in_panic()) return list;
     if (accept(TokenKind::kComma)) continue;
     if (at(TokenKind::kRightParen)) break;
-    // A new line where the list should go on: most likely the bracket is missing.
+    // A new line inside the list: the closing bracket is probably missing.
     Diagnostic& problem = error(range(), "expected `,` or `)` after the argument, found {}", found());
     problem.note(open, "the list is opened here");
     if (at(TokenKind::kLeftBrace)) problem.help("objects are made by a call, `Name(field: value)`");
     if (at(TokenKind::kIf)) problem.help("a choice is written `if condition {{ a }} else {{ b }}`");
-    // In `f(7 // 2)` the bracket is there, in a comment.
+    // In `f(7 // 2)` the bracket is part of a comment.
     const std::string_view rest = cursor_.rest_of_line(cursor_.previous().end);
     if (rest.starts_with("//") && rest.find(')') != std::string_view::npos)
       problem.help("`//` begins a comment; `/` between integers drops the fraction");

@@ -11,7 +11,7 @@ ast::Stmt* ParallelLoopParser::parallel() {
   const SourceRange begin = range();
   std::vector<ast::Hint> list = hints();
   if (in_panic()) {
-    // Read the loop all the same: its body may hold other mistakes.
+    // Parse the loop nevertheless: its body may contain other errors.
     while (!at(TokenKind::kParallel) && !token().first_on_line && !at(TokenKind::kEnd)) advance();
     if (!at(TokenKind::kParallel)) return error_stmt();
     errors_.end_panic();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the text of one file into its syntax tree. Accepts any bytes: what is wrong is reported, the parser
-// goes on behind it, and the tree holds kError nodes in its place. Never deeper than ast::kMaxDepth.
+// Parses the text of one file. Accepts any bytes: errors are reported, parsing continues after them, and the tree has
+// kError nodes in their place. The tree is never deeper than ast::kMaxDepth.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace dhpvm::compiler {
 
 struct ParseOptions {
   std::string module_path;  // "geometry.shapes"; empty for the root file
-  bool is_stdlib = false;   // noted in the Module
+  bool is_stdlib = false;   // stored in the Module
 };
 
 std::unique_ptr<ast::Module> parse(const SourceManager& sources, std::uint32_t file,

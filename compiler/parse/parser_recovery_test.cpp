@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parser's messages about wrong source: each mistake once, with a remedy, and what follows is still read.
+// The parser's messages about wrong source: one for each error, with help, and parsing continues.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -408,7 +408,7 @@ TEST(RecoveryTest, KnowsWhenNoDeclarationIsLost) {
   EXPECT_FALSE(Parsed("class C { x: ; }").module->is_complete);
 }
 
-// The checker relies on it: every function that must have a body has one, be it an error.
+// The checker requires it: every function that must have a body has one, even if it is an error node.
 TEST(RecoveryTest, FillsMissingBodies) {
   EXPECT_EQ(dump(*Parsed("fn f();").module), "(fn f (params) _ (block error))\n");
   EXPECT_EQ(dump(*Parsed("class C { fn f(x: i64) -> i64; }").module),
@@ -498,7 +498,7 @@ TEST(RecoveryTest, LimitsDepth) {
   }
 }
 
-// The square would be 16 times for 4 times as many loops.
+// Quadratic time would be 16 times as much for 4 times as many loops.
 TEST(RecoveryTest, ManyLoopsOnALineTakeLinearTime) {
   const auto seconds = [](int count) {
     std::string text = "fn f() { ";
@@ -518,7 +518,7 @@ TEST(RecoveryTest, ManyLoopsOnALineTakeLinearTime) {
   EXPECT_LT(many, 10 * few);
 }
 
-// Random token soup: the parser must come to an end with either a tree or an error, and never without both.
+// Random tokens: the parser must terminate with either a complete tree or an error.
 TEST(RecoveryTest, SurvivesRandomTokens) {
   std::vector<std::string> words{"x",          "y",   "List", "i64", "1",  "2.5", "\"s\"",
                                  "f\"{x:3}\"", "'a'", "f\"",  "\"",  "\n", "/*"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trees that the parser makes of correct source, as s-expressions.
+// The syntax trees of correct source, as s-expressions.
 #include "compiler/parse/parser.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The binary operators, and how tightly each binds.
+// The binary operators and their precedence.
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ ast::Expr* PrimaryParser::primary() {
       return not_an_expression();
     default: return not_an_expression();
   }
-  // Words of this language stand behind a name only in `0..end step 2` and `0..end reduce(+: sum)`.
+  // Keywords follow a name only in `0..end step 2` and `0..end reduce(+: sum)`.
   const bool name_next = kind(1) == TokenKind::kIdentifier && !token(1).first_on_line &&
                          !at_word("step", 1) && !at_word("reduce", 1);
   // `lambda x: x`, `function(x) { ... }`
@@ -70,7 +70,7 @@ ast::Expr* PrimaryParser::primary() {
   return finish(node);
 }
 
-// At `new C(1)`, which reads on as `C(1)`. True for types of other languages, and arrays: nothing can be read on.
+// At `new C(1)`, which continues as `C(1)`. True for types of other languages, and arrays, where it cannot.
 bool PrimaryParser::foreign_new() {
   const SourceRange where = range();
   advance();
@@ -94,7 +94,7 @@ ast::Expr* PrimaryParser::not_an_expression() {
     advance();
     return error_expr();
   }
-  // At the end of a line the place behind the last token says more than the next line.
+  // At the end of a line, the place after the last token is more helpful than the next line.
   const bool line_over = token().first_on_line || at(TokenKind::kEnd);
   auto& problem = line_over ? error(cursor_.gap(), "expected an expression here")
                             : error(range(), "expected an expression, found {}", found());
@@ -190,7 +190,7 @@ ast::Expr* PrimaryParser::parenthesised() {
   return in_panic() ? expr : foreign_cast(expr);
 }
 
-// Behind the first value of `(a, b)`.
+// After the first value of `(a, b)`.
 ast::Expr* PrimaryParser::tuple(ast::Expr* first, SourceRange open) {
   ast::Expr* node = make(ExprKind::kTuple, open);
   node->operands.push_back(first);
@@ -205,7 +205,7 @@ ast::Expr* PrimaryParser::tuple(ast::Expr* first, SourceRange open) {
   return first;
 }
 
-// `(int) x`, behind the parenthesis.
+// `(int) x`, after the parenthesis.
 ast::Expr* PrimaryParser::foreign_cast(ast::Expr* expr) {
   if (expr->kind != ExprKind::kName || token().first_on_line) return expr;
   const bool operand = at(TokenKind::kIdentifier) || at(TokenKind::kInt) || at(TokenKind::kFloat);
@@ -275,7 +275,7 @@ ast::Expr* PrimaryParser::bracketed() {
     if (at(TokenKind::kFor)) {
       error(range(), "there are no comprehensions")
           .help("write `xs.map(fn(x) => ...)`, behind `xs.filter(fn(x) => ...)` where there is a condition");
-      return error_expr();  // its variable is not declared, which need not be said as well
+      return error_expr();  // its variable is undeclared, which is not reported as well
     }
     if (!accept(TokenKind::kComma)) break;
   }

@@ -11,7 +11,7 @@ void Recovery::skip_balanced() {
 
 void Recovery::skip_to_statement() {
   while (!cursor_.at(TokenKind::kEnd)) {
-    // The panic goes on: every enclosing block ends here too, and one message about that is enough.
+    // Panic mode continues: every enclosing block ends here too, and one message is enough.
     if (at_margin_declaration()) return;
     if (cursor_.after_broken_string()) break;
     if (cursor_.accept(TokenKind::kSemicolon) || cursor_.at(TokenKind::kRightBrace)) break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where reading goes on after a mistake: parsing functions return error nodes until the loop over statements,
-// declarations or members is reached, which skips to where the next one seems to begin.
+// Recovery after a syntax error: parsing functions return error nodes up to the loop over statements, declarations or
+// members, which skips to the probable start of the next one.
 #pragma once
 
 #include "compiler/parse/layout.h"
@@ -14,7 +14,7 @@ class Recovery {
   Recovery(TokenCursor& cursor, const Layout& layout, SyntaxErrors& errors)
       : cursor_(cursor), layout_(layout), errors_(errors) {}
 
-  // Whether a declaration at the margin is next: open groups were not closed.
+  // Whether a declaration at the left margin is next: open brackets were not closed.
   bool at_margin_declaration() const { return layout_.declaration_at_margin(cursor_.position()); }
   void skip_to_statement();
   void skip_to_declaration();

@@ -9,7 +9,7 @@ namespace dhpvm::compiler {
 using ast::ExprKind;
 using ast::StmtKind;
 
-// At the `catch` behind a value.
+// At the `catch` after a value.
 ast::Expr* ResultParser::catch_suffix(ast::Expr* failing) {
   ast::Expr* node = make(ExprKind::kCatch, failing->range);
   node->operator_range = range();
@@ -54,7 +54,7 @@ void ResultParser::name_of_error(ast::Expr& handler) {
   advance();
 }
 
-// `ValueError as e` behind `except`: up to the block, or the colon before it.
+// `ValueError as e` after `except`: up to the block, or the colon before it.
 void ResultParser::name_of_exception(ast::Expr& handler) {
   while (!at(TokenKind::kLeftBrace) && !at(TokenKind::kColon) && !token().first_on_line &&
          !at(TokenKind::kEnd)) {
@@ -80,7 +80,7 @@ ast::Expr* ResultParser::try_block() {
   return finish(node);
 }
 
-// `return`, `break` or `continue` where a value stands.
+// `return`, `break` or `continue` in place of a value.
 ast::Expr* ResultParser::jump_expression() {
   ast::Expr* node = make(ExprKind::kJump, range());
   ast::Stmt* jump = make(at(TokenKind::kReturn)  ? StmtKind::kReturn

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of statements, a row each: the one list of them. Words of the lexer, nodes of the tree, its dump, and what
-// passes ask about jumps and loops come from it. CONTRIBUTING.md says what else a new statement needs.
+// The kinds of statements, one row each; no other code lists them. Keywords, syntax nodes, their dump, and the passes'
+// questions about jumps and loops are generated from it. CONTRIBUTING.md says what else a new statement needs.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-// X(enumerator, word, role, flow, fields): statements that begin with a word of their own, which is the token of the
-// same enumerator. role: KeywordRole. flow: StmtFlow. fields: those of ast::Stmt that it has; the others are empty.
+// X(enumerator, word, role, flow, fields): statements with a keyword of their own, whose token has the same enumerator.
+// role: KeywordRole. flow: StmtFlow. fields: those of ast::Stmt that it uses; the others are empty.
 #define DHPVM_WORD_STATEMENTS(X)                                                                            \
   X(kBreak, "break", kStatement, kJump, "of the loop `label`, or of the innermost")                         \
   X(kContinue, "continue", kStatement, kJump, "likewise")                                                   \
@@ -42,11 +42,11 @@ enum class StmtKind : std::uint8_t {
 #undef X
 };
 
-// Where a program goes on behind a statement, for passes that do not look into it.
+// Control flow after a statement, for passes that do not examine its body.
 enum class StmtFlow : std::uint8_t {
   kPlain,
-  kJump,  // never behind it
-  kLoop,  // repeats its body, in which `break` and `continue` without a label are its own
+  kJump,  // control never reaches the next statement
+  kLoop,  // repeats its body; unlabelled `break` and `continue` in it refer to it
 };
 
 constexpr StmtFlow flow_of(StmtKind kind) {
@@ -65,7 +65,7 @@ constexpr StmtFlow flow_of(StmtKind kind) {
 constexpr bool is_jump(StmtKind kind) { return flow_of(kind) == StmtFlow::kJump; }
 constexpr bool is_loop(StmtKind kind) { return flow_of(kind) == StmtFlow::kLoop; }
 
-// "while": the word that it begins with, or another short name.
+// "while": its keyword, or another short name.
 constexpr std::string_view head_of(StmtKind kind) {
   switch (kind) {
 #define X(name, head, ...) \

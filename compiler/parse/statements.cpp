@@ -31,13 +31,13 @@ void StatementParser::block_contents(ast::Stmt* node, SourceRange open) {
       advance();
   }
   if (accept(TokenKind::kRightBrace)) return;
-  // Functions that followed may have been read as statements.
+  // Functions after it may have been parsed as statements.
   module_.is_complete = false;
-  // Blame the brace, not the place where its absence shows, which may be far away.
+  // Report the opening brace: the place where the closing one is missed may be far away.
   error(open, "this `{{` is not closed").note(range(), "{} is reached without its `}}`", found());
 }
 
-// The body of a loop or `if`: a block. A single statement in its place is reported, and taken.
+// The body of a loop or `if`: a block. A single statement in its place is reported, and parsed.
 ast::Stmt* StatementParser::body(std::string_view what) {
   if (at(TokenKind::kLeftBrace)) return block();
   if (in_panic()) return error_stmt();
@@ -61,7 +61,7 @@ ast::Stmt* StatementParser::body(std::string_view what) {
   return statement();
 }
 
-// The lines behind a head that ends at `head`, as far as they are indented more than it.
+// The lines after a head that ends at `head`, as far as they are indented more than it.
 ast::Stmt* StatementParser::indented(std::uint32_t head) {
   ast::Stmt* node = make(StmtKind::kBlock, range());
   const std::uint32_t margin = cursor_.indentation(head);
@@ -80,11 +80,11 @@ ast::Stmt* StatementParser::misplaced_declaration() {
   const std::string_view word = text();
   const bool is_function = at(TokenKind::kFn) || is_function_word(word);
   if (is_function) {
-    if (at(TokenKind::kFn)) {  // what is said of another word is enough
+    if (at(TokenKind::kFn)) {  // the message about another language's word is enough
       slip(range(), "functions are declared at the top level of a file, or in a type")
           .help("write `let {} = fn(...) {{ ... }};` for a function inside a function", text(1));
     }
-    // Read it as what it is, so that its body is looked at too, and leave its name behind.
+    // Parsed as a function, so that errors in its body are reported; its name stays declared.
     ast::Stmt* node = make(StmtKind::kLet, begin);
     node->name = parts_.functions.function(FunctionBody::kRequired)->name;
     node->value = error_expr();
@@ -123,7 +123,7 @@ ast::Stmt* StatementParser::otherwise() {
   if (elif) {
     slip(range(), "there is no `{}`", text()).help("write `else if`");
   } else if (at(TokenKind::kElse) && kind(1) != TokenKind::kFatArrow) {
-    // `else =>` is the last arm of the match around this `if`.
+    // `else =>` is the last arm of the enclosing match.
     advance();
     if (!at(TokenKind::kIf)) return body("else");
   } else {

@@ -20,7 +20,7 @@ class StatementParser : public GrammarPart {
 
  private:
   void block_contents(ast::Stmt* block, SourceRange open);
-  // Statements that begin with a word of their own, and are defined in statements.cpp alone.
+  // Statements with a keyword, defined in statements.cpp only.
   template <ast::StmtKind>
   ast::Stmt* parse();
   ast::Stmt* jump(ast::StmtKind kind);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports mistakes of syntax, each once. The first error of a statement begins a panic, which silences what would
-// only follow from it until reading goes on at a place that recovery has found.
+// Reports each syntax error once. The first error of a statement starts panic mode, which suppresses errors that only
+// follow from it until recovery finds a place to continue.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,12 +20,12 @@ class SyntaxErrors {
   SyntaxErrors(const TokenCursor& cursor, ast::Module& module, Diagnostics& diagnostics)
       : cursor_(cursor), module_(module), diagnostics_(diagnostics) {}
 
-  // A mistake that what follows cannot be read after.
+  // An error after which parsing needs recovery.
   template <typename... Args>
   Diagnostic& error(SourceRange where, fmt::format_string<Args...> format, Args&&... args) {
     return report(where, fmt::format(format, std::forward<Args>(args)...), Reading::kPanics);
   }
-  // A mistake whose meaning is clear (`x++`, a missing `;`): reading goes on.
+  // An error whose intent is clear (`x++`, a missing `;`): parsing continues.
   template <typename... Args>
   Diagnostic& slip(SourceRange where, fmt::format_string<Args...> format, Args&&... args) {
     return report(where, fmt::format(format, std::forward<Args>(args)...), Reading::kContinues);
@@ -33,15 +33,15 @@ class SyntaxErrors {
 
   bool in_panic() const { return panic_; }
   void end_panic() { panic_ = false; }
-  // For text inside a text: its mistakes end with it.
+  // For nested text, whose errors do not affect the rest.
   void restore_panic(bool before) { panic_ = before; }
 
-  // After this nothing more is said about the file.
+  // Suppresses all further errors of the file.
   void give_up();
   bool has_given_up() const { return given_up_; }
 
-  // Whether the tokens now read are the body of a function: errors there hide no declaration. Returns what held
-  // before.
+  // Whether the current tokens are the body of a function: errors there hide no declaration. Returns the previous
+  // setting.
   bool set_in_body(bool in_body) { return std::exchange(in_body_, in_body); }
 
  private:
@@ -54,7 +54,7 @@ class SyntaxErrors {
   bool panic_ = false;
   bool given_up_ = false;
   bool in_body_ = false;
-  Diagnostic unsaid_;  // takes what is not reported
+  Diagnostic unsaid_;  // receives suppressed errors
 };
 
 }  // namespace dhpvm::compiler

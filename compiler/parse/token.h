@@ -12,8 +12,8 @@
 
 namespace dhpvm::compiler {
 
-// The place of a keyword: it begins a statement, or a declaration of a file, or stands within others. Recovery goes
-// on at those that begin something. `const` stands within, because it may be misplaced anywhere.
+// The position of a keyword: at the start of a statement, at the start of a declaration, or within others. Recovery
+// continues at those that start something. `const` is within, because it may be misplaced anywhere.
 enum class KeywordRole : std::uint8_t { kNone, kStatement, kDeclaration, kWithin };
 
 // X(enumerator, text, role, ...): keywords. Those of statement_kinds.h have more columns.
@@ -107,13 +107,13 @@ enum class TokenKind : std::uint8_t {
   kFormatSpec,   //   :8.3f     range without the colon; two around a number in braces, as in {x:>{w}f}
   kFormatClose,  //   }
   kFormatEnd,    // "           also where an unterminated one breaks off
-  kError,        // something that has been reported; stands where an expression could
+  kError,        // reported already; stands where an expression could
 #define X(name, ...) name,
   DHPVM_KEYWORDS(X) DHPVM_PUNCTUATION(X)
 #undef X
 };
 
-// kNone if it is no keyword.
+// kNone if the token is not a keyword.
 constexpr KeywordRole role_of(TokenKind kind) {
   switch (kind) {
 #define X(name, text, role, ...) \

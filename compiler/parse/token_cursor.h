@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place in a file's tokens up to which the parser has read.
+// The parser's position in the tokens of a file.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class TokenCursor {
   TokenCursor(const TokenStream& stream, std::string_view source, std::uint32_t file)
       : stream_(stream), source_(source), file_(file) {}
 
-  // The token `ahead` of the current one; beyond the end of the file, kEnd.
+  // The token `ahead` tokens after the current one; kEnd beyond the end of the file.
   const Token& token(std::uint32_t ahead = 0) const {
     return ahead == 0 && is_split_ ? split_ : token_at(position_ + ahead);
   }
@@ -26,14 +26,14 @@ class TokenCursor {
   bool at_word(std::string_view word, std::uint32_t ahead = 0) const {
     return kind(ahead) == TokenKind::kIdentifier && text(ahead) == word;
   }
-  // `type` is a word of the language before a name only, which no expression has.
+  // `type` is a keyword only before a name, which no expression allows.
   bool at_alias() const { return at_word("type") && kind(1) == TokenKind::kIdentifier; }
   std::string_view text(std::uint32_t ahead = 0) const { return text_of(token(ahead)); }
   SourceRange range(std::uint32_t ahead = 0) const { return range_of(token(ahead)); }
   bool touches_next() const {
     return token().end == token(1).begin;
   }  // no blank between this token and the next
-  // Whether the line before ended in a string that was not closed, and so took the rest of its line with it.
+  // Whether the previous line ended in an unterminated string, which took the rest of that line.
   bool after_broken_string() const;
 
   std::uint32_t position() const { return position_; }
@@ -57,7 +57,7 @@ class TokenCursor {
   SourceRange since(SourceRange begin) const {
     return {file_, begin.begin, std::max(begin.end, previous_end_)};
   }
-  // The empty place just behind the last token, where something is missing.
+  // The empty range just after the previous token, where something is missing.
   SourceRange gap() const { return {file_, previous_end_, previous_end_}; }
 
   void advance();
@@ -75,7 +75,7 @@ class TokenCursor {
   std::string_view source_;
   std::uint32_t file_;
   std::uint32_t position_ = 0;
-  Token split_;            // what is left of a `>>` whose first half was taken
+  Token split_;            // the rest of a `>>` whose first half was taken
   bool is_split_ = false;  // then split_ stands for the token at position_
   std::uint32_t previous_begin_ = 0;
   std::uint32_t previous_end_ = 0;

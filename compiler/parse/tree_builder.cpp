@@ -65,7 +65,7 @@ void TreeBuilder::too_deep(SourceRange where) {
   if (errors_.has_given_up()) return;
   errors_.slip(where, "this is nested more than {} levels deep", ast::kMaxDepth)
       .help("give inner parts names: variables for expressions, functions for blocks");
-  // Deeper levels could only repeat this, and outer ones would complain about brackets that are not read.
+  // Deeper levels would report this again, and outer ones would report brackets that are not parsed.
   errors_.give_up();
   cursor_.jump_to_end();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the nodes of a module's syntax tree, none of them higher than ast::kMaxDepth.
+// Makes the nodes of a module's syntax tree and limits its height to ast::kMaxDepth.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ class TreeBuilder {
   ast::Stmt* make(ast::StmtKind kind, SourceRange range) { return made_in(module_.stmts, kind, range); }
   ast::Type* make(ast::TypeKind kind, SourceRange range) { return made_in(module_.type_nodes, kind, range); }
   ast::Function& make_function(SourceRange begin);
-  // Sets the range's end and the height. A node that is too high becomes an error node without children.
+  // Sets the end of the range and the height. A node that exceeds the limit becomes an error node without children.
   ast::Expr* finish(ast::Expr* expr);
   ast::Stmt* finish(ast::Stmt* stmt);
   ast::Type* finish(ast::Type* type);
   static std::uint32_t height(const ast::Function& function);
 
-  // One level of recursion. False beyond the limit; the file is then given up.
+  // Enters a level of recursion. False beyond the limit; the file is then given up.
   bool enter_level();
   void leave_level() { --depth_; }
 

@@ -25,7 +25,7 @@ std::string_view article(TypeDeclKind kind) {
   return kind == TypeDeclKind::kInterface || kind == TypeDeclKind::kEnum ? "an" : "a";
 }
 
-// Whether a field ends at the token behind its type, as it does here or elsewhere.
+// Whether a field ends after its type at this token, here or in another language.
 bool ends_field(const Token& token) {
   return token.kind == TokenKind::kSemicolon || token.kind == TokenKind::kEqual ||
          token.kind == TokenKind::kComma || token.kind == TokenKind::kRightBrace || token.first_on_line;
@@ -65,8 +65,8 @@ void TypeDeclarationParser::members(ast::TypeDecl& decl) {
     return;
   }
   if (!expect(TokenKind::kLeftBrace, "before the members")) return;
-  // A struct, class or interface at the margin cannot be a member, so that the `}` must be missing. Functions
-  // at the margin may well be members in a source without indentation.
+  // An unindented struct, class or interface cannot be a member, so the `}` must be missing. Unindented functions may
+  // be members in a source without indentation.
   const auto another_type = [&] { return recovery_.at_margin_declaration() && !at(TokenKind::kFn); };
   while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !another_type()) {
     const std::uint32_t before = cursor_.position();
@@ -149,7 +149,7 @@ void TypeDeclarationParser::base_types(ast::TypeDecl& decl) {
   do {
     if (at_word("public")) advance();
     ast::Type* base = parts_.types.type();
-    // With `extends` the type need not be an interface, and a second message would not help.
+    // With `extends` the type need not be an interface, and a second error would not help.
     if (decl.kind == TypeDeclKind::kClass && !extends) decl.interfaces.push_back(base);
     if (!in_panic() && at_word("implements")) {
       slip(range(), "there is no `implements`").help("write `,`");
@@ -261,7 +261,7 @@ void TypeDeclarationParser::case_values(ast::EnumCase& node) {
   }
 }
 
-// Methods, constructors and fields as other languages write them. False when it looks like a field.
+// Methods, constructors and fields of other languages. False if it looks like a field of this one.
 bool TypeDeclarationParser::foreign_member(ast::TypeDecl& decl) {
   const bool name_next = kind(1) == TokenKind::kIdentifier && !token(1).first_on_line;
   if (const std::string_view advice = member_word_for_foreign(text());
@@ -360,7 +360,7 @@ void TypeDeclarationParser::init(ast::TypeDecl& decl) {
   }
 }
 
-// A habit that goes through a whole type is one mistake.
+// A habit that a whole type repeats is reported once.
 bool TypeDeclarationParser::is_first(std::string_view habit, const ast::TypeDecl& decl) {
   const bool first = told_about_ != &decl || told_ != habit;
   told_about_ = &decl;

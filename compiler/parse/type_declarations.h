@@ -26,7 +26,7 @@ class TypeDeclarationParser : public GrammarPart {
   void field(ast::TypeDecl& decl, Mutability mutability);
   bool is_first(std::string_view habit, const ast::TypeDecl& decl);
 
-  // The last habit that a message was about, which may go through a whole type, and that type.
+  // The last habit from another language that was reported, and the type: a whole type may repeat it.
   std::string_view told_;
   const ast::TypeDecl* told_about_ = nullptr;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks ahead, without effect, for where a type ends: this tells type arguments from comparisons, and `i64 x` from an
+// Finds the end of a type by look-ahead: this distinguishes type arguments from comparisons, and `i64 x` from an
 // expression.
 #pragma once
 
@@ -13,8 +13,8 @@ class TypeScan {
  public:
   static constexpr std::uint32_t kNoType = UINT32_MAX;
 
-  // The token behind the type, or behind the type arguments with their brackets, that begin at token `position`;
-  // kNoType if none do.
+  // The token after the type, or after the type arguments with their brackets, that begin at token `position`; kNoType
+  // if there is none.
   static std::uint32_t end_of_type(const TokenCursor& cursor, std::uint32_t position);
   static std::uint32_t end_of_type_arguments(const TokenCursor& cursor, std::uint32_t position);
 
@@ -35,7 +35,7 @@ class TypeScan {
   const TokenCursor& cursor_;
   std::uint32_t position_;
   bool half_taken_ = false;  // the first `>` of a `>>` at position_
-  // No type that a person writes has more tokens. The bound keeps `a<a<a<a<...` from taking quadratic time.
+  // More tokens than any sensible type has. The limit keeps `a<a<a<a<...` from taking quadratic time.
   std::uint32_t budget_ = 256;
 };
 

@@ -90,7 +90,7 @@ ast::Type* TypeParser::arrow_type(ast::Type* function) {
   return finish(function);
 }
 
-// Behind the first type of `(A, B)`.
+// After the first type of `(A, B)`.
 ast::Type* TypeParser::tuple_type(ast::Type* first, SourceRange open) {
   ast::Type* node = make(TypeKind::kTuple, open);
   node->arguments.push_back(first);
@@ -119,7 +119,7 @@ ast::Type* TypeParser::named_type(TypePlace place) {
   return finish(node);
 }
 
-// `list[int]`, `dict[str, int]`, `i64[10]`: at the bracket behind a name.
+// `list[int]`, `dict[str, int]`, `i64[10]`: at the bracket after a name.
 ast::Type* TypeParser::foreign_brackets(const ast::Type& named) {
   const std::uint32_t close = state_.layout.partner(cursor_.position());
   if (close == 0) return error_type();
@@ -263,7 +263,7 @@ bool TypeParser::type_without_colon() const {
   return next == TokenKind::kEqual || next == TokenKind::kSemicolon;
 }
 
-// Whether a token names a type, here or in another language, in all likelihood.
+// Whether a token probably names a type, here or in another language.
 bool TypeParser::is_type_word(const Token& t) const {
   const std::string_view word = cursor_.text_of(t);
   return is_primitive_type_name(word) || !type_for_foreign(word).empty();

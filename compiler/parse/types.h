@@ -6,7 +6,7 @@
 
 namespace dhpvm::compiler {
 
-// In `x as T < y` the `<` is an operator unless it reads as type arguments to its `>`.
+// In `x as T < y` the `<` is an operator unless the tokens up to its `>` parse as type arguments.
 enum class TypePlace : std::uint8_t { kDeclaration, kExpression };
 
 class TypeParser : public GrammarPart {

@@ -70,7 +70,7 @@ bool ValueBlockParser::begins_block() const {
   return end == close || kind_at(end) == TokenKind::kSemicolon;
 }
 
-// Whether the value of a block begins at this token: an expression with the block's `}` behind it.
+// Whether the value of a block begins at this token: an expression followed by the block's `}`.
 bool ValueBlockParser::has_value_at(std::uint32_t at) const {
   const TokenKind first = kind_at(at);
   if (first == TokenKind::kLeftBrace || first == TokenKind::kIf || first == TokenKind::kMatch) {
@@ -81,7 +81,7 @@ bool ValueBlockParser::has_value_at(std::uint32_t at) const {
   }
   // A loop with a label.
   if (first == TokenKind::kIdentifier && is_construct(at)) return false;
-  // A `try` block with its `catch` is a statement unless the block gives a value.
+  // A `try` block with its `catch` is a statement unless the block has a value.
   const bool is_try = first == TokenKind::kTry && kind_at(at + 1) == TokenKind::kLeftBrace;
   if (is_try && !block_has_value(at + 1)) return false;
   const bool jump =
@@ -101,7 +101,7 @@ bool ValueBlockParser::block_has_value(std::uint32_t open) const {
   return false;
 }
 
-// Whether one of the branches gives a value, and none is missing.
+// Whether one of the branches has a value, and none is missing.
 bool ValueBlockParser::if_has_value(std::uint32_t at) const {
   bool has_value = false;
   for (;;) {
@@ -115,7 +115,7 @@ bool ValueBlockParser::if_has_value(std::uint32_t at) const {
   }
 }
 
-// Whether one of the arms gives a value: a block that does, or an expression that ends in a comma or at the `}`.
+// Whether one of the arms has a value: a block with one, or an expression that ends in a comma or at the `}`.
 bool ValueBlockParser::match_has_value(std::uint32_t at) const {
   const std::uint32_t open = next_brace(at);
   if (open == 0) return false;
@@ -180,7 +180,7 @@ std::uint32_t ValueBlockParser::end_of_statement(std::uint32_t at, std::uint32_t
     at = find_at_this_level(at, close, {TokenKind::kSemicolon, TokenKind::kCatch});
     if (at >= close) return close;
     if (kind_at(at) == TokenKind::kSemicolon) return at + 1;
-    // The block of a `catch` ends a statement of its own.
+    // The block of a `catch` ends its statement.
     const std::uint32_t open = next_brace(at);
     if (open == 0) return close;
     at = state_.layout.partner(open);
@@ -188,7 +188,7 @@ std::uint32_t ValueBlockParser::end_of_statement(std::uint32_t at, std::uint32_t
   }
 }
 
-// The `{` of the block that belongs to what begins here, behind round and square brackets; 0 if there is none.
+// The `{` of the block of the construct that starts here, skipping round and square brackets; 0 if there is none.
 std::uint32_t ValueBlockParser::next_brace(std::uint32_t at) const {
   const auto end = static_cast<std::uint32_t>(cursor_.stream().tokens.size()) - 1;
   while (at < end && kind_at(at) != TokenKind::kLeftBrace) {
@@ -198,7 +198,7 @@ std::uint32_t ValueBlockParser::next_brace(std::uint32_t at) const {
   return at < end && state_.layout.partner(at) != 0 ? at : 0;
 }
 
-// The first token of one of these kinds that is in no brackets; `end` if there is none before it.
+// The first token of one of these kinds outside brackets; `end` if there is none before it.
 std::uint32_t ValueBlockParser::find_at_this_level(std::uint32_t at, std::uint32_t end,
                                                    std::initializer_list<TokenKind> wanted) const {
   while (at < end && std::find(wanted.begin(), wanted.end(), kind_at(at)) == wanted.end())

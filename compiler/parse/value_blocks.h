@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks that may end in a value, an expression without `;`: as expressions, branches and arms, and behind `catch`.
+// Blocks that may end in a value, an expression without `;`: as expressions, branches, arms, and after `catch`.
 #pragma once
 
 #include <initializer_list>
@@ -14,9 +14,9 @@ class ValueBlockParser : public GrammarPart {
 
   // At the `{`.
   ast::Stmt* block(std::string_view what);
-  // The same as an expression: the value alone where no statement stands before it.
+  // The same as an expression: only the value if no statement precedes it.
   ast::Expr* expression(std::string_view what);
-  // Whether the `{` of an expression begins a block, and not the list or map of another language.
+  // Whether the `{` of an expression begins a block, and not a list or map literal of another language.
   bool begins_block() const;
 
  private:

@@ -19,7 +19,7 @@ ast::Stmt* VariableParser::let() {
   return variable(StmtKind::kLet, begin);
 }
 
-// After `let` or `var`. `known_type` was read already, or is null.
+// After `let` or `var`. `known_type` has been parsed already, or is null.
 ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin, ast::Type* known_type) {
   ast::Stmt* node = make(kind_of_variable, begin);
   node->type = known_type;
@@ -66,7 +66,7 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
   } else if (!in_panic() && node->type == nullptr) {
     without_type(*node);
   }
-  // Later steps rely on one of the two.
+  // Later steps require one of the two.
   const bool lacks_value =
       node->value == nullptr && (kind_of_variable == StmtKind::kLet || node->type == nullptr);
   if (lacks_value || (in_panic() && node->value == nullptr)) node->value = error_expr();
@@ -92,8 +92,8 @@ void VariableParser::without_type(ast::Stmt& node) {
   node.value = error_expr();
 }
 
-// `let [a, b] = pair;`, `let {x, y} = p;`, `let State(cost, node) = s;`: false for all others. The names are declared,
-// so that nothing is said about their uses.
+// `let [a, b] = pair;`, `let {x, y} = p;`, `let State(cost, node) = s;`: false for all others. Declares the names, so
+// that their uses are not reported.
 bool VariableParser::foreign_pattern(std::string_view word, ast::Stmt& node) {
   const bool of_struct = at(TokenKind::kIdentifier) && kind(1) == TokenKind::kLeftParen;
   const std::uint32_t close = state_.layout.partner(cursor_.position() + (of_struct ? 1 : 0));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fmt::format with arguments that are evaluated from left to right, as those in braces are: arguments take
-// decisions, and the same decisions must give the same program whatever compiler built the generator.
+// fmt::format whose arguments are evaluated from left to right, as braces guarantee: arguments take random decisions,
+// and the same decisions must give the same program whichever compiler built the generator.
 #pragma once
 
 #include <fmt/format.h>

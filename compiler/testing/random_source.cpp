@@ -96,7 +96,7 @@ class SourceProgram {
     return text;
   }
 
-  // A struct of the type, each of whose fields is what `of` says.
+  // A value of the struct type, whose fields `of` writes.
   static std::string by_fields(const SourceType& type,
                                const std::function<std::string(const SourceType::Field&)>& of) {
     std::string values;
@@ -104,7 +104,7 @@ class SourceProgram {
     return type.name + "(" + values + ")";
   }
 
-  // Operators for all fields but text, which would grow; an order by the first field if it is a number.
+  // Operators for all fields except text, which would grow; an order by the first field if it is a number.
   static std::string operators_of(const SourceType& type) {
     using Field = SourceType::Field;
     const auto has_operators = [](const Field& field) {
@@ -143,7 +143,7 @@ class SourceProgram {
     return text;
   }
 
-  // Every class is Sized, has an array and a number, and methods that see its fields without `this`.
+  // Every class is Sized, has an array and a number, and methods that use its fields without `this`.
   void declare_class() {
     SourceType& type = world_.types.declare(Shape::kClass, world_.fresh("Class"));
     const SourceType& element = *decisions_.pick(world_.types.numbers());
@@ -244,7 +244,7 @@ class SourceProgram {
 std::string random_source(std::span<const std::byte> bytes) { return SourceProgram(bytes).write(); }
 
 std::string random_source(std::uint64_t seed) {
-  // Decisions follow from a generator at once: the seed alone would steer the first eight.
+  // A generator makes the decisions from the start: the seed alone would determine only the first eight.
   std::byte bytes[40] = {};
   for (unsigned n = 0; n < 40; ++n) {
     seed = (seed ^ (seed >> 31)) * 0x9e3779b97f4a7c15 + 0x7f4a7c15;

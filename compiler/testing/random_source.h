@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs in the language, as text. All of it is used: structs with operators, tuples, enums, classes,
-// interfaces, generics, nullables, results, closures, collections and their methods, iterators and elements of own
-// types, `match`, every loop, `use`, fixed arrays and those of rank 1 to 3, parallel loops with reductions, atomics and
-// searches.
+// Random programs in the language, as text. They use all of it: structs with operators, tuples, enums, classes,
+// interfaces, generics, nullables, results, closures, collections and their methods, user-defined iterators and
+// elements, `match`, every loop, `use`, fixed arrays and those of rank 1 to 3, parallel loops with reductions, atomics
+// and searches.
 //
-// Such a program prints the same on every executor: it ends, its parallel loops do not race, and it calls no
-// function whose last bits may differ. It may trap.
+// Such a program prints the same on every executor: it terminates, its parallel loops are free of races, and it calls
+// no approximate function. It may trap.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes random statements that change lists and maps as a whole: only outside of loops, which would grow what they
-// go over.
+// Writes random statements that change the size of lists and maps: only outside loops, which may iterate over them.
 #include "compiler/testing/source_statements.h"
 
 namespace dhpvm::compiler::testing {
@@ -43,7 +42,7 @@ void SourceStatements::change_list(const SourceVariable& list) {
   }
 }
 
-// The key 0 stays.
+// Never removes the key 0.
 void SourceStatements::change_map(const SourceVariable& map) {
   const std::string key = Phrase{"({}) & 7", expressions_.value(world_.types.i64(), 2)}.text;
   if (decisions_.one_in(2)) return write(Phrase{"print({}.remove(({}) | 1));", map.name, key});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expressions around lists, maps, and the parts of texts.
+// Expressions of lists and maps, and of parts of texts.
 #include "compiler/testing/phrase.h"
 #include "compiler/testing/source_expressions.h"
 
@@ -23,7 +23,7 @@ std::string SourceExpressions::collection(const SourceType& type, unsigned depth
       .text;
 }
 
-// A list made by methods of a shorter one.
+// A list built by methods from a shorter one.
 std::string SourceExpressions::grown(const SourceType& type, unsigned depth) {
   const std::string first = value(*type.element, depth == 0 ? 0 : depth - 1);
   if (decisions_.one_in(2))
@@ -31,7 +31,7 @@ std::string SourceExpressions::grown(const SourceType& type, unsigned depth) {
   return Phrase{"({{ let list = {}(); list.push({}); list }})", type.name, first}.text;
 }
 
-// A list made of another one by a closure.
+// A list mapped from another one by a closure.
 std::string SourceExpressions::mapped(const SourceType& type, unsigned depth) {
   const SourceType& from = *decisions_.pick(world_.types.primitives());
   const std::string source = value(world_.types.list(from), depth);
@@ -60,7 +60,7 @@ std::string SourceExpressions::mapped(const SourceType& type, unsigned depth) {
       .text;
 }
 
-// A text taken apart and put together again.
+// A text that is split and joined.
 std::string SourceExpressions::parts_of_text(unsigned depth) {
   const std::string text = value(world_.types.text(), depth);
   switch (decisions_.below(4)) {
@@ -73,7 +73,7 @@ std::string SourceExpressions::parts_of_text(unsigned depth) {
   }
 }
 
-// Methods one behind the other.
+// A chain of method calls.
 std::string SourceExpressions::chained(unsigned depth) {
   std::string made = Phrase{"({})", value(world_.types.list(world_.types.i64()), depth)}.text;
   for (unsigned links = 1 + decisions_.below(3); links > 0; --links) {

@@ -10,7 +10,7 @@ namespace dhpvm::compiler::testing {
 
 namespace {
 
-constexpr unsigned kMostElements = 2;  // of arrays in the indices of each other
+constexpr unsigned kMostElements = 2;  // nesting of elements in indices
 
 }  // namespace
 
@@ -59,7 +59,7 @@ std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
   return literal(type);
 }
 
-// The value of a result: an error is handled, passed on inside of `passes`, or not there.
+// The value of a result: its error is handled or absent, or passed on inside `passes`.
 std::string SourceExpressions::from_result(const SourceType& type, unsigned depth) {
   switch (decisions_.below(4)) {
     case 0: return Phrase{"fails<{}>(false, {})!", type.name, value(type, depth)}.text;
@@ -74,7 +74,7 @@ std::string SourceExpressions::from_result(const SourceType& type, unsigned dept
   }
 }
 
-// Without going further down.
+// Without recursion.
 std::string SourceExpressions::zero_deep(const SourceType& type) {
   if (decisions_.below(3) != 0) {
     if (std::string found = stored(type); !found.empty()) return found;
@@ -135,7 +135,7 @@ std::string SourceExpressions::element(const SourceVariable& array, ElementUse u
   } else if (array.type->shape == Shape::kList) {
     indices = index(array.name + ".len()");
   } else if (array.type->shape == Shape::kMap) {
-    // Any key can be written. Reading one that is not there traps.
+    // Any key can be written. Reading a missing one traps.
     const bool any = use == ElementUse::kWrite || decisions_.one_in(40);
     indices = any ? Phrase{"({}) & 7", value(world_.types.i64(), 1)}.text : "0";
   } else {
@@ -149,7 +149,7 @@ std::string SourceExpressions::element(const SourceVariable& array, ElementUse u
   return Phrase{"{}[{}]", array.name, indices}.text;
 }
 
-// A variable, or a field of it, or an element: written only when it is the one that is taken.
+// A variable, a field of one, or an element: its text is written only if it is chosen.
 struct SourceExpressions::Candidate {
   const SourceVariable* variable = nullptr;
   const SourceType::Field* field = nullptr;
@@ -160,7 +160,7 @@ std::string SourceExpressions::one_of(const std::vector<Candidate>& candidates, 
   if (candidates.empty()) return "";
   const Candidate& taken = decisions_.pick(candidates);
   const std::string field = taken.field != nullptr ? "." + taken.field->name : "";
-  // A field is changed in an element that is there.
+  // A field can only be changed in an existing element.
   if (taken.is_element)
     return element(*taken.variable, taken.field != nullptr ? ElementUse::kRead : use) + field;
   return taken.variable->name + field;
@@ -218,7 +218,7 @@ std::string SourceExpressions::number(const SourceType& type, unsigned depth) {
                     value(type, depth)}
           .text;
     case 2:
-      // Generic functions, by inference and by name.
+      // Generic functions, with inferred or explicit type arguments.
       return Phrase{"pick{}({}, {}, {})", decisions_.one_in(2) ? "<" + type.name + ">" : "", boolean(depth),
                     value(type, depth), value(type, depth)}
           .text;
@@ -238,13 +238,13 @@ std::string SourceExpressions::integer(const SourceType& type, unsigned depth) {
       return Phrase{"({} {} {})", operand(), decisions_.pick({"<<", ">>"}), value(count, depth)}.text;
     }
     case 2: {
-      // The divisor is odd, and so never zero; now and then anything.
+      // The divisor is odd, and so never zero; occasionally arbitrary.
       const char* odd = place_.may_trap && decisions_.one_in(40) ? "" : " | 1";
       return Phrase{"({} {} ({}{}))", operand(), decisions_.pick({"/", "%"}), operand(), odd}.text;
     }
     case 3:
       if (&type != &world_.types.i64()) return number(type, depth);
-      // A function that parallel loops call makes no arrays.
+      // A function that parallel loops call must not allocate arrays.
       if (!place_.is_pure && decisions_.one_in(6))
         return Phrase{"rows[at({}, 2)][at({}, 3)]", operand(), operand()}.text;
       if (!place_.is_pure && decisions_.one_in(4)) return Phrase{"table[at({}, table.len)]", operand()}.text;
@@ -369,7 +369,7 @@ std::string SourceExpressions::construct(const SourceType& type, unsigned depth)
     if (!arguments.empty()) arguments += ", ";
     if (is_named) arguments += field.name + ": ";
     arguments += value(*field.type, depth == 0 ? 0 : depth - 1);
-    // A literal takes its type from what it is used for, and a tuple may be used for nothing.
+    // A literal takes its type from its context, and a tuple may have none.
     if (type.is_tuple()) arguments += " as " + field.type->name;
   }
   return Phrase{"{}({})", type.is_tuple() ? "" : type.name, arguments}.text;
@@ -414,7 +414,7 @@ std::string SourceExpressions::choice(const SourceType& type, unsigned depth) {
   return Phrase{"(if {} {} else {})", test, block(type, depth), block(type, depth)}.text;
 }
 
-// A block that gives a value, now and then behind statements.
+// A block with a value, sometimes after statements.
 std::string SourceExpressions::block(const SourceType& type, unsigned depth) {
   if (!decisions_.one_in(4)) return Phrase{"{{ {} }}", value(type, depth)}.text;
   const SourceType& changing = *decisions_.pick(world_.types.plain());
@@ -462,7 +462,7 @@ std::string SourceExpressions::call(const SourceType& type, unsigned depth) {
     if (is_free || parameter->is_plain()) {
       argument = value(*parameter, depth);
     } else {
-      // A parallel loop makes no arrays, and lends none that it writes.
+      // A parallel loop allocates no arrays, and passes none that it writes.
       const auto arrays = readable([&](const SourceVariable& variable) {
         return variable.type == parameter && variable.role != VariableRole::kOutput;
       });

@@ -15,26 +15,26 @@ class SourceExpressions {
   SourceExpressions(SourceWorld& world, SourcePlace& place)
       : world_(world), place_(place), decisions_(world.decisions) {}
 
-  // An expression of the type, with about `depth` levels of others in it.
+  // A random expression of the type, nested to a depth of about `depth`.
   // The name of the constant of a struct.
   static std::string constant_of(const SourceType& type);
   std::string value(const SourceType& type, unsigned depth = 3);
-  // A constant of an integer type, at a border of this type or of a narrower one.
+  // A constant of an integer type, at a limit of this type or of a narrower one.
   std::string edge(const SourceType& type);
   // An index inside an array of `length` elements; both are i64.
   std::string index(const std::string& length, unsigned depth = 1);
-  // An element of the array, anywhere or at the iteration's own place.
+  // An element of the array, at any index or at the iteration's own.
   enum class ElementUse : std::uint8_t { kRead, kWrite };
   std::string element(const SourceVariable& array, ElementUse use);
-  // The variables that can be read here and satisfy `fits`.
+  // The variables in scope that satisfy `fits`.
   std::vector<const SourceVariable*> readable(const std::function<bool(const SourceVariable&)>& fits) const;
-  // A place of the type that can be assigned; empty if there is none.
+  // An assignable place of the type; empty if there is none.
   std::string assignable(const SourceType& type);
-  // A number or boolean, as text, of a list, a map or a text: what its methods say about it.
+  // A number or boolean that a method of a list, map or text returns, as source text.
   std::string question(unsigned depth);
-  // A match of an enum with an arm for each case, which `arm` writes; on one line if that has no line ends.
+  // A match of an enum with an arm for each case, which `arm` writes; on one line if the arms have no line breaks.
   std::string match_cases(unsigned depth, const std::function<std::string()>& arm);
-  // A case of the enum, whose variables are in scope from then on.
+  // A pattern for a case of the enum, whose variables are in scope afterwards.
   std::string pattern_of(const SourceType& type);
   // The body of a closure with one i64 parameter.
   std::function<std::string(const SourceType& result, const std::string& parameter)> closure_body;
@@ -72,7 +72,7 @@ class SourceExpressions {
   SourceWorld& world_;
   SourcePlace& place_;
   Decisions& decisions_;
-  unsigned elements_ = 0;  // whose indices are being written
+  unsigned elements_ = 0;  // nesting of indices being written
 };
 
 }  // namespace dhpvm::compiler::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes random statements around the types and functions of the prelude: each shows one part of the language that
-// variables of random types do not reach. They stand outside of parallel loops.
+// Writes random statements that use the types and functions of the prelude: each covers a part of the language that
+// variables of random types do not reach. They are placed outside parallel loops.
 #include "compiler/testing/source_statements.h"
 
 namespace dhpvm::compiler::testing {
@@ -35,7 +35,7 @@ std::string SourceStatements::fixed_variable(const SourceType& type, const char*
   return place_.variables.back().name;
 }
 
-// A map whose keys are tuples, taken apart in the head of the loop.
+// Iterates over a map whose keys are tuples, destructured in the head of the loop.
 void SourceStatements::visit_pairs() {
   if (place_.loops >= kMostLoops) return choose();
   const SourceType& first = *decisions_.pick(world_.types.primitives());
@@ -59,7 +59,7 @@ void SourceStatements::visit_pairs() {
   write(Phrase{"print({});", map});
 }
 
-// Tuples of an array, one inside of the other, with or without their place.
+// Iterates over nested tuples in an array, with or without the position.
 void SourceStatements::visit_tuples() {
   if (place_.loops >= kMostLoops) return choose();
   const SourceType& first = *decisions_.pick(world_.types.primitives());
@@ -83,7 +83,7 @@ void SourceStatements::visit_tuples() {
   write(Phrase{"{}: for {}({}, {}) in {} {}", label_of(name), place, a, name, zipped, body});
 }
 
-// Types with elements of their own: by iterators, by `nth`, by pairs, by a chain of closures, by a set.
+// Iterates over types with their own elements: by iterators, `nth`, pairs, a chain of closures, a set.
 void SourceStatements::visit_own() {
   if (place_.loops >= kMostLoops) return choose();
   const SourceType& i64 = world_.types.i64();
@@ -127,7 +127,7 @@ void SourceStatements::visit_text() {
   write(Phrase{"{}: for {}{} in {}{} {}", label_of(name), place, name, text, parts, body});
 }
 
-// Several places at once.
+// Assigns several places at once.
 void SourceStatements::exchange() {
   const SourceType& first = type_here();
   const SourceType& second = type_here();
@@ -137,7 +137,7 @@ void SourceStatements::exchange() {
   write(Phrase{"({}, {}) = ({}, {});", a, b, expressions_.value(first, 2), expressions_.value(second, 2)});
 }
 
-// Texts and floats: constants, ranges, guards that see the new variable.
+// Matches texts and floats: constants, ranges, guards that use the pattern's variable.
 void SourceStatements::match_text() {
   if (decisions_.one_in(3)) {
     const SourceType& type = decisions_.one_in(2) ? world_.types.f64() : *world_.types.numbers()[8];
@@ -188,7 +188,7 @@ void SourceStatements::let_case() {
   write(Phrase{"if let {} = {}{} {}{}", pattern, subject, condition, body, otherwise});
 }
 
-// A list that gets empty.
+// A loop that empties a list.
 void SourceStatements::drain() {
   if (place_.loops >= kMostLoops) return choose();
   const SourceType& element =
@@ -202,7 +202,7 @@ void SourceStatements::drain() {
   write(Phrase{"{}: while let {} = pop_of({}){} {}", label_of(name), name, list, condition, body});
 }
 
-// A block that gives a value or its trap, the kind of which decides.
+// A block that returns a value or traps, and whose kind of trap is tested.
 void SourceStatements::attempt_value() {
   const SourceType& type = type_here();
   std::string body = block();
@@ -342,7 +342,7 @@ void SourceStatements::use_own_elements() {
   }
 }
 
-// Functions that change them, and those of rank 2.
+// Fixed arrays of rank 1 and 2, which functions change.
 void SourceStatements::use_fixed_arrays() {
   const std::string name = world_.fresh("w");
   const SourceType& i64 = world_.types.i64();
@@ -388,7 +388,7 @@ void SourceStatements::use_objects() {
   }
 }
 
-// Updates of entries that may be missing.
+// Updates map entries that may be missing.
 void SourceStatements::count_words() {
   const std::string name = world_.fresh("m");
   const SourceType& type = *decisions_.pick(world_.types.numbers());

@@ -58,7 +58,7 @@ void SourceKernels::declare_reductions() {
   before_ += Phrase{"var {} = Best(i64.max, -1);\n", best_}.text;
 }
 
-// Elements of an array of rank 1 or 2, or a field of those of rank 1.
+// Reduces elements of an array of rank 1 or 2, or a field of elements of rank 1.
 void SourceKernels::reduce_elements(Reduction& reduction) {
   reduction.rank = 1 + decisions_.below(2);
   reduction.element = reduction.type;
@@ -80,7 +80,7 @@ void SourceKernels::reduce_elements(Reduction& reduction) {
                  .text;
 }
 
-// Whose code is known when compiling.
+// Declares a closure that is known at compile time.
 void SourceKernels::declare_closure() {
   if (!decisions_.one_in(4)) return;
   const SourceType& result = *decisions_.pick(world_.types.primitives());
@@ -98,7 +98,7 @@ void SourceKernels::declare_closure() {
   closures_.push_back({name, {&world_.types.i64()}, &result, true});
 }
 
-// Elements, or fields of elements, that iterations update in any order.
+// Declares elements, or fields of elements, that iterations update in any order.
 void SourceKernels::declare_counters() {
   if (!decisions_.one_in(3)) return;
   Counters counters;
@@ -149,7 +149,7 @@ std::string SourceKernels::head() {
   return reduced.empty() ? text : text + " reduce(" + reduced + ")";
 }
 
-// The sizes of a dimension, upwards or downwards, now and then with a step.
+// The range of a dimension, ascending or descending, sometimes with a step.
 std::string SourceKernels::range(std::size_t dimension) {
   const char* type = index_type_->name.c_str();
   const unsigned low = low_[dimension];
@@ -184,7 +184,7 @@ void SourceKernels::enter() {
   place_.labels.clear();
   place_.calls_left = 2;
   place_.result = nullptr;
-  // A variable of the outside is a constant inside; of objects, the fields are seen.
+  // Outer variables are constant in the loop; objects provide their fields.
   std::vector<SourceVariable> fields;
   for (SourceVariable& variable : place_.variables) {
     if (variable.role == VariableRole::kVar) variable.role = VariableRole::kFixed;
@@ -225,7 +225,7 @@ std::string SourceKernels::body() {
                 .text;
   }
   for (const Counters& counters : counters_) {
-    // -0.0 and 0.0 are equal, so that the first of them would stay: there are none of the former.
+    // -0.0 and 0.0 are equal, so the result would depend on the order; -0.0 is avoided.
     const SourceType& type = *counters.updated;
     const std::string plus = type.shape == Shape::kFloat ? " + 0.0" + type.name : "";
     text += Phrase{"atomic.{}({}[at({}, 8)]{}, ({}){});\n",
@@ -241,7 +241,7 @@ std::string SourceKernels::body() {
   return "{\n" + text + "}";
 }
 
-// A loop that ends at its first hit. Nothing in it traps: iterations behind the hit may run or not.
+// A loop that ends at its first hit. It must not trap: iterations after the hit may or may not run.
 std::string SourceKernels::search() {
   const bool is_first = decisions_.one_in(2);
   const std::string name = world_.fresh("found");

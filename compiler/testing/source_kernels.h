@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes random parallel loops whose iterations do not meet: they write their own elements of arrays that nothing else
-// reads meanwhile, update other arrays by one kind of atomic operation, and reduce.
+// Writes random parallel loops without races: iterations write only their own elements of arrays that nothing else
+// reads in the loop, update other arrays by one kind of atomic operation, and reduce.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ class SourceKernels {
   SourceKernels(SourceWorld& world, SourcePlace& place, SourceExpressions& expressions)
       : world_(world), place_(place), decisions_(world.decisions), expressions_(expressions) {}
 
-  // The declarations that the loop needs, the loop, and a look at its results. They stay in scope.
+  // The declarations that the loop needs, the loop, and statements that use its results. The declarations stay in
+  // scope.
   std::string loop();
 
  private:
@@ -24,7 +25,7 @@ class SourceKernels {
     std::string name;
     const SourceType* type = nullptr;
     std::string op;
-    unsigned rank = 0;                    // 1 and 2: an array of 8, the elements of which are reduced
+    unsigned rank = 0;                    // 1 and 2: an array, whose elements are reduced
     const SourceType* element = nullptr;  // of the array: the type, or a struct that has it
     std::string field;                    // empty, or `.name`
   };
@@ -61,7 +62,7 @@ class SourceKernels {
   std::vector<SourceVariable> outputs_;
   std::vector<Reduction> reductions_;
   std::vector<SourceFunction> closures_;
-  std::string best_;  // a variable that a function reduces; empty if there is none
+  std::string best_;  // a variable that is reduced by a function; empty if there is none
   std::vector<Counters> counters_;
 };
 

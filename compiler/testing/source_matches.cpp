@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The expressions around enums: their values, and what looks into them.
+// Expressions of enums: their values, and matches of them.
 #include <algorithm>
 #include <utility>
 
@@ -32,7 +32,7 @@ std::string SourceExpressions::case_pattern(const SourceType::Case& option,
   return option.name + "(" + parts + ")";
 }
 
-// The same variables from another case, or from other places of this one; empty where it has no place for all.
+// A pattern with the same variables for another case, or for other places of this one; empty if it cannot declare all.
 std::string SourceExpressions::other_pattern(const SourceType::Case& option,
                                              std::vector<SourceVariable> variables) {
   std::string parts;
@@ -65,7 +65,7 @@ std::string SourceExpressions::match_cases(unsigned depth, const std::function<s
     arms += case_pattern(decisions_.pick(subject.cases), variables);
     if (decisions_.one_in(2)) arms += other_pattern(decisions_.pick(subject.cases), variables);
     place_.variables.insert(place_.variables.end(), variables.begin(), variables.end());
-    // With a condition, so that later arms are reached.
+    // With a condition, so that later arms are reachable.
     arms += Phrase{" if {} => {}", boolean(1), arm()}.text;
     place_.variables.resize(place_.variables.size() - variables.size());
   }

@@ -5,7 +5,7 @@ namespace dhpvm::compiler::testing {
 
 const char* const kImports = "import list;\nimport map;\n";
 
-// `at` makes an index of any number; `some` gives nullables without known facts.
+// `at` makes a valid index from any number; `some` returns nullables that are not narrowed.
 const char* const kPrelude = R"dhp(import atomic;
 import bits;
 import lazy;

@@ -4,7 +4,7 @@
 
 namespace dhpvm::compiler::testing {
 
-// The modules whose types programs know without an import; some programs import them as well.
+// The modules whose types programs know without an import; some programs import them nevertheless.
 extern const char* const kImports;
 extern const char* const kPrelude;
 

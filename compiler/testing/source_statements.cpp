@@ -108,7 +108,7 @@ void SourceStatements::compound() {
   }
 }
 
-// Two variables by a tuple.
+// Declares two variables by destructuring.
 void SourceStatements::declare_tuple() {
   const bool is_var = decisions_.one_in(2);
   const VariableRole role = is_var ? VariableRole::kVar : VariableRole::kFixed;
@@ -121,7 +121,7 @@ void SourceStatements::declare_tuple() {
   place_.variables.push_back({names[1], &second, role, "", 0, place_.closures});
 }
 
-// An integer that begins with a constant, and gets another type's value on some ways.
+// An integer that starts as a constant, and is assigned a value of another type on some paths.
 void SourceStatements::declare_mixed() {
   const auto& types = world_.types;
   const SourceType& type = decisions_.one_in(2) ? types.i64() : *decisions_.pick(types.integers());
@@ -165,7 +165,7 @@ void SourceStatements::declare() {
       {name, &type, is_var ? VariableRole::kVar : VariableRole::kFixed, "", 0, place_.closures});
 }
 
-// A check that holds.
+// An assertion that holds.
 void SourceStatements::check() {
   const char* text = decisions_.one_in(2) ? ", \"never\"" : "";
   write(Phrase{"assert(({}) | 1 != 0{});", expressions_.value(*decisions_.pick(world_.types.integers()), 2),
@@ -222,7 +222,7 @@ void SourceStatements::repeat_while() {
                condition, turns, body});
 }
 
-// `while let` of a nullable value, of a case with a value, or of both parts of a tuple; with a condition or without.
+// `while let` of a nullable value, of a case with a value, or of both parts of a tuple; with or without a condition.
 void SourceStatements::repeat_while_let() {
   const SourceType& type = is_free() ? *decisions_.pick(world_.types.primitives()) : world_.types.i64();
   const std::string turns = world_.fresh("n");
@@ -241,7 +241,7 @@ void SourceStatements::repeat_while_let() {
                turns, body});
 }
 
-// Bounds and steps of every kind: constants, variables, of other integer types, upwards and downwards.
+// Counting loops with bounds and steps of every kind: constants, variables, other integer types, up and down.
 void SourceStatements::count() {
   if (place_.loops >= kMostLoops) return choose();
   const SourceType& type =
@@ -294,7 +294,7 @@ void SourceStatements::visit() {
   const bool has_index = decisions_.one_in(2);
   if (has_index)
     place_.variables.push_back({place, &world_.types.i64(), VariableRole::kFixed, "", 0, place_.closures});
-  // Without a second name, a map gives its keys.
+  // Without a second name, iterating over a map gives its keys.
   if (!has_index && sequence.type->shape == Shape::kMap) element = &world_.types.i64();
   const std::string body = loop_block({name, element, VariableRole::kFixed, "", 0, place_.closures});
   if (has_index) place_.variables.pop_back();
@@ -314,7 +314,7 @@ void SourceStatements::match_number() {
   write(Phrase{"match {} {{\n{}}}", expressions_.value(type, 2), arms});
 }
 
-// Both parts decide.
+// Matches on both parts of a tuple.
 void SourceStatements::match_tuple() {
   const SourceType& first = world_.types.i64();
   const SourceType& second = world_.types.boolean();
@@ -333,7 +333,7 @@ void SourceStatements::match_object() {
   const SourceType& type = *decisions_.pick(world_.types.classes());
   const std::string name = world_.fresh("o");
   const SourceType& nullable = world_.types.nullable(type);
-  // Through a function: a subject that is known to be an object has no case for null.
+  // Through a function: a subject that is narrowed to an object has no case for null.
   const std::string subject = Phrase{"typed<{}>({})", nullable.name, expressions_.value(nullable, 2)}.text;
   const std::string body = block_with({name, &type, VariableRole::kFixed, "", 0, place_.closures});
   write(Phrase{"match {} {{\n{} {} => {}\nnull => {}\n}}", subject, type.name, name, body, block()});
@@ -343,7 +343,7 @@ void SourceStatements::narrow() {
   const bool is_object = !world_.types.classes().empty() && decisions_.one_in(2);
   const SourceType& type = *decisions_.pick(is_object ? world_.types.classes() : world_.types.primitives());
   const std::string name = world_.fresh("q");
-  // A variable may be known not to be null here.
+  // A variable may be narrowed to non-null here.
   const SourceType& nullable = world_.types.nullable(type);
   write(Phrase{"let {} = pick<{}>(true, {}, null);", name, nullable.name, expressions_.value(nullable, 2)});
   const std::string body = block_with({name, &type, VariableRole::kFixed, "", 0, place_.closures});
@@ -373,7 +373,7 @@ void SourceStatements::let_condition(const SourceType& nullable, const SourceTyp
   }
 }
 
-// A block whose trap is caught: one that is certain under a condition, or whatever its statements do.
+// A block whose trap is caught: one that traps under a condition, or arbitrary statements.
 void SourceStatements::attempt() {
   const std::string body = block();
   const std::string condition = expressions_.value(world_.types.boolean(), 2);
@@ -387,7 +387,7 @@ void SourceStatements::attempt() {
 
 void SourceStatements::leave_loop() {
   if (place_.loops == 0) return assign();
-  // A parallel loop cannot be broken off, its inner loops can.
+  // A parallel loop has no `break`, its inner loops do.
   const bool can_break = !place_.in_kernel || place_.loops > 1;
   std::string jump = can_break && decisions_.one_in(2) ? "break" : "continue";
   if (!place_.labels.empty() && decisions_.one_in(3)) jump += " " + decisions_.pick(place_.labels);
@@ -401,7 +401,7 @@ void SourceStatements::leave_function() {
   write(Phrase{"if {} {{ return {}; }}", condition, expressions_.value(*place_.result, 2)});
 }
 
-// A guard of other languages: a variable, or the end of the function.
+// A guard clause: binds a variable, or leaves the function.
 void SourceStatements::unwrap_or_leave() {
   const SourceType& type = *decisions_.pick(world_.types.primitives());
   const std::string name = world_.fresh("v");
@@ -460,7 +460,7 @@ void SourceStatements::call_method() {
 }
 
 void SourceStatements::parallel() {
-  // Loops around it would make the program slow.
+  // Enclosing loops would make the program slow.
   if (place_.loops > 1) return choose();
   SourceKernels kernels(world_, place_, expressions_);
   text_ += kernels.loop();

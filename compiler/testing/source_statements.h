@@ -14,10 +14,10 @@ class SourceStatements {
  public:
   SourceStatements(SourceWorld& world, SourcePlace& place);
 
-  // `{ .. }` with a few statements, and a `return` at its end where the place has a result and `ends` says so.
+  // `{ .. }` with a few statements, and a `return` at its end if the function has a result and `ends` is kReturns.
   enum class Ending : std::uint8_t { kFallsThrough, kReturns };
   std::string block(Ending ending = Ending::kFallsThrough);
-  // Statements are left to this many in all.
+  // Limits the total number of statements.
   void set_budget(unsigned statements) { budget_ = statements; }
 
  private:

@@ -98,7 +98,7 @@ void SourceTypes::finish(const SourceType& declared) {
 }
 
 const SourceType& SourceTypes::any(Decisions& decisions) {
-  // The first class has no other to refer to.
+  // The first class has no other class to refer to.
   const SourceType& object = classes_.empty() ? text() : *decisions.pick(classes_);
   switch (decisions.below(22)) {
     case 0: return text();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of a random program as they know each other: its types, functions, and the variables in scope.
+// What a random program has so far: its types, functions, and the variables in scope.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ enum class Shape : std::uint8_t {
   kClass,
   kArray,
   kList,
-  kMap,  // from i64; the key 0 is always there
+  kMap,  // from i64; contains the key 0
   kNullable,
   kFunction
 };
@@ -48,12 +48,12 @@ struct SourceType {
   bool is_tuple() const { return name.front() == '('; }  // a struct whose fields have numbers for names
   bool is_number() const { return shape == Shape::kInteger || shape == Shape::kFloat; }
   bool is_primitive() const { return is_number() || shape == Shape::kBool; }
-  // A primitive, or a struct of such: a parallel loop may have variables of the type.
+  // A primitive, or a struct of primitives: a parallel loop may have variables of the type.
   bool is_plain() const;
   bool has_elements() const {
     return shape == Shape::kArray || shape == Shape::kList || shape == Shape::kMap;
   }
-  // An enum all of whose values are plain.
+  // An enum whose values are all plain.
   bool is_plain_enum() const;
   // A parallel loop may read variables of the type.
   bool is_for_kernels() const {
@@ -64,7 +64,7 @@ struct SourceType {
 enum class VariableRole : std::uint8_t {
   kFixed,      // is not assigned: `let`, parameters, loop variables
   kVar,        //
-  kOutput,     // an array that a parallel loop reads and writes at the iteration's own place only
+  kOutput,     // an array that a parallel loop accesses only at the iteration's own index
   kFixedArray  // a fixed array: `type` is that of its elements
 };
 
@@ -74,7 +74,7 @@ struct SourceVariable {
   VariableRole role = VariableRole::kFixed;
   std::string own_index;  // kOutput
   unsigned count = 0;     // kFixedArray: a power of two
-  unsigned depth = 0;     // of closures around its declaration
+  unsigned depth = 0;     // the number of closures around its declaration
 };
 
 struct SourceFunction {
@@ -107,7 +107,7 @@ class SourceTypes {
   const SourceType& nullable(const SourceType& element);
   const SourceType& function(const SourceType& result);
   SourceType& declare(Shape shape, std::string name);
-  // Once its fields are known.
+  // Completes a type once its fields are known.
   void finish(const SourceType& declared);
   // Any type that a variable may have.
   const SourceType& any(Decisions& decisions);
@@ -122,18 +122,18 @@ class SourceTypes {
   const SourceType* text_ = nullptr;
 };
 
-// Where the writing stands.
+// The position at which text is generated.
 struct SourcePlace {
-  std::deque<SourceVariable> variables;  // those in scope, outer first; they stay where they are
-  const SourceType* result = nullptr;    // of the function or closure; null: nothing is returned
+  std::deque<SourceVariable> variables;  // those in scope, outer first; their addresses are stable
+  const SourceType* result = nullptr;    // of the enclosing function or closure; null: none
   bool in_kernel = false;
-  bool is_pure = false;                       // what is written may run in a parallel loop
-  bool may_trap = true;                       // now and then
-  unsigned loops = 0;                         // around the place, inside the function
-  std::vector<std::string> labels;            // of these loops, except a parallel one
-  std::vector<SourceFunction> pure_closures;  // variables that hold them; a parallel loop may call them
-  unsigned closures = 0;                      // around the place
-  unsigned calls_left = 3;                    // so that the program ends
+  bool is_pure = false;                       // the code may run in a parallel loop
+  bool may_trap = true;                       // the code may trap occasionally
+  unsigned loops = 0;                         // enclosing loops in the function
+  std::vector<std::string> labels;            // labels of these loops, except a parallel one
+  std::vector<SourceFunction> pure_closures;  // closures in variables that a parallel loop may call
+  unsigned closures = 0;                      // enclosing closures
+  unsigned calls_left = 3;                    // limits nested calls, so that the program ends
 };
 
 struct SourceWorld {
@@ -141,11 +141,11 @@ struct SourceWorld {
 
   Decisions& decisions;
   SourceTypes types;
-  std::deque<SourceFunction> functions;  // those written so far: nothing recurs
+  std::deque<SourceFunction> functions;  // those written so far, which alone may be called: no recursion
   unsigned names = 0;
   bool has_imports = false;  // of the modules of lists and maps, whose types programs know without them
 
-  // The underscore keeps them apart from `f32` and its like.
+  // The underscore avoids names such as `f32`.
   std::string fresh(const std::string& prefix) { return prefix + "_" + std::to_string(names++); }
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// The end of the token that begins at `begin`. Blanks and comments are tokens, too: nothing is lost.
+// The end of the token that begins at `begin`. Blanks and comments count as tokens, so that nothing is lost.
 std::size_t token_end(std::string_view source, std::size_t begin) {
   const auto run = [&](auto belongs) {
     std::size_t end = begin + 1;
@@ -50,7 +50,7 @@ TokenKind kind_of(std::string_view token) {
                                                                                    : TokenKind::kOther;
 }
 
-// Words that change what a program means, and operators.
+// Keywords that change the meaning of a program, and operators.
 constexpr const char* kWords[] = {
     "let",  "var",   "for",   "while", "parallel", "continue", "break", "return", "match", "enum", "null",
     "use",  "in",    "step",  "as",    "is",       "this",     "true",  "false",  "0",     "1",    "-1",
@@ -73,9 +73,9 @@ std::string mutate_tokens(std::string_view source, Decisions& decisions) {
   for (std::size_t n = 0; n < tokens.size(); ++n)
     if (!is_blank(tokens[n])) words.push_back(n);
   if (words.empty()) return std::string(source);
-  // Two bytes reach every word of a long program.
+  // Two random bytes can select every token of a long program.
   const auto any = [&] { return words[(decisions.below(256) * 256 + decisions.below(256)) % words.size()]; };
-  // A word of the same kind, so that the result has a chance of being a program.
+  // A token of the same kind, so that the result may be a valid program.
   const auto alike = [&](std::size_t at) {
     std::vector<std::size_t> others;
     for (const std::size_t n : words)

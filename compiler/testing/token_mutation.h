@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small changes to a program's words: the result is mostly wrong, and sometimes a program that no person would write.
+// Mutates the tokens of a program: the result is mostly wrong, and sometimes a valid program that no person would
+// write.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace dhpvm::compiler::testing {
 
-// `source` with a few words left out, repeated, exchanged, or replaced by others of the program or of the language.
+// `source` with a few tokens deleted, repeated, exchanged, or replaced by others of the program or of the language.
 std::string mutate_tokens(std::string_view source, Decisions& decisions);
 
 }  // namespace dhpvm::compiler::testing

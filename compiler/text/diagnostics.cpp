@@ -22,7 +22,7 @@ struct Palette {
 constexpr Palette kPlain{};
 constexpr Palette kColoured{"\x1b[1;31m", "\x1b[1;35m", "\x1b[1;36m", "\x1b[1;32m", "\x1b[1m", "\x1b[0m"};
 
-// Messages quote the source, and the source may hold anything: keep control characters off the terminal.
+// Messages quote the source, which may contain anything: control characters must not reach the terminal.
 std::string printable(std::string_view text) {
   std::string clean;
   clean.reserve(text.size());
@@ -95,12 +95,12 @@ Diagnostic& Diagnostics::add(Severity severity, SourceRange range, std::string m
 std::string Diagnostics::render(bool colour) const {
   std::vector<std::size_t> sorted(diagnostics_.size());
   std::iota(sorted.begin(), sorted.end(), std::size_t{0});
-  // The index breaks ties: what was said first comes first.
+  // The index breaks ties: the earlier message comes first.
   std::sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
     return std::tuple_cat(order(diagnostics_[a]), std::tuple(a)) <
            std::tuple_cat(order(diagnostics_[b]), std::tuple(b));
   });
-  // A generic function that is instantiated twice says the same thing twice.
+  // A generic function that is instantiated twice gives the same message twice.
   const auto same = [&](std::size_t a, std::size_t b) {
     return order(diagnostics_[a]) == order(diagnostics_[b]) &&
            diagnostics_[a].message == diagnostics_[b].message;

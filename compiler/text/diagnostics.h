@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler's messages about a program: errors and warnings, each with a place, a message, notes and
-// a remedy. Collected while compiling, rendered at the end.
+// The compiler's messages about a program: errors and warnings, each with a place, a message, notes and help. Collected
+// during compilation, rendered at the end.
 //
 //   diagnostics.error(range, "no variable '{}' here", name)
 //       .note(other, "'{}' is declared here", near)
@@ -31,7 +31,7 @@ struct Diagnostic {
 
   Severity severity = Severity::kError;
   SourceRange range;
-  bool has_range = true;  // false for a complaint about no particular place
+  bool has_range = true;  // false for a message about no particular place
   std::string message;
   std::string label;  // text at the underline; may be empty
   std::vector<Note> notes;
@@ -99,7 +99,7 @@ class Diagnostics {
  private:
   const SourceManager& sources_;
   std::deque<Diagnostic> diagnostics_;
-  Diagnostic overflow_;  // takes what is said about diagnostics that are not kept
+  Diagnostic overflow_;  // receives diagnostics beyond the limit
   std::size_t error_count_ = 0;
 };
 

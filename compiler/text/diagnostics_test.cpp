@@ -101,7 +101,7 @@ TEST(SnippetTest, ExpandsTabs) {
 }
 
 TEST(SnippetTest, KnowsWidths) {
-  // Two columns each for the ideographs, none of their own for the accent.
+  // Two columns each for the ideographs, none for the accent.
   EXPECT_EQ(snippet_of("\"漢字\" + e\u0301 x", 15, 16),
             "    1 | \"漢字\" + e\u0301 x\n      |            ^\n");
   EXPECT_EQ(snippet_of("\"漢字\"", 1, 7), "    1 | \"漢字\"\n      |  ^~~~\n");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that stand at certain places in other languages: at the beginning of statements, declarations and members, as
-// operators, as modules.
+// Words at certain places in other languages: at the beginning of statements, declarations and members, as operators,
+// as modules.
 #include "compiler/text/habits.h"
 #include "compiler/text/word_table.h"
 

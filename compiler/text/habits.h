@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Words that people bring along from other languages, and what they are called here. Used to turn "unknown
-// name" into advice.
+// Words of other languages and their counterparts here. They turn "unknown name" into advice.
 #pragma once
 
 #include <span>
@@ -8,19 +7,17 @@
 
 namespace dhpvm::compiler {
 
-// The name here of a type of another language: "int" -> "i32", "string" -> "str". Empty when unknown.
+// The type here for a type of another language: "int" -> "i32", "string" -> "str". Empty when unknown.
 std::string_view type_for_foreign(std::string_view name);
 
-// The name here of a value, function or literal of another language: "nullptr" -> "null",
-// "self" -> "this".
+// The name here for a value, function or literal of another language: "nullptr" -> "null", "self" -> "this".
 std::string_view value_for_foreign(std::string_view name);
 
-// The advice for a value or function of another language that has no counterpart of one word: "range" ->
-// "write `for i in 0..n`". Functions of modules and methods of types have theirs in front: "json.loads", "str.format".
-// Empty when unknown.
+// Advice for a value or function of another language that has no one-word counterpart: "range" -> "write `for i in
+// 0..n`". Functions of modules and methods of types are qualified: "json.loads", "str.format". Empty when unknown.
 std::string_view advice_for_foreign(std::string_view name);
 
-// The same for words that stand elsewhere
+// Advice for words of other languages
 // * at the beginning of a statement, or before a value: "defer", "await",
 std::string_view statement_for_foreign(std::string_view name);
 // * at the beginning of a declaration of a file: "trait",
@@ -31,33 +28,33 @@ std::string_view member_word_for_foreign(std::string_view name);
 std::string_view clause_for_foreign(std::string_view name);
 // * behind an `@` before a declaration: "property",
 std::string_view attribute_for_foreign(std::string_view name);
-// * before a declaration, which says who may use it, or how it is stored: "static".
+// * before a declaration, for visibility or storage: "static".
 std::string_view modifier_for_foreign(std::string_view name);
 
-// The operator here that is a word, or another sign, elsewhere: "and" -> "&&", "<>" -> "!=". Empty when unknown.
+// The operator here for a word or sign of another language: "and" -> "&&", "<>" -> "!=". Empty when unknown.
 std::string_view operator_for_foreign(std::string_view name);
 
-// The module here of what a module of another language is for: "re" -> "regex", "Math" -> "math". Empty when unknown.
+// The module here for a module of another language: "re" -> "regex", "Math" -> "math". Empty when unknown.
 std::string_view module_for_foreign(std::string_view name);
 
-// A word by which other languages make an object of a type: "new", "create".
+// A word with which other languages construct an object: "new", "create".
 bool is_constructor_word(std::string_view name);
 
-// The function of module `str` that a method of text is elsewhere: "toUpperCase" -> "upper". Empty when unknown.
+// The function of module `str` for a text method of another language: "toUpperCase" -> "upper". Empty when unknown.
 std::string_view text_function_for(std::string_view name);
 
-// The name here of a field or method of arrays, text and collections of another language: "length" -> "len".
-// Only what is among `members` is given.
+// The member here for a field or method of arrays, text and collections of another language: "length" -> "len". Returns
+// only names in `members`.
 std::string_view member_for_foreign(std::string_view name, std::span<const std::string_view> members);
 
 // Whether a `List` has this method, which arrays lack: "map", "filter".
 bool is_method_of_lists(std::string_view name);
 
-// The module of the standard library that has a type or function, or is called, `name`: "List" -> "list",
-// "sqrt" -> "math", "math" -> "math". Functions count that are built in elsewhere. Empty when unknown.
+// The library module that has this name, or a type or function of this name: "List" -> "list", "sqrt" -> "math", "math"
+// -> "math". Includes functions that are built in in other languages. Empty when unknown.
 std::string_view library_module_of(std::string_view name);
 
-// The method here of one that another language calls by itself: "__str__" -> "to_str". Empty when unknown.
+// The method here for a special method of another language: "__str__" -> "to_str". Empty when unknown.
 std::string_view method_for_foreign(std::string_view name);
 
 // Whether the standard library has a module of this name.

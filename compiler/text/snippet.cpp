@@ -16,7 +16,7 @@ constexpr std::uint32_t kTabWidth = 4;
 constexpr std::size_t kMaxColumns = 160;     // of source shown on one line
 constexpr std::size_t kContextColumns = 40;  // kept before the range when a line is cut
 
-// A piece of the displayed line: what one code point of the source became.
+// The displayed form of one code point of the source.
 struct Cell {
   std::string text;
   std::uint32_t width = 1;
@@ -36,7 +36,7 @@ Cell make_cell(std::string_view rest, std::uint32_t offset, std::size_t column, 
   } else if (point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0)) {
     cell.text = "?";
   } else if (display_width(point.value) == 0 && point.value >= 0x200B) {
-    // Direction overrides and the like could make the line read as something it is not; marks below stay.
+    // Direction overrides and similar could disguise the line; combining marks are kept.
     cell.text = "?";
   } else {
     cell.text = std::string(rest.substr(0, point.bytes));
@@ -45,11 +45,11 @@ Cell make_cell(std::string_view rest, std::uint32_t offset, std::size_t column, 
   return cell;
 }
 
-// The whole line up to what could be shown after `last_offset`, so that a line of megabytes costs little.
+// The line up to the last column that can be shown after `last_offset`, so that very long lines are cheap.
 std::vector<Cell> make_cells(std::string_view line, std::uint32_t first_offset) {
   std::vector<Cell> cells;
   std::size_t column = 0;
-  // Start near the range when the line is very long; tab stops are then relative, which is hardly visible.
+  // Starts near the range if the line is very long; tab stops are then relative, which is hardly visible.
   std::size_t at = 0;
   if (first_offset > 4 * kMaxColumns) {
     at = first_offset - 4 * kMaxColumns;

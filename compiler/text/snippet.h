@@ -19,9 +19,9 @@ struct SnippetStyle {
 //      7 |     let w = wdith + 1;
 //        |             ^~~~~ label
 //
-// Tabs become blanks, unprintable characters become `?` or U+FFFD, so that nothing in the source can write to
-// the terminal behind the reader's back. A line too long for a terminal is cut around the range. A range over
-// several lines is underlined to the end of its first. Empty ranges get one caret.
+// Tabs become blanks, unprintable characters become `?` or U+FFFD, so that the source cannot send control sequences to
+// the terminal. A line too long for a terminal is cut around the range. A range over several lines is underlined to the
+// end of its first. Empty ranges get one caret.
 std::string render_snippet(const SourceFile& file, SourceRange range, std::string_view label,
                            const SnippetStyle& style);
 

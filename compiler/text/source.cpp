@@ -37,7 +37,7 @@ LineColumn SourceFile::position(std::uint32_t offset) const {
 std::uint32_t SourceFile::continuations(std::uint32_t offset) const {
   const std::uint32_t block = offset / kBlock;
   std::uint32_t count = block_continuations_[block];
-  // Most blocks have none.
+  // Most blocks have no continuation bytes.
   if (block + 1 < block_continuations_.size() && block_continuations_[block + 1] == count) return count;
   for (std::uint32_t i = block * kBlock; i < offset; ++i) count += is_continuation(text_[i]) ? 1 : 0;
   return count;

@@ -39,7 +39,7 @@ TEST(SourceTest, CountsCodePointsOfLongLines) {
   std::uint32_t column = 1;
   for (std::uint32_t offset = 0; offset <= text.size(); ++offset) {
     const bool continues = offset < text.size() && (static_cast<unsigned char>(text[offset]) & 0xC0) == 0x80;
-    // Inside a code point, the place is behind it.
+    // An offset inside a code point counts as after it.
     EXPECT_EQ(file.position(offset).line, line) << offset;
     EXPECT_EQ(file.position(offset).column, column) << offset;
     if (offset == text.size()) break;

@@ -43,7 +43,7 @@ CodePoint decode_utf8(std::string_view text) {
 
   std::uint32_t length = 0;
   char32_t value = 0;
-  char32_t smallest = 0;  // below it, a shorter form exists
+  char32_t smallest = 0;  // smaller values have a shorter form
   if ((first & 0xE0) == 0xC0) {
     length = 2, value = first & 0x1F, smallest = 0x80;
   } else if ((first & 0xF0) == 0xE0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading UTF-8, and how wide its characters stand on a terminal.
+// Decoding of UTF-8, and the display width of characters on a terminal.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace dhpvm::compiler {
 
 struct CodePoint {
   char32_t value = 0;
-  std::uint32_t bytes = 1;  // that it takes in the text; at least 1
-  bool valid = false;       // false: `value` is U+FFFD, and one byte is skipped
+  std::uint32_t bytes = 1;  // its length in the text; at least 1
+  bool valid = false;       // false: `value` is U+FFFD, and `bytes` is 1
 };
 
 // The code point at the start of `text`, which is not empty. Overlong forms, surrogates and values above

@@ -14,7 +14,7 @@ struct Translation {
   std::string_view here;
 };
 
-// Said of names, and of words before them.
+// For names, and for words before names.
 inline constexpr std::string_view kThreads = "there are no threads: `parallel for` runs a loop on all cores";
 
 template <std::size_t N>

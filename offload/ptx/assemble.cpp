@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions and variables of a module, and what their names mean.
+// Assembles the functions and variables of a module, and resolves their names.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -11,7 +11,7 @@
 namespace dhpvm::ptx {
 namespace {
 
-// Assemblers for GPUs refuse more in declarations, of whatever architecture.
+// Assemblers for GPUs refuse larger declarations for any architecture.
 constexpr std::uint64_t kMostShared = 48 << 10;
 constexpr std::uint64_t kMostRegisters = 1 << 17;
 constexpr std::uint64_t kMostGlobals = std::uint64_t{256} << 20;
@@ -105,7 +105,7 @@ Status Assembler::lay_out_globals(const std::vector<Declared>& variables) {
     if (!scopes_.declare(variable.name, symbol))
       return problem(variable.at, fmt::format("'{}' is declared twice", variable.name));
   }
-  // They may have addresses of one another.
+  // Their initialisers may contain addresses of one another.
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (variables[i].space == ".global" || variables[i].space == ".const")
       DHPVM_TRY(fill(variables[i], offsets[i]));
@@ -232,7 +232,7 @@ Status Assembler::assemble_function(const WrittenFunction& written) {
   scopes_.open();
   labels_.emplace_back();
   const auto name_all = [&](const std::vector<Declared>& declared, const std::vector<Variable>& variables) {
-    // As it is here: a declaration before may have had other names.
+    // The definition's names count: an earlier declaration may have other names.
     for (std::size_t i = 0; i < std::min(declared.size(), variables.size()); ++i) {
       Symbol symbol;
       symbol.kind = function_->is_entry ? Symbol::Kind::kEntryParameter : Symbol::Kind::kFrame;
@@ -246,7 +246,7 @@ Status Assembler::assemble_function(const WrittenFunction& written) {
   for (const Statement& statement : written.body) DHPVM_TRY(assemble_statement(statement));
   DHPVM_TRY(close_labels());
   scopes_.close();
-  // For what reaches the end without a return.
+  // The implicit return at the end.
   Op end;
   end.flow = Flow::kReturn;
   end.at = written.at;
@@ -300,7 +300,7 @@ Status Assembler::pass(const std::vector<Operand>& given, const std::vector<Vari
   return {};
 }
 
-// Which function is called is found in a register by each thread.
+// Each thread finds the number of the callee in a register.
 Status Assembler::assemble_indirect_call(const Written& written, const Symbol& target, Op& op) {
   if (target.kind != Symbol::Kind::kRegister || size_of(target.type) != 8)
     return problem(written.at,
@@ -356,7 +356,7 @@ Status Assembler::resolve(const Reference& reference, const LabelScope& scope, b
   return {};
 }
 
-// Names that this block does not declare belong to the one around it.
+// Labels that this block does not declare belong to the enclosing one.
 Status Assembler::close_labels() {
   const LabelScope scope = std::move(labels_.back());
   labels_.pop_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons and choices.
+// Comparisons and selections.
 #include "offload/ptx/lane_values.h"
 
 namespace dhpvm::ptx {
@@ -86,7 +86,7 @@ void set_predicate(Warp& warp, const Op& op, LaneMask mask) {
   warp.set_predicate(op.to[1], combine(~holds), mask);
 }
 
-// set: a number instead of a predicate, 1.0 or all ones.
+// The instruction `set` writes a number instead of a predicate: 1.0 or all ones.
 template <typename T, Mode kMode>
 void set_number(Warp& warp, const Op& op, LaneMask mask) {
   const LaneMask holds = compared<T, kMode>(warp, op, mask);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves, conversions, and the registers that say where a thread is.
+// Moves, conversions, and special registers.
 #include <algorithm>
 #include <cfenv>
 
@@ -26,7 +26,7 @@ void move_frame_address(Warp& warp, const Op& op, LaneMask mask) {
   each_lane(mask, [&](unsigned l) { to.v[l] = address; });
 }
 
-// {a, b} = c: the first is the lowest part.
+// {a, b} = c: a is the lowest part.
 void unpack(Warp& warp, const Op& op, LaneMask mask) {
   const unsigned bits = size_of(op.type) * 8 / op.count;
   const Lanes whole = warp.from(op.from[0]);
@@ -85,7 +85,7 @@ void move_special(Warp& warp, const Op& op, LaneMask mask) {
   each_lane(mask, [&](unsigned l) { to.v[l] = special_value(warp, static_cast<Special>(op.mode), l); });
 }
 
-// As wide as the register that gets it.
+// The bits of `value`, as wide as the destination register.
 std::uint64_t extended(std::int64_t value, const Op& op) {
   const auto bits = static_cast<std::uint64_t>(value);
   return op.width == 8 ? bits : bits & ((std::uint64_t{1} << op.width * 8) - 1);
@@ -114,7 +114,7 @@ T rounded_to_whole(T value, Rounding rounding) {
   }
 }
 
-// Values beyond the range become its end. NaN becomes 0, or the highest bit alone in 64 bits.
+// Saturates. NaN becomes 0, or the highest bit alone in 64 bits.
 template <typename R, typename A>
 std::uint64_t float_to_integer(A value, const Op& op) {
   if (std::isnan(value)) {
@@ -159,7 +159,7 @@ std::uint64_t to_float(A value, const Op& op) {
   if constexpr (std::is_floating_point_v<A>) value = rounded_to_whole(flushed(value, op), op.rounding);
   const int mode = mode_for(op.rounding);
   if (mode != FE_TONEAREST) std::fesetround(mode);
-  // Volatile, so that the conversion stays where the rounding is set.
+  // Volatile, so that the compiler does not move the conversion away from the rounding mode.
   volatile A in = value;
   volatile R out = static_cast<R>(A(in));
   if (mode != FE_TONEAREST) std::fesetround(FE_TONEAREST);
@@ -168,7 +168,7 @@ std::uint64_t to_float(A value, const Op& op) {
   return bits_of<R>(result);
 }
 
-// As a double whose last bit says whether something is missing.
+// Converts to double with rounding to odd.
 template <typename A>
 double exact_or_odd(A value) {
   if constexpr (!std::is_integral_v<A> || sizeof(A) < 8) {
@@ -189,7 +189,7 @@ std::uint64_t to_half(double value, const Op& op) {
   return half_bits<R>(rounded_to_whole(value, op.rounding), op.rounding);
 }
 
-// Two numbers become the halves of one register, the first the upper one.
+// Packs two numbers into one register, the first into the upper half.
 template <typename R>
 void convert_pair(Warp& warp, const Op& op, LaneMask mask) {
   apply<std::uint32_t, float, float>(warp, op, mask, [&](float upper, float lower) {

@@ -34,7 +34,7 @@ constexpr InstructionRow kRows[] = {
 #undef X
 };
 
-// Words that change nothing here: caches, scopes, and what the interpreter does in any case.
+// Modifiers without effect on the interpreter: caches, scopes, and its default behaviour.
 constexpr std::string_view kWithoutEffect =
     " uni aligned sync nc ca cg cs lu cv wb wt weak gl cta gpu sys sc clamp noftz warp red L1 L2 ";
 
@@ -46,7 +46,7 @@ bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
-// L1::evict_last and the like, which say how long caches keep something; L2::cache_hint comes with one more operand.
+// Cache hints such as L1::evict_last; L2::cache_hint comes with one more operand.
 bool is_cache_hint(std::string_view word, const InstructionRow& row) {
   return row.select == Select::memory && (word.starts_with("L1::") || word.starts_with("L2::")) &&
          word != "L2::cache_hint";
@@ -84,7 +84,7 @@ std::string text_of(const Written& written) {
   return text;
 }
 
-// bar.warp and bar.red have little in common with bar.
+// bar.warp and bar.red have rows of their own.
 std::string row_name(const Written& written) {
   std::string name(written.name);
   if (name != "bar" && name != "barrier") return name;

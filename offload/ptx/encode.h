@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One instruction as it is written becomes one operation, by its row of instructions.def.
+// Encodes one written instruction as one operation, by its row of instructions.def.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ class Encoder {
  public:
   Encoder(const Scopes& scopes, Program& program) : scopes_(scopes), program_(program) {}
 
-  // Labels and functions are left to the caller: `label` is the name of one that the operation goes to.
+  // The caller resolves labels and functions: `label` is the name of the operation's target.
   Result<Op> encode(const Written& written, std::string_view& label);
 
  private:

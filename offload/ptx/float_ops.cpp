@@ -127,14 +127,14 @@ int rounding_of(const Op& op) {
   }
 }
 
-// With everything that may be written: rounding, .ftz, .sat, .NaN.
+// With all modifiers: rounding, .ftz, .sat, .NaN.
 template <typename T, typename F>
 void careful(Warp& warp, const Op& op, LaneMask mask) {
   Lanes& to = warp.to(op.to[0]);
   const bool flush = op.has(FlagBit::kFtz);
   const int rounding = rounding_of(op);
   each_lane(mask, [&](unsigned l) {
-    // Volatile, so that nothing is computed before the rounding is set, or after it is set back.
+    // Volatile, so that the compiler does not move the computation away from the rounding mode.
     volatile T in[3] = {};
     for (unsigned i = 0; i < op.count; ++i) {
       const T value = value_of<T>(warp.from(op.from[i]).v[l]);
@@ -167,7 +167,7 @@ Execute pick(const Op& op) {
   return simple ? plain<double, F> : careful<double, F>;
 }
 
-// Signs are bits: they change for what is no number as well.
+// Changes the sign bit, that of NaN as well.
 template <typename F>
 void on_bits(Warp& warp, const Op& op, LaneMask mask) {
   const std::uint64_t sign = std::uint64_t{1} << (op.type == Type::kF32 ? 31 : 63);

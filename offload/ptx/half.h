@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating-point numbers of 16 bits, computed in double: what a sum or a product loses there is kept in the last bit
-// (rounding to odd), so that the one rounding to 16 bits that follows is right.
+// 16-bit floating-point numbers, computed in double with rounding to odd: the last bit records whether a sum or product
+// is inexact, so that the final rounding to 16 bits is correct.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ double half_value(std::uint16_t bits) {
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
-// The nearest number of 16 bits, or the one that the rounding asks for.
+// Rounds to 16 bits: to the nearest number, or as `rounding` says.
 template <typename Format>
 std::uint16_t half_bits(double value, Rounding rounding = Rounding::kNearest) {
   if (std::isnan(value)) return kHalfNan;

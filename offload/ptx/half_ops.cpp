@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic of floating-point numbers of 16 bits, one or two in a register. Everything rounds once.
+// Arithmetic of 16-bit floating-point numbers, one or two in a register. Every result is rounded once.
 #include "offload/ptx/half.h"
 
 #include "offload/ptx/lane_values.h"

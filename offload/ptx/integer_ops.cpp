@@ -59,7 +59,7 @@ struct MultiplyHigh {
     return wrapped<T>(Wider<T>(a) * Wider<T>(b) >> kBits<T>);
   }
 };
-// Division by zero has no defined result; the device gives all ones.
+// Division by zero is undefined in PTX; the device gives all ones.
 struct Divide {
   template <typename T>
   T operator()(T a, T b) const {
@@ -219,7 +219,7 @@ struct Reverse {
   }
 };
 
-// The shift that makes the position the highest.
+// The shift that moves the bit found to the highest position.
 struct FindShift {
   template <typename T>
   std::uint32_t operator()(T a) const {
@@ -267,7 +267,7 @@ Execute select_product(Type type, const Op& op) {
   });
 }
 
-// Sums that take the carry in, give it out, or both; of a product, if there are three sources.
+// Sums that take the carry in, give it out, or both; with three sources, of a product and a number.
 template <typename T, bool kSubtracts, bool kTakesCarry>
 void with_carry(Warp& warp, const Op& op, LaneMask mask) {
   Lanes& to = warp.to(op.to[0]);
@@ -362,7 +362,7 @@ void funnel_shift(Warp& warp, const Op& op, LaneMask mask) {
       });
 }
 
-// Any function of three bits: the table's bits are its values for the bits of 0xf0, 0xcc and 0xaa.
+// Any function of three bits (lop3): the table's bits are its values for the bits of 0xf0, 0xcc and 0xaa.
 void logic_of_three(Warp& warp, const Op& op, LaneMask mask) {
   Lanes& to = warp.to(op.to[0]);
   const Lanes& a = warp.from(op.from[0]);

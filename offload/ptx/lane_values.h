@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function of values, applied to the lanes of registers. Where all lanes are active the compiler makes vectors of it.
+// Applies a function to the active lanes of registers. Where all lanes are active the C++ compiler vectorises the loop.
 #pragma once
 
 #include <bit>
@@ -25,7 +25,7 @@ T value_of(std::uint64_t bits) {
   }
 }
 
-// Results of 32 bits that are no number have one form, as on the device.
+// A 32-bit NaN has one form, as on the device.
 template <typename T>
 std::uint64_t bits_of(T value) {
   if constexpr (std::is_same_v<T, float>) {
@@ -108,11 +108,11 @@ inline constexpr bool is_half_format = std::is_same_v<T, F16> || std::is_same_v<
 
 inline Mode mode_of(const Op& op) { return static_cast<Mode>(op.mode); }
 
-// The function that carries out an instruction, chosen when it is decoded; null if the operation has no such form.
+// The function that executes an instruction, chosen at decoding; null if the operation has no such form.
 Execute select_integer(std::string_view name, const Op& op);
 Execute select_float(std::string_view name, const Op& op);
 Execute select_half(std::string_view name, const Op& op);
-// The sums of one number of 16 bits, or of two.
+// The sum of a 16-bit number, or of a pair of them.
 std::uint64_t half_sum(Type type, std::uint64_t a, std::uint64_t b);
 Execute select_compare(std::string_view name, const Op& op);
 Execute select_convert(std::string_view name, const Op& op);

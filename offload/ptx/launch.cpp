@@ -10,7 +10,7 @@
 namespace dhpvm::ptx {
 namespace {
 
-// It counts all launches of the process, so that memory's traces of earlier ones are known as such.
+// Phases are numbered over all launches of the process, so that memory recognises the traces of earlier launches.
 std::uint64_t next_phases(std::uint64_t count) {
   static std::atomic<std::uint64_t> next{1};
   return next.fetch_add(count);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a kernel: block after block, warp after warp from barrier to barrier. The order is always the same.
+// Runs a kernel: block after block, and in each block warp after warp from barrier to barrier. The order is
+// deterministic.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +22,17 @@ struct KernelLaunch {
   std::vector<std::byte> parameters;  // as long as parameter_bytes() says
   std::vector<std::shared_ptr<Allocation>> memory;
   std::uint64_t limit = std::uint64_t{1} << 40;  // of instructions, times threads
-  bool is_metered = false;                       // LaunchOutcome::counts is wanted
+  bool is_metered = false;                       // whether to fill in LaunchOutcome::counts
 };
 
 struct LaunchOutcome {
   std::optional<Fault> fault;
   std::uint64_t executed = 0;
-  Counts counts;  // zeros unless they were wanted
+  Counts counts;  // zeros unless the launch is metered
 };
 
 std::uint32_t parameter_bytes(const Function& entry);
-// May be called by several threads for launches that share no memory.
+// Thread-safe for launches that share no memory.
 LaunchOutcome run(const KernelLaunch& launch);
 
 }  // namespace dhpvm::ptx

@@ -29,7 +29,7 @@ std::uint64_t in_each_byte(std::uint32_t thread) {
   return std::uint64_t{thread & 0xffff} * 0x0001000100010001;
 }
 
-// The 16 bits of those bytes that another thread accessed.
+// The 16 bits of each byte that another thread accessed.
 std::uint64_t of_others(const Trace& earlier, std::uint8_t bytes, const Moment& now) {
   return (earlier.threads ^ in_each_byte(now.thread)) & kSpread[bytes];
 }
@@ -50,7 +50,7 @@ Conflict conflict_with(const Trace& earlier, std::uint8_t bytes, const Moment& n
           was_write};
 }
 
-// Writes of others to other bytes in the same phase stay.
+// Keeps other threads' writes to the other bytes in the same phase.
 void note_access(Trace& trace, std::uint8_t bytes, bool strong, const Moment& now) {
   if (trace.phase != now.phase) trace = {now.phase, 0, now.line, 0, 0, 0};
   const std::uint64_t mask = kSpread[bytes];
@@ -61,12 +61,12 @@ void note_access(Trace& trace, std::uint8_t bytes, bool strong, const Moment& no
   trace.many &= static_cast<std::uint8_t>(~bytes);
 }
 
-// Keeps what a later write may race with: an earlier block's read, and that several threads read.
+// Keeps the read that a later write may race with: one of an earlier block, and whether several threads read.
 void note_read(Trace& read, std::uint8_t bytes, bool strong, const Moment& now) {
   if (read.phase >= now.launch && read.phase < now.block && (read.bytes & ~read.strong & bytes) == bytes)
     return;
   if (read.phase != now.phase) return note_access(read, bytes, strong, now);
-  // A strong read after a weak one is less than that.
+  // A strong read does not replace a weak one.
   const auto known = static_cast<std::uint8_t>(read.bytes & bytes & (strong ? ~read.strong : 0xff));
   std::uint8_t many = read.many;
   for (unsigned i = 0; i < 4; ++i) {
@@ -84,7 +84,7 @@ std::shared_ptr<Allocation> Allocation::create(std::size_t bytes) {
   std::shared_ptr<Allocation> made(new (std::nothrow) Allocation(bytes));
   if (made == nullptr) return nullptr;
   made->bytes_ = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
-  // Untouched pages cost nothing.
+  // The system provides zeroed pages at their first use.
   made->written_.reset(static_cast<std::uint8_t*>(std::calloc(bytes, 1)));
   made->cells_.reset(static_cast<Cell*>(std::calloc(bytes / 4 + 1, sizeof(Cell))));
   if (made->bytes_ == nullptr || made->written_ == nullptr || made->cells_ == nullptr) return nullptr;

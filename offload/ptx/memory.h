@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a device that does not exist. For every byte it is known whether it was ever written, and for every four
-// bytes which thread accessed them last in the running launch, which finds races.
+// Emulated device memory. It records which bytes are initialised and, for every four bytes, the last accesses of the
+// running launch, which finds races.
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 
 namespace dhpvm::ptx {
 
-// When an access happens. Phases count upwards over all launches: one begins with each block and ends at each barrier.
+// The time of an access. Phases are numbered over all launches: each block and each barrier begins a new one.
 struct Moment {
-  std::uint64_t launch = 0;  // the first phase of the launch,
-  std::uint64_t block = 0;   // of the block,
-  std::uint64_t phase = 0;   // and the one that is now
+  std::uint64_t launch = 0;  // the first phase of the launch
+  std::uint64_t block = 0;   // the first phase of the block
+  std::uint64_t phase = 0;   // the current phase
   std::uint32_t thread = 0;  // in its block
   std::uint32_t line = 0;    // of the instruction
 };
 
 enum class AccessKind : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite };
 
-// The last accesses to four bytes, each possibly by another thread.
+// The last accesses to four bytes, each possibly by a different thread.
 struct Trace {
   std::uint64_t phase = 0;
   std::uint64_t threads = 0;  // 16 bits for each byte
   std::uint32_t line = 0;
-  std::uint8_t bytes = 0;   // those that were accessed, a bit for each
-  std::uint8_t strong = 0;  // by volatile or atomic operations alone
-  std::uint8_t many = 0;    // by several threads of the phase
+  std::uint8_t bytes = 0;   // accessed ones, a bit for each
+  std::uint8_t strong = 0;  // accessed by volatile or atomic operations alone
+  std::uint8_t many = 0;    // accessed by several threads of the phase
 };
 struct Cell {
   Trace write;
@@ -46,7 +46,7 @@ struct Conflict {
 
 class Allocation {
  public:
-  // Poisoned. Null if there is no memory.
+  // Uninitialised memory; null if the host's memory is exhausted.
   static std::shared_ptr<Allocation> create(std::size_t bytes);
   ~Allocation();
   Allocation(const Allocation&) = delete;
@@ -60,10 +60,10 @@ class Allocation {
   }
   bool is_written(std::size_t offset, std::size_t bytes) const;
   void mark_written(std::size_t offset, std::size_t bytes);
-  // Forgets what was written, and by whom.
+  // Marks all bytes as uninitialised and clears the traces.
   void poison();
   void copy_marks(std::size_t offset, const Allocation& from, std::size_t from_offset, std::size_t bytes);
-  // Notes the access; the earlier one that it races with, if there is one.
+  // Records the access and returns the earlier one that it races with, if there is one.
   std::optional<Conflict> note(std::size_t offset, std::size_t bytes, AccessKind kind, const Moment& now);
 
  private:
@@ -82,7 +82,7 @@ class Allocation {
 class MemoryMap {
  public:
   explicit MemoryMap(std::vector<std::shared_ptr<Allocation>> allocations);
-  // The one that has the address, or the nearest below it; null if there is none.
+  // The allocation that contains the address, or the nearest below it; null if there is none.
   Allocation* find(std::uint64_t address);
 
  private:

@@ -33,7 +33,7 @@ void load(Warp& warp, const Op& op, LaneMask mask) {
   const AccessKind kind = op.has(FlagBit::kStrong) ? AccessKind::kStrongRead : AccessKind::kRead;
   for (; mask != 0; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(mask));
-    // Aligned as a whole, so that the elements are side by side.
+    // The access is aligned as a whole, so that the elements are contiguous.
     const std::byte* const memory =
         warp.access(op, lane, address_of(warp, op, lane), std::size_t{size} * op.count, kind);
     if (memory == nullptr) return;
@@ -44,7 +44,7 @@ void load(Warp& warp, const Op& op, LaneMask mask) {
   }
 }
 
-// From the launch's arguments, which are the same for all.
+// Loads from the launch's arguments, which all threads share.
 void load_parameter(Warp& warp, const Op& op, LaneMask mask) {
   const unsigned size = size_of(op.type);
   const std::vector<std::byte>& parameters = *warp.launch().parameters;

@@ -10,7 +10,7 @@
 namespace dhpvm::ptx {
 namespace {
 
-// The unit in which a GPU's caches ask memory, since compute capability 3.
+// The granularity of a GPU's caches, since compute capability 3.
 constexpr std::uint64_t kSector = 32;
 // Shared memory gives a word of each bank at a time; word n lies in bank n mod 32.
 constexpr std::uint64_t kWord = 4;
@@ -20,7 +20,7 @@ std::uint64_t quotient_up(std::uint64_t value, std::uint64_t divisor) {
   return (value + divisor - 1) / divisor;
 }
 
-// Calls `visit` with each different number of the units of `size` bytes that the sorted accesses touch.
+// Calls `visit` with the number of each different unit of `size` bytes that the sorted accesses touch.
 template <typename Visit>
 void each_unit(auto accesses, std::uint64_t size, Visit visit) {
   std::uint64_t next = 0;

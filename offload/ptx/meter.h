@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what decides how fast a launch is on a GPU, beside its instructions: how well the accesses of a warp fall
-// together, and how many threads there are for nothing.
+// Counts what limits a launch on a GPU besides its instructions: uncoalesced accesses to global memory, bank conflicts
+// in shared memory, and idle threads.
 #pragma once
 
 #include <array>
@@ -13,20 +13,21 @@
 
 namespace dhpvm::ptx {
 
-// Caches are not counted: a sector that two accesses touch is two transactions.
+// Without caches: a sector that two accesses touch counts as two transactions.
 struct Counts {
   std::uint64_t launched = 0;  // threads
   std::uint64_t working = 0;   // those of them that accessed global memory
-  std::uint64_t issued = 0;    // lanes of executed operations: 32 for each, also where some were switched off
-  std::uint64_t active = 0;    // those of them that took part
+  std::uint64_t issued = 0;    // lanes of executed operations: 32 for each, inactive lanes included
+  std::uint64_t active = 0;    // active lanes of executed operations
   std::uint64_t transactions =
       0;  // sectors of 32 bytes that an access of a warp touches, all accesses together
-  std::uint64_t fewest_transactions = 0;  // sectors that the different bytes of an access fill
-  std::uint64_t passes = 0;               // of shared memory: times that it is read or written for an access
-  std::uint64_t fewest_passes = 0;        // as many words, with no two in one bank
+  std::uint64_t fewest_transactions =
+      0;                     // sectors that the bytes of each access would fill if they were contiguous
+  std::uint64_t passes = 0;  // of shared memory: accesses to all banks, several where banks conflict
+  std::uint64_t fewest_passes = 0;  // passes if no banks conflicted
 };
 
-// One line, without its end.
+// One line, without a line break.
 std::string text_of(const Counts& counts);
 
 // Belongs to one launch, which one thread runs.
@@ -34,7 +35,7 @@ class Meter {
  public:
   explicit Meter(const Extent& block);
 
-  // A lane's access, part of the operation that end_operation() ends. Those of an atomic update are two.
+  // Adds a lane's access to the operation that end_operation() ends. An atomic update is two accesses.
   void add(Space space, std::uint32_t thread, std::uint64_t address, std::size_t bytes);
   void end_operation(unsigned active);
   void end_block();

@@ -29,7 +29,7 @@ bool is_space(std::string_view text) {
   return std::ranges::find(kSpaces, text) != kSpaces.end();
 }
 
-// Once something is wrong, nothing more is read, and the first problem stays.
+// After the first error the parser reads nothing more and keeps that error.
 class Parser {
  public:
   explicit Parser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}
@@ -103,7 +103,7 @@ class Parser {
     }
   }
 
-  // .file and .pragma, which say nothing about what is computed.
+  // .file and .pragma do not affect the computation.
   void skip_line() {
     const std::uint32_t line = now().at.line;
     while (now().kind != TokenKind::kEnd && now().at.line == line) {
@@ -162,7 +162,7 @@ class Parser {
     return extent;
   }
 
-  // Up to the brace that ends it.
+  // Parses up to the closing brace.
   void block(std::vector<Statement>& body, unsigned depth) {
     if (depth > kDeepest) return fail(now().at, fmt::format("blocks are nested deeper than {}", kDeepest));
     while (ok() && !is("}")) {
@@ -191,7 +191,7 @@ class Parser {
       if (is(".branchtargets")) {
         body.emplace_back(parse_targets(label));
       } else if (is(".callprototype") || is(".calltargets")) {
-        // A call compares what it passes with the function that it finds.
+        // The prototype is skipped: a call is checked against the function that it finds.
         while (now().kind != TokenKind::kEnd && !is(";")) take();
         expect(";");
       } else {

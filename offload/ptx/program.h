@@ -66,7 +66,7 @@ enum class FlagBit : std::uint8_t {
 };
 constexpr std::uint32_t bit_of(FlagBit flag) { return 1U << static_cast<unsigned>(flag); }
 
-// Numbers of predicates that are no registers.
+// Slots of constant predicates and of absent operands.
 inline constexpr std::int32_t kFalse = -1;
 inline constexpr std::int32_t kTrue = -2;
 inline constexpr std::int32_t kNoSlot = -3;  // of a result that is dropped, or a guard that is not there

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to kernels: any text is refused in one line with a place, or its kernels run until they end, make a
-// mistake, or reach the limit; and twice with the same result.
+// Text to kernels: any text is refused in one line with a place, or its kernels run until they end, fault, or reach the
+// limit. A second run gives the same result.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct Finished {
   bool operator==(const Finished&) const = default;
 };
 
-// All parameters of 64 bits are the address of the same memory, half of which is written.
+// All 64-bit parameters are the address of the same memory, half of which is initialised.
 Finished finish(const Program& program, const Function& entry, const std::shared_ptr<Allocation>& memory) {
   memory->poison();
   for (std::size_t i = 0; i < kBytes / 2; ++i) memory->bytes()[i] = static_cast<std::byte>(i / 4);

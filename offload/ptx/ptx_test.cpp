@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX that is right gives the bits that IEEE and the manual promise; PTX that is wrong is found, with its line.
+// Correct PTX gives the bits that IEEE and the manual promise; errors are found, with their line.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,7 +30,7 @@ struct Ran {
   Counts counts;
 };
 
-// Runs kernel k(u64 memory) with the body; the memory has the values.
+// Runs kernel k(u64 memory) with the body; the memory holds the values.
 Ran run_body(const std::string& body, const std::vector<std::uint64_t>& values, Extent block = {32, 1, 1},
              Extent grid = {1, 1, 1}, const std::string& before = "") {
   Ran ran;
@@ -67,7 +67,7 @@ Ran run_body(const std::string& body, const std::vector<std::uint64_t>& values, 
   return ran;
 }
 
-// The result of one instruction on d1, d2 and d3, as bits; sources and result are of 64 bits, or 32, or 16.
+// The bits of the result of one instruction on d1, d2 and d3; sources and result have 64, 32 or 16 bits.
 std::uint64_t one(const std::string& text, std::uint64_t a, std::uint64_t b = 0, std::uint64_t c = 0) {
   const Ran ran = run_body(
       "ld.global.u64 %d1, [%d0];\nld.global.u64 %d2, [%d0+8];\nld.global.u64 %d3, [%d0+16];\n"
@@ -171,7 +171,7 @@ TEST(Ptx, LanesTalkAndMeetAgain) {
   EXPECT_EQ(ran.values[1], 0xffffffffU);
 }
 
-// Some lanes loop for long while others are at the vote already.
+// Some lanes loop for long while others wait at the vote already.
 TEST(Ptx, LanesThatAreEarlyWaitForTheOthers) {
   const Ran ran = run_body(
       "mov.u32 %r1, %tid.x; mov.u32 %r2, 0;\nL: add.s32 %r2, %r2, 1; shl.b32 %r3, %r1, 8; setp.lt.u32 %p1, "
@@ -259,7 +259,7 @@ TEST(Ptx, RacesAreFoundWithBothLines) {
       "");
 }
 
-// Two threads of 16 bits in one word do not meet; a third one meets either.
+// Threads that access different halves of a word do not race; threads that access the same half do.
 TEST(Ptx, NeighboursInAWordDoNotRace) {
   const std::string update =
       "mov.u32 %r1, %tid.x; INDEX\nmul.wide.u32 %d1, %r1, 2; add.s64 %d1, %d1, %d0;\nld.global.u16 %h1, "
@@ -294,7 +294,7 @@ TEST(Ptx, NumbersOf16BitsRoundOnce) {
             0x3c004000U);
   EXPECT_EQ(one("add.rn.f16 %h3, %h1, %h2; cvt.u64.u16 %d4, %h3;", 0x6800, 0x3c00), 0x6800U);
   EXPECT_EQ(one("add.rn.f16x2 %r4, %r1, %r2; cvt.u64.u32 %d4, %r4;", 0x3c004000, 0x3c003c00), 0x40004200U);
-  // The product alone is halfway between two numbers; what is added, far smaller than a double keeps, decides.
+  // The product alone is halfway between two numbers; the addend, too small for a double to keep, decides.
   EXPECT_EQ(
       one("mov.b16 %h4, 0x0001; mov.b16 %h5, 0x3fc0; fma.rn.bf16 %h3, %h5, %h1, %h4; cvt.u64.u16 %d4, %h3;",
           0x3f83),
@@ -433,7 +433,7 @@ TEST(Ptx, WrongTextIsRefusedWithItsPlace) {
   EXPECT_EQ(refused(std::string(kHead) + ".entry k()\n{"), "5:2: the function has no '}' at its end");
 }
 
-// Every end of a text is refused or taken, and nothing else happens.
+// Every prefix of a text is refused or accepted, without a crash.
 TEST(Ptx, TextThatIsCutOff) {
   const std::string text =
       std::string(kHead) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The meaning of names, block within block.
+// The symbols of nested blocks.
 #pragma once
 
 #include <map>
@@ -25,11 +25,11 @@ class Scopes {
  public:
   void open() { levels_.emplace_back(); }
   void close() { levels_.pop_back(); }
-  // False when this block has the name already.
+  // False if this block already declares the name.
   bool declare(std::string_view name, const Symbol& symbol) {
     return levels_.back().emplace(name, symbol).second;
   }
-  // Register 7 of %r<10> is %r7. False when there is nothing of the name.
+  // Register 7 of %r<10> is %r7. False if no block declares the name.
   bool find(std::string_view name, Symbol& symbol) const;
 
  private:

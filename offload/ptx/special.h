@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Special registers: where a thread is.
+// Special registers: the position of a thread, its lane masks and the clock.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ namespace dhpvm::ptx {
   X(kLaneGt, "%lanemask_gt")  \
   X(kClock, "%clock")
 
-// From 1 on: 0 is none.
+// Numbered from 1; 0 means none.
 enum class Special : std::uint8_t {
   kNoSpecial = 0,
 #define X(name, text) name,

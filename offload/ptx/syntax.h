@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PTX as it is written: what the parser makes and the assembler resolves. All text is that of the source.
+// The syntax tree of PTX, made by the parser and resolved by the assembler. All text refers to the source.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Threads of a warp that tell each other something.
+// Operations that exchange values between the threads of a warp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ void vote(Warp& warp, const Op& op, LaneMask mask) {
   warp.set_predicate(op.to[0], holds ? kAllLanes : 0, mask);
 }
 
-// Which of the threads have the same value.
+// For each thread, the threads with the same value.
 void match(Warp& warp, const Op& op, LaneMask mask) {
   const auto named =
       static_cast<LaneMask>(warp.from(op.from[4]).v[static_cast<unsigned>(std::countr_zero(mask))]) & mask;
@@ -74,7 +74,7 @@ void reduce(Warp& warp, const Op& op, LaneMask mask) {
   each_lane(mask, [&](unsigned l) { to.v[l] = bits_of<T>(result); });
 }
 
-// After a barrier at which each thread of the block gave a predicate.
+// Runs after a barrier at which each thread of the block gave a predicate.
 void tell_votes(Warp& warp, const Op& op, LaneMask mask) {
   const LaunchState& launch = warp.launch();
   if (op.type == Type::kPred) {

@@ -72,7 +72,7 @@ constexpr bool is_signed(Type type) {
 }
 constexpr bool is_float(Type type) { return type == Type::kF32 || type == Type::kF64; }
 constexpr bool is_half_pair(Type type) { return type == Type::kF16x2 || type == Type::kBF16x2; }
-// One floating-point number of 16 bits, or two.
+// A 16-bit floating-point number, or a pair of them.
 constexpr bool is_half(Type type) { return type == Type::kF16 || type == Type::kBF16 || is_half_pair(type); }
 
 enum class Space : std::uint8_t { kGeneric, kGlobal, kConst, kShared, kLocal, kParam };

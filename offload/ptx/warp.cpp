@@ -11,7 +11,7 @@ namespace dhpvm::ptx {
 namespace {
 
 constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
-// Operations after which a group gives way to another that it may be waiting for.
+// The number of operations after which a group yields to another that it may be waiting for.
 constexpr std::uint32_t kQuantum = 256;
 constexpr std::uint32_t kDeepestCall = 256;
 constexpr std::uint32_t kMostRegisters = 1 << 18;  // of all calls of a thread
@@ -33,7 +33,7 @@ Warp::Warp(LaunchState& launch, std::uint32_t first_thread)
   enter(0);
 }
 
-// Makes room for the registers and the local memory of a frame, which are still unwritten.
+// Makes room for the uninitialised registers and local memory of a frame.
 void Warp::enter(std::uint32_t frame) {
   const Frame& entered = frames_[frame];
   const Function& function = *entered.function;
@@ -71,12 +71,12 @@ void Warp::fail(FaultKind kind, const Op& op, unsigned lane, const std::string& 
                                                         at.y, at.z, block.x, block.y, block.z, message))};
 }
 
-// The lanes that go next: deepest calls first, then the earliest operation.
+// Chooses the lanes to run: those in the deepest calls first, then those at the earliest operation.
 bool Warp::choose_group() {
   LaneMask candidates = alive_ & ~parked_;
   if (candidates == 0) return false;
   if (turn_ != 0 && (candidates & ~group_) != 0) {
-    // Another group, in turns.
+    // Another group takes its turn.
     const LaneMask later = candidates & ~group_ & (kAllLanes << (turn_ % kWarpSize));
     const unsigned lane = first_of(later != 0 ? later : candidates & ~group_);
     turn_ = 0;
@@ -106,7 +106,7 @@ bool Warp::choose_group() {
   return true;
 }
 
-// Registers are those of the frame from now on.
+// Makes `frame` the current one: registers are those of this frame.
 void Warp::look_at(std::uint32_t frame) {
   group_frame_ = frame;
   base_ = frames_[frame].registers;
@@ -127,7 +127,7 @@ void Warp::run() {
   }
 }
 
-// Until control moves to another group.
+// Runs until control moves to another group.
 void Warp::run_group() {
   std::uint32_t pc = pc_[first_of(group_)];
   const Op* const ops = program_.ops.data();
@@ -161,7 +161,7 @@ void Warp::run_group() {
   for (LaneMask rest = group_; rest != 0; rest &= rest - 1) pc_[first_of(rest)] = pc;
 }
 
-// Where the whole group goes on; kNowhere when it is no longer one group, and the lanes' own numbers say where.
+// The operation at which the whole group continues; kNowhere if it diverged, and then each lane has its own.
 std::uint32_t Warp::step_flow(const Op& op, LaneMask mask, std::uint32_t pc) {
   if (op.flow == Flow::kBranch) return branch(op, mask, pc);
   if (op.flow == Flow::kConverge) return converge(op, mask, pc);
@@ -211,7 +211,7 @@ void Warp::copy_passed(LaneMask mask, std::uint32_t bytes, std::uint32_t from, s
   }
 }
 
-// The function that is called. Where threads call several, the mask keeps those of one, and the others wait.
+// The callee. If threads call several functions, the mask keeps those of one, and the others wait.
 const Function* Warp::callee_of(const Op& op, const CallSite& site, LaneMask& mask, std::uint32_t pc) {
   if (!site.is_indirect) {
     const Function& named = program_.functions[site.function];
@@ -311,7 +311,7 @@ std::uint32_t Warp::converge(const Op& op, LaneMask mask, std::uint32_t pc) {
   if ((named & mask) != mask)
     fail(FaultKind::kBarrier, op, first, fmt::format("is not in its own mask of threads {:#x}", named));
   if ((named & alive_ & ~mask) != 0) {
-    // Until the others come.
+    // Wait until the other lanes arrive.
     for (LaneMask rest = group_; rest != 0; rest &= rest - 1) {
       const unsigned lane = first_of(rest);
       pc_[lane] = (mask >> lane & 1) != 0 ? pc : pc + 1;
@@ -323,7 +323,7 @@ std::uint32_t Warp::converge(const Op& op, LaneMask mask, std::uint32_t pc) {
   return pc + 1;
 }
 
-// When no lane can go on: lanes that have all come to an operation that they do together.
+// Called when no lane can run: releases the lanes that have all arrived at an operation that they execute together.
 bool Warp::release_converged() {
   for (LaneMask rest = parked_ & alive_; rest != 0; rest &= rest - 1) {
     const unsigned lane = first_of(rest);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 32 threads that execute operations together. Lanes that went different ways wait for each other at the earliest
-// operation in the text; a group that others wait for too long gives way, so that loops that wait for a lane end.
+// A warp: 32 threads that execute operations together. Diverged lanes reconverge at the earliest operation in the text;
+// a group that runs too long while others wait yields, so that loops that wait for another lane end.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct Fault {
   std::string message;  // "line:column: ..."
 };
 
-// The state that all threads of a launch share.
+// The state that the threads of a launch share.
 struct LaunchState {
   const Program* program = nullptr;
   const Function* entry = nullptr;
@@ -41,10 +41,10 @@ struct LaunchState {
   Allocation* shared = nullptr;  // of the running block; null: none
   Moment moment;
   Extent block_index = {0, 0, 0};
-  std::uint32_t barrier_votes = 0;  // threads that gave true at the barrier that is passed
+  std::uint32_t barrier_votes = 0;  // threads that voted true at the current barrier
   std::uint64_t executed = 0;       // operations, times lanes
   std::uint64_t limit = 0;
-  Meter* meter = nullptr;  // null: nobody wants to know
+  Meter* meter = nullptr;  // null: the launch is not metered
   std::optional<Fault> fault;
 };
 
@@ -52,12 +52,12 @@ class Warp {
  public:
   Warp(LaunchState& launch, std::uint32_t first_thread);
 
-  // Until all threads have ended or wait at a barrier, or there is a fault.
+  // Runs until all threads have ended or wait at a barrier, or there is a fault.
   void run();
   bool is_done() const { return alive_ == 0; }
   // The barrier that all living threads wait at.
   const Op& barrier() const { return program_.ops[pc_[static_cast<unsigned>(std::countr_zero(alive_))]]; }
-  // At a barrier that counts votes: those of this warp.
+  // At a barrier that counts votes: the number of threads of this warp that vote true.
   std::uint32_t barrier_votes();
   void pass_barrier();
 
@@ -82,7 +82,7 @@ class Warp {
   std::uint32_t thread_of(unsigned lane) const { return first_thread_ + lane; }
   Extent position_of(unsigned lane) const;
   LaneMask alive() const { return alive_; }
-  // The memory of a lane's access, checked; null with the fault told.
+  // The memory of a lane's access; null after reporting a fault.
   std::byte* access(const Op& op, unsigned lane, std::uint64_t address, std::size_t bytes, AccessKind kind);
   std::uint64_t local_base() const { return frames_[group_frame_].local; }
   void fail(FaultKind kind, const Op& op, unsigned lane, const std::string& message);
@@ -91,11 +91,11 @@ class Warp {
   struct Frame {
     std::uint32_t parent = 0;
     std::uint32_t depth = 0;
-    std::uint32_t registers = 0;  // where they begin
+    std::uint32_t registers = 0;  // index of the first
     std::uint32_t predicates = 0;
     std::uint32_t local = 0;
     std::uint32_t return_to = 0;
-    std::uint32_t call = 0;  // by which it was entered
+    std::uint32_t call = 0;  // the call that entered the frame
     const Function* function = nullptr;
     LaneMask lanes = 0;  // that have not returned
   };
@@ -123,10 +123,10 @@ class Warp {
   const Program& program_;
   std::uint32_t first_thread_;
   LaneMask alive_;
-  LaneMask parked_ = 0;  // at a barrier, or until others come
+  LaneMask parked_ = 0;  // waiting at a barrier, or for other lanes
   LaneMask group_ = 0;
   std::uint32_t group_frame_ = 0;
-  std::uint32_t stop_ = 0;  // another group waits there
+  std::uint32_t stop_ = 0;  // where another group waits
   LaneMask carry_ = 0;
   std::uint32_t base_ = 0;
   std::uint32_t predicate_base_ = 0;

@@ -40,7 +40,7 @@ std::string type_name(const llvm::Type* type) {
 }
 
 std::string constant_type_name(const llvm::Type* type) {
-  // In front of a pointer's type the word would belong to what it points to.
+  // Before a pointer's type the qualifier would belong to the element type.
   const std::string name = type_name(type);
   return type->isPointerTy() ? name + " const" : "const " + name;
 }
@@ -55,7 +55,7 @@ std::string integer_text(const llvm::APInt& value) {
   const std::uint64_t number = value.getZExtValue();
   if (bits == 1) return number != 0 ? "true" : "false";
   const char* const suffix = bits <= 32 ? "u" : "ul";
-  // Patterns of bits and negative numbers are easier to read in hexadecimal.
+  // Bit patterns and negative numbers are more readable in hexadecimal.
   if (number > 0xffffff) return fmt::format("{:#x}{}", number, suffix);
   return fmt::format("{}{}", number, suffix);
 }
@@ -68,7 +68,7 @@ std::string float_text(const llvm::APFloat& value) {
   }
   const double number = wide ? value.convertToDouble() : value.convertToFloat();
   const char* const suffix = wide ? "" : "f";
-  // Small whole numbers are exact in decimal; all others are written in hexadecimal, which needs no rounding.
+  // Small integers are exact in decimal; all others are written in hexadecimal, which needs no rounding.
   const bool is_whole = number == std::trunc(number) && std::fabs(number) < 0x1p24;
   const std::string text =
       is_whole ? fmt::format("{:.1f}{}", number, suffix) : fmt::format("{:a}{}", number, suffix);

@@ -14,7 +14,7 @@ namespace {
 
 using llvm::Intrinsic::ID;
 
-// Functions of one to three numbers, all exact, called the same for float and double.
+// Functions of one to three numbers, all exact, with the same name for float and double.
 std::string_view float_function(ID id) {
   switch (id) {
     case llvm::Intrinsic::fabs: return "fabs";
@@ -36,7 +36,7 @@ std::string_view float_function(ID id) {
 
 struct IntegerFunction {
   std::string_view name;
-  bool is_signed = false;  // its arguments, and its result
+  bool is_signed = false;  // of its arguments, and of its result
 };
 
 IntegerFunction integer_function(ID id) {
@@ -50,12 +50,12 @@ IntegerFunction integer_function(ID id) {
     case llvm::Intrinsic::sadd_sat: return {"add_sat", true};
     case llvm::Intrinsic::ssub_sat: return {"sub_sat", true};
     case llvm::Intrinsic::ctpop: return {"popcount"};
-    case llvm::Intrinsic::ctlz: return {"clz"};  // the width for 0
+    case llvm::Intrinsic::ctlz: return {"clz"};  // returns the width for 0
     default: return {};
   }
 }
 
-// Towards zero, saturating, 0 for NaN. convert_*_sat need not do the last.
+// Truncating, saturating, 0 for NaN, which convert_*_sat does not guarantee.
 std::string saturating_conversion(const llvm::Type* from, unsigned bits, bool is_signed, Helpers& helpers) {
   const std::string_view to = integer_type(bits, is_signed);
   const std::string source = type_name(from);
@@ -92,7 +92,7 @@ std::optional<std::string> integer_intrinsic(const llvm::CallBase& call, ID id,
   const unsigned bits = type->getIntegerBitWidth();
   if (bits != held_bits(bits)) return std::nullopt;
   const std::string_view name = integer_type(bits);
-  // Narrow operands are promoted in C: a function is chosen by type, which is why they are cast.
+  // C promotes narrow operands; the casts select the overload by type.
   const auto unsigned_argument = [&](std::size_t n) {
     return bits >= 32 ? arguments[n] : fmt::format("({}){}", name, arguments[n]);
   };
@@ -119,7 +119,7 @@ std::optional<std::string> integer_intrinsic(const llvm::CallBase& call, ID id,
                          saturating_conversion(call.getArgOperand(0)->getType(), bits, false, helpers),
                          arguments[0]);
     case llvm::Intrinsic::cttz: {
-      // All ones for 0, whose count is the width.
+      // The argument 0 gives all ones, whose count is the width.
       const std::string full = helper("ctz", bits, "x", "return popcount((x & -x) - 1);", helpers);
       return fmt::format("{}({})", full, unsigned_argument(0));
     }
@@ -154,9 +154,8 @@ std::optional<std::string> integer_intrinsic(const llvm::CallBase& call, ID id,
   }
 }
 
-// Functions for f64 whose results drivers get wrong where they are next to the largest number: PoCL's exp is
-// infinite for 709.782712893383, and its sinh and cosh are NaN for 710.475860073943. exp(x / 2) is far from
-// that.
+// Functions for f64 that drivers compute wrongly near the largest number: PoCL's exp(709.782712893383) is infinite, and
+// its sinh and cosh of 710.475860073943 are NaN. exp(x / 2) avoids that.
 constexpr struct {
   std::string_view name;
   std::string_view body;
@@ -169,7 +168,7 @@ constexpr struct {
      "if (!(fabs(x) > 700.0)) return cosh(x); const double y = exp(0.5 * fabs(x)); return 0.5 * y * y;"},
 };
 
-// The name in OpenCL C of a function of the C library, given as for double: the same for float and double.
+// The OpenCL C name of a function of the C library, given by its name for double: the same for float and double.
 std::string math_name(const std::string& name, const llvm::Type* type, Helpers& helpers) {
   const auto own =
       std::ranges::find(kLargeResults, name, &std::remove_cvref_t<decltype(kLargeResults[0])>::name);
@@ -179,7 +178,7 @@ std::string math_name(const std::string& name, const llvm::Type* type, Helpers& 
   return full;
 }
 
-// Those that tell LLVM something, and do nothing.
+// Hints for LLVM without effect.
 bool is_note(ID id) {
   return id == llvm::Intrinsic::lifetime_start || id == llvm::Intrinsic::lifetime_end ||
          id == llvm::Intrinsic::assume || id == llvm::Intrinsic::experimental_noalias_scope_decl;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names in OpenCL C of LLVM's intrinsics, of the C library's functions and of the device's own.
+// Maps LLVM's intrinsics, the C library's functions and the device's builtins to functions of OpenCL C.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -11,11 +11,11 @@
 
 namespace dhpvm::codegen::opencl {
 
-// Functions that the text has to define, by name.
+// Function definitions that the text must include, by name.
 using Helpers = std::map<std::string, std::string>;
 
-// An expression for the value of a call that only computes, or a statement without its semicolon for one that returns
-// nothing; `arguments` are expressions. Nothing if OpenCL C has no such function. An empty text: nothing need be done.
+// An expression for a call that only computes, or a statement without its semicolon for one that returns nothing;
+// `arguments` are expressions. Empty optional: OpenCL C has no such function. Empty text: no operation.
 std::optional<std::string> call_text(const llvm::CallBase& call, std::span<const std::string> arguments,
                                      Helpers& helpers);
 

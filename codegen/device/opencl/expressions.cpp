@@ -17,8 +17,8 @@ using llvm::Instruction;
 using llvm::isa;
 using llvm::Value;
 
-// Whether an operator can stand in front of or behind the text: binary operators in it, which have spaces
-// around them, are in brackets.
+// Whether an operator can precede or follow the text: binary operators in it, which have spaces around them, are in
+// parentheses.
 bool is_atom(const std::string& text) {
   int depth = 0;
   for (const char c : text) {
@@ -82,7 +82,7 @@ std::string Expressions::cut(std::string text, unsigned bits) const {
 
 std::string Expressions::signed_operand(const Value& value) {
   const unsigned bits = value.getType()->getIntegerBitWidth();
-  // The sizes in which C computes; small constants look better without a cast.
+  // Casts to the sizes in which C computes; small constants are more readable without.
   if (const auto* const constant = dyn_cast<llvm::ConstantInt>(&value); constant != nullptr && bits > 1) {
     const std::int64_t number = constant->getSExtValue();
     if (number > -(1 << 24) && number < 1 << 24) {
@@ -127,7 +127,7 @@ std::string Expressions::binary(const llvm::BinaryOperator& instruction) {
       default: return unknown(instruction);
     }
   }
-  // Narrow types would be promoted to int, in which a product can overflow.
+  // Narrow types would be promoted to int, where a product can overflow.
   const auto wide_infix = [&](const char* op) {
     const std::string cast = bits < 32 ? "(uint)" : "";
     return fmt::format("{}{} {} {}", cast, operand(left), op, operand(right));
@@ -153,7 +153,7 @@ std::string Expressions::binary(const llvm::BinaryOperator& instruction) {
     case Instruction::Shl: return cut(wide_infix("<<"), bits);
     case Instruction::And: return infix("&");
     case Instruction::Or: {
-      // A sum is what compilers recognise in addresses.
+      // Compilers recognise sums in addresses.
       const bool is_sum = llvm::cast<llvm::PossiblyDisjointInst>(instruction).isDisjoint() && bits >= 32;
       return infix(is_sum ? "+" : "|");
     }
@@ -349,7 +349,7 @@ std::string Expressions::expression(const Instruction& instruction) {
                                                 operand(*instruction.getOperand(1)))
                                   : pointer(instruction);
     case Instruction::ExtractValue: {
-      // A part of an atomic exchange's result: the old value, and whether it was the expected one.
+      // Extracts a part of an atomic exchange's result: the old value, or whether it was the expected one.
       const auto& extract = llvm::cast<llvm::ExtractValueInst>(instruction);
       const auto* const atomic = dyn_cast<llvm::AtomicCmpXchgInst>(extract.getAggregateOperand());
       if (atomic == nullptr) return unknown(instruction);
@@ -369,7 +369,7 @@ Expressions::Place Expressions::place_of(const Value& address) const {
     if (is_base(*place.base)) break;
     llvm::MapVector<Value*, llvm::APInt> terms;
     llvm::APInt constant(64, 0);
-    // Types of the fixed sizes that these kernels have can always be taken apart.
+    // Types of fixed size can always be decomposed.
     step->collectOffset(layout_, 64, terms, constant);
     place.constant += constant.getSExtValue();
     for (const auto& [value, factor] : terms) place.terms.push_back({value, factor.getSExtValue()});
@@ -378,7 +378,7 @@ Expressions::Place Expressions::place_of(const Value& address) const {
   return place;
 }
 
-// The distance in units of `unit` bytes, which divides it; empty for 0.
+// The offset in units of `unit` bytes, which divides it; empty for 0.
 std::string Expressions::sum(const Place& place, std::int64_t unit) {
   std::string text;
   for (const auto& [value, factor] : place.terms) {

@@ -18,16 +18,16 @@ class Expressions {
 
   const Variables& variables() const { return variables_; }
 
-  // An operand, in brackets if it needs them.
+  // An operand, in parentheses if it needs them.
   std::string operand(const llvm::Value& value);
-  // The same where no brackets are needed.
+  // The same where no parentheses are needed.
   std::string value(const llvm::Value& value);
-  // The computation of the instruction, or its effect if it has no value.
+  // The instruction's computation, or its effect if it has no value.
   std::string expression(const llvm::Instruction& instruction);
   // As a condition, negated if `negate`.
   std::string condition(const llvm::Value& value, bool negate);
 
-  // The first instruction that OpenCL C has nothing for, as a message; empty if there is none.
+  // A message about the first instruction that OpenCL C cannot express; empty if there is none.
   const std::string& problem() const { return problem_; }
 
  private:
@@ -39,10 +39,10 @@ class Expressions {
   std::string call(const llvm::CallInst& instruction);
   std::string exchange(const llvm::AtomicCmpXchgInst& instruction);
   std::string update(const llvm::AtomicRMWInst& instruction);
-  // The value in `bits` of a C type that may have more.
+  // The value truncated to `bits` in a C type that may be wider.
   std::string cut(std::string text, unsigned bits) const;
 
-  // A byte address as base and distance; the element of an array, if it is one.
+  // A byte address as base and offset; an index, if it addresses an element of an array.
   struct Place {
     const llvm::Value* base = nullptr;
     llvm::SmallVector<std::pair<const llvm::Value*, std::int64_t>> terms;  // i64 values and their factors
@@ -63,7 +63,7 @@ class Expressions {
   std::string problem_;
 };
 
-// The elements that an array in private or local memory is declared with: its type, and how many there are.
+// The declared element type of an array in private or local memory, and the number of elements.
 struct ArrayText {
   std::string_view type;
   std::int64_t bytes = 1;  // of an element

@@ -14,12 +14,12 @@
 namespace dhpvm::codegen {
 namespace {
 
-// 64-bit addresses and the integers of OpenCL C. No target of LLVM's knows more of OpenCL than that.
+// 64-bit addresses and the integers of OpenCL C. LLVM has no target closer to OpenCL.
 constexpr char kTriple[] = "spir64-unknown-unknown";
 constexpr char kLayout[] = "e-i64:64-n8:16:32:64-G1";
 
-// The device's own compiler optimises. These passes take memory and structures apart, and leave loops as the
-// program has them.
+// The device's own compiler optimises. These passes promote memory and structs to values, and keep the loops of the
+// program.
 constexpr char kPasses[] =
     "always-inline,globaldce,"
     "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-"
@@ -80,8 +80,8 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   define_report_trap(module);
   DHPVM_TRY(opencl::prepare_to_print(module));
   drop_unused_parameters(made.entry);
-  // Arrays of a launch hardly ever overlap, which only the launch knows: the text can be compiled for both, so that
-  // what is done here must hold for both.
+  // Arrays of a launch rarely overlap, but only the launch knows: the text can be compiled for both cases, so this must
+  // be correct for both.
   mark_distinct_arrays(made.entry);
   Needs needs;
   for (const llvm::Function& function : module) {
@@ -109,7 +109,7 @@ class OpenClC final : public KernelLanguage {
  public:
   std::string_view name() const override { return "opencl"; }
   std::string_view title() const override { return "OpenCL C"; }
-  // A device with all that OpenCL knows.
+  // A device with all features of OpenCL.
   DeviceTarget usual_target() const override {
     DeviceTarget target;
     target.language = name();

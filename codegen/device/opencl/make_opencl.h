@@ -8,7 +8,7 @@
 
 namespace dhpvm::codegen {
 
-// Makes kernels for devices of OpenCL 1.2; kUnsupported when the device lacks something that the loop needs.
+// Makes kernels for OpenCL 1.2; kUnsupported if the device lacks something that the loop needs.
 std::unique_ptr<KernelLanguage> opencl_language();
 
 }  // namespace dhpvm::codegen

@@ -19,7 +19,7 @@ namespace {
 
 using llvm::Value;
 
-// Whether cl_khr_int64_base_atomics or OpenCL 1.2 has it.
+// Whether cl_khr_int64_base_atomics or OpenCL 1.2 provides it.
 bool is_atomic_in_opencl(const llvm::AtomicRMWInst& update) {
   using Rmw = llvm::AtomicRMWInst;
   const Rmw::BinOp op = update.getOperation();
@@ -38,13 +38,13 @@ void expand_overflow(llvm::WithOverflowInst& arithmetic) {
     case llvm::Intrinsic::uadd_with_overflow: overflows = b.CreateICmpULT(result, left); break;
     case llvm::Intrinsic::usub_with_overflow: overflows = b.CreateICmpULT(left, right); break;
     case llvm::Intrinsic::sadd_with_overflow:
-      // Both have the sign that the sum has not.
+      // Both have the sign that the sum lacks.
       overflows = b.CreateICmpSLT(b.CreateAnd(b.CreateXor(left, result), b.CreateXor(right, result)), zero);
       break;
     case llvm::Intrinsic::ssub_with_overflow:
       overflows = b.CreateICmpSLT(b.CreateAnd(b.CreateXor(left, right), b.CreateXor(left, result)), zero);
       break;
-    default: return;  // products: the printer says that it cannot
+    default: return;  // products: the printer refuses them
   }
   for (llvm::User* const user : llvm::make_early_inc_range(arithmetic.users())) {
     auto* const extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
@@ -55,8 +55,8 @@ void expand_overflow(llvm::WithOverflowInst& arithmetic) {
   if (arithmetic.use_empty()) arithmetic.eraseFromParent();
 }
 
-// Parts of what several exchanges give, read after their ways have met: the optimiser reads once there, from the whole
-// result. C has no name for such a pair, so each part meets by itself.
+// Parts of the results of several exchanges, extracted after their paths have joined: the optimiser extracts once
+// there, from a phi of whole results. C has no type for such a pair, so each part gets its own phi.
 class Parts {
  public:
   void split(llvm::ExtractValueInst& part) {
@@ -80,7 +80,7 @@ class Parts {
     }
     llvm::PHINode* const result =
         llvm::PHINode::Create(&type, met->getNumIncomingValues(), "", met->getIterator());
-    known = result;  // first: it may meet itself
+    known = result;  // first: the phi may be its own operand
     for (unsigned n = 0; n < met->getNumIncomingValues(); ++n)
       result->addIncoming(part_of(met->getIncomingValue(n), index, type), met->getIncomingBlock(n));
     return result;
@@ -89,8 +89,8 @@ class Parts {
   llvm::DenseMap<std::pair<Value*, unsigned>, Value*> parts_;
 };
 
-// Functions for sine and cosine at once take little longer than for one of them. Their common call is printed
-// where the sine stands: it moves up to a cosine of the same number in its block.
+// One call computes sine and cosine in little more time than one of them. The common call is printed at the sine, which
+// moves up to a cosine of the same argument in its block.
 void move_sines(llvm::BasicBlock& block) {
   llvm::DenseMap<Value*, llvm::CallInst*> cosines;  // by their argument, the first of each
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
@@ -115,7 +115,7 @@ Status prepare_to_print(llvm::Module& module) {
   bool irreducible = false;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    // First all that there are: an update becomes a loop of several blocks.
+    // Collected first: expanding an update adds blocks.
     llvm::SmallVector<llvm::AtomicRMWInst*> updates;
     llvm::SmallVector<llvm::WithOverflowInst*> arithmetic;
     llvm::SmallVector<llvm::ExtractValueInst*> extracts;
@@ -133,10 +133,10 @@ Status prepare_to_print(llvm::Module& module) {
     for (llvm::BasicBlock& block : function) move_sines(block);
     irreducible = irreducible || has_irreducible_loops(function);
   }
-  // Dead instructions would be printed, and compilers warn of them.
+  // Dead instructions would be printed, and cause compiler warnings.
   DHPVM_TRY(run_passes(module, nullptr, "function(lower-switch,dce)"));
   if (irreducible) DHPVM_TRY(run_passes(module, nullptr, "function(fix-irreducible,instsimplify)"));
-  // Blocks of their own in front of loops: what is set up there is not written where another loop ends.
+  // Preheaders: code before a loop is then not printed at the end of another loop.
   return run_passes(module, nullptr, "function(loop-simplify)");
 }
 

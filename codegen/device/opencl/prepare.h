@@ -8,8 +8,8 @@
 
 namespace dhpvm::codegen::opencl {
 
-// After optimisation: updates that OpenCL has no atomics for, arithmetic that reports overflow, switches,
-// loops with several entries.
+// Runs after optimisation. Expands updates that OpenCL has no atomics for, arithmetic that reports overflow, switches,
+// and loops with several entries.
 Status prepare_to_print(llvm::Module& module);
 
 }  // namespace dhpvm::codegen::opencl

@@ -80,7 +80,7 @@ Result<std::string> function_text(llvm::Function& function, const PrintOptions& 
 Result<std::string> print(llvm::Module& module, const PrintOptions& options) {
   Helpers helpers;
   std::string functions;
-  // Functions stand before those that call them; the kernel is the last.
+  // Callees precede callers; the kernel is the last.
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || &function == options.kernel) continue;
     DHPVM_ASSIGN(const std::string text, function_text(function, options, helpers));
@@ -92,7 +92,7 @@ Result<std::string> print(llvm::Module& module, const PrintOptions& options) {
   if (options.uses_f64) text += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
   if (options.uses_atomics_64) text += "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n";
   text += fmt::format("#pragma OPENCL FP_CONTRACT {}\n\n", options.may_contract ? "ON" : "OFF");
-  // Built with -DRESTRICT=, the kernel takes arrays that overlap.
+  // With -DRESTRICT=, the kernel accepts arrays that overlap.
   if (llvm::any_of(options.kernel->args(), [](const auto& argument) { return argument.hasNoAliasAttr(); }))
     text += "#ifndef RESTRICT\n#define RESTRICT restrict\n#endif\n\n";
   for (const auto& [name, definition] : helpers) text += definition;

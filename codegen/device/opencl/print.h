@@ -11,13 +11,13 @@
 namespace dhpvm::codegen::opencl {
 
 struct PrintOptions {
-  const llvm::Function* kernel = nullptr;  // all others are called by it
+  const llvm::Function* kernel = nullptr;  // calls all others
   bool may_contract = false;               // products and sums may be fused
   bool uses_f64 = false;
   bool uses_atomics_64 = false;
 };
 
-// The module must have been through prepare_to_print. kUnsupported when something in it cannot be said in OpenCL C.
+// The module must have been through prepare_to_print. kUnsupported if OpenCL C cannot express something in it.
 Result<std::string> print(llvm::Module& module, const PrintOptions& options);
 
 }  // namespace dhpvm::codegen::opencl

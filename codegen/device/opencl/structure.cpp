@@ -18,7 +18,7 @@ using llvm::Instruction;
 using llvm::PHINode;
 using llvm::Value;
 
-// The variable of conditions that stand at the end of loops.
+// The variable of conditions at the end of loops.
 constexpr char kMore[] = "more";
 
 bool compares_with_constant(const Value& condition) {
@@ -54,7 +54,7 @@ void Structure::place_blocks(llvm::Function& function) {
   for (Block* const block : blocks) {
     if (block == entry_) continue;
     Block* dominator = dominators_.getNode(block)->getIDom()->getBlock();
-    // The outermost of the loops around the dominator that this block is not in.
+    // The outermost of the loops around the dominator that does not contain this block.
     const llvm::Loop* left = nullptr;
     for (const llvm::Loop* loop = loops_.getLoopFor(dominator); loop != nullptr && !loop->contains(block);
          loop = loop->getParentLoop()) {
@@ -62,8 +62,8 @@ void Structure::place_blocks(llvm::Function& function) {
     }
     unsigned forward = 0;
     for (Block* const from : llvm::predecessors(block)) forward += order_[from] < order_[block] ? 1 : 0;
-    // Stands in the branch that leads there. Code that follows a loop in any case does not: processors' compilers make
-    // vectors of work-items only around loops that `return` does not leave.
+    // It is printed in the branch that leads to it. Code that always follows a loop is not: compilers for processors
+    // vectorise over work-items only around loops that `return` does not leave.
     const bool ends_here = always_returns(*block) && !only_returns(*block);
     if (forward < 2 && (left == nullptr || (ends_here && left->getUniqueExitBlock() != block))) continue;
     labelled_.insert(block);
@@ -75,12 +75,12 @@ void Structure::place_blocks(llvm::Function& function) {
   }
 }
 
-// A block without text, which is written as `return` wherever something jumps to it.
+// A block without text, printed as `return` at each jump to it.
 bool Structure::only_returns(Block& block) const {
   return llvm::isa<llvm::ReturnInst>(block.front()) && &block != entry_;
 }
 
-// Whether the function ends behind the block in any case.
+// Whether the function always ends after the block.
 bool Structure::always_returns(Block& block) const {
   return llvm::all_of(llvm::successors(&block), [&](Block* next) { return only_returns(*next); });
 }
@@ -98,7 +98,7 @@ void Structure::add(Lines& out, const Context& context, std::string text, bool j
   out.push_back({context.depth, std::move(text), nullptr, jumps, {}, false, false});
 }
 
-// A block, what it dominates, and if it is the header of a loop, that loop and what comes behind it.
+// Prints a block, the blocks that it dominates, and if it is the header of a loop, that loop and the code after it.
 void Structure::write_node(Block& block, const Context& context, Lines& out) {
   if (!loops_.isLoopHeader(&block)) {
     write_block(block, context, out);
@@ -111,7 +111,7 @@ void Structure::write_node(Block& block, const Context& context, Lines& out) {
   inside.follow = &block;
   inside.loop = &block;
   inside.after_loop = behind.empty() ? context.follow : behind.front();
-  // Inner loops cannot `continue` this one, but jump to its beginning, where it starts anew with the same variables.
+  // Inner loops cannot `continue` this one, but jump to its start, where it begins again with the same variables.
   out.push_back({context.depth, label(block) + ":;", &block, false, {}, false, false});
   Lines body;
   write_block(block, inside, body);
@@ -136,7 +136,7 @@ void Structure::write_node(Block& block, const Context& context, Lines& out) {
   }
 }
 
-// Whether text behind the loop reads the variable.
+// Whether code after the loop reads the variable.
 bool Structure::is_read_behind(const Instruction& variable, Block& header) const {
   return llvm::any_of(variable.users(), [&](const llvm::User* user) {
     const auto& reader = *llvm::cast<Instruction>(user);
@@ -145,7 +145,7 @@ bool Structure::is_read_behind(const Instruction& variable, Block& header) const
   });
 }
 
-// Whether computing the expression of `value` does no harm where it is not needed.
+// Whether `value` can be computed speculatively.
 bool Structure::can_be_in_vain(const Value& value) const {
   const auto* const instruction = llvm::dyn_cast<Instruction>(&value);
   if (instruction == nullptr || !expressions_.variables().is_inline(*instruction)) return true;
@@ -154,12 +154,12 @@ bool Structure::can_be_in_vain(const Value& value) const {
                       [&](const Value* operand) { return can_be_in_vain(*operand); });
 }
 
-// Where only assignments follow the last `if (..) break;`, that becomes the condition at the loop's
-// end, remembered in a variable until then. PoCL unrolls loops without a condition and leaves the others as
-// they are: a blur of nine weights takes a fifth less time that way. A loop of a constant number of rounds
-// must be unrolled, since it can only make vectors of work-items where no loop is left.
+// If only assignments follow the last `if (..) break;`, that becomes the condition at the loop's end, stored in a
+// variable until then. PoCL unrolls only loops without a condition: a blur of nine weights takes a fifth less time that
+// way. A loop with a constant number of rounds must be unrolled, because PoCL vectorises over work-items only where no
+// loop is left.
 bool Structure::move_test_to_end(Lines& body, const Context& inside) const {
-  // The assignments are then done in the last round as well.
+  // The assignments then run in the last round as well.
   if (llvm::any_of(inside.loop->phis(),
                    [&](const PHINode& phi) { return is_read_behind(phi, *inside.loop); }))
     return false;
@@ -179,7 +179,7 @@ bool Structure::move_test_to_end(Lines& body, const Context& inside) const {
   return true;
 }
 
-// A block, and what it dominates.
+// Prints a block, and the blocks that it dominates.
 void Structure::write_block(Block& block, const Context& context, Lines& out) {
   const auto found = inside_.find(&block);
   const std::vector<Block*> behind = found == inside_.end() ? std::vector<Block*>() : found->second;
@@ -198,7 +198,7 @@ void Structure::write_block(Block& block, const Context& context, Lines& out) {
 bool Structure::is_declared_inside(const Instruction& instruction) const {
   if (llvm::isa<PHINode>(instruction) || expressions_.variables().is_computed_with_sine(instruction))
     return false;
-  // An instruction printed inside the expressions of others counts where those are printed.
+  // An instruction printed inside other expressions counts at their places.
   llvm::SmallVector<const Instruction*> work = {&instruction};
   while (!work.empty()) {
     const Instruction* const used = work.pop_back_val();
@@ -251,7 +251,7 @@ void Structure::write_branch(Block& block, const Context& context, Lines& out) {
   write_jump(block, *branch->getSuccessor(1), inside, no);
   if (yes.empty() && no.empty()) return;
   const auto jumps = [](const Lines& lines) { return !lines.empty() && lines.back().jumps; };
-  // The side after one that jumps away need not be indented: let that be the longer one.
+  // The branch after one that ends in a jump needs no indentation: that should be the longer one.
   bool negate = yes.empty() || (jumps(no) && (!jumps(yes) || no.size() < yes.size()));
   if (no.empty()) negate = false;
   Lines& first = negate ? no : yes;
@@ -296,8 +296,7 @@ void Structure::write_jump(Block& from, Block& to, const Context& context, Lines
   }
 }
 
-// The variables of phis get their values where control leaves the predecessor: all at once in LLVM, one after the other
-// in C.
+// The variables of phis are assigned where control leaves the predecessor: in parallel in LLVM, sequentially in C.
 void Structure::write_phis(Block& from, Block& to, const Context& context, Lines& out) {
   struct Copy {
     const PHINode* to;
@@ -308,13 +307,12 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
   std::vector<Copy> copies;
   for (const PHINode& phi : to.phis()) {
     const Value* const value = phi.getIncomingValueForBlock(&from);
-    // An undefined value is written as 0: compilers assume that control never reaches the use of an
-    // uninitialised variable.
+    // An undefined value is printed as 0: compilers assume that a use of an uninitialised variable is unreachable.
     if (value == &phi || phi.use_empty()) continue;
     copies.push_back({&phi, value, {}});
     expressions_.variables().add_read(*value, copies.back().reads);
   }
-  // The copies for the block of a test are computed in any case.
+  // The copies for the block of a test are always computed.
   const bool is_harmless =
       from.getSingleSuccessor() == nullptr ||
       std::ranges::all_of(copies, [&](const Copy& copy) { return can_be_in_vain(*copy.from); });

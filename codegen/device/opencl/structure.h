@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control flow of a function as loops and branches of C.
+// Structures the control flow of a function as loops and branches of C.
 //
-// A block that dominates others contains their text, in the order in which control reaches them. Where
-// several branches meet, the block stands behind the text that branches to it, under a label; most of these
-// branches end just there and need no `goto`. The method is that of N. Ramsey, "Beyond Relooper" (2022); what
-// C has in addition is that a `goto` may leave several loops at once, so that what follows a loop can stand
-// behind it.
+// The text of a block contains that of the blocks that it dominates, in the order in which control reaches them. A
+// block that several branches reach follows the text with these branches, under a label; most of them end just before
+// it and need no `goto`. The method is that of N. Ramsey, "Beyond Relooper" (2022); in C a `goto` can also leave
+// several loops, so the code after a loop can follow it.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -24,11 +23,11 @@ namespace dhpvm::codegen::opencl {
 struct Line {
   unsigned depth = 0;  // of indentation
   std::string text;
-  const llvm::BasicBlock* label = nullptr;  // the line is its label
-  bool jumps = false;                       // control never comes to the line behind it
+  const llvm::BasicBlock* label = nullptr;  // if not null, the line is its label
+  bool jumps = false;                       // control never reaches the next line
   std::string otherwise;                    // of `if (..) break;`: the opposite condition
   bool has_constant = false;                // `otherwise` compares with one
-  bool is_copy = false;                     // gives a phi's variable its value, which may be dead
+  bool is_copy = false;                     // assigns a phi's variable, which may be dead
 };
 
 class Structure {
@@ -36,9 +35,9 @@ class Structure {
   // The control flow must be reducible, with branches and returns only.
   Structure(llvm::Function& function, Expressions& expressions);
 
-  // The statements of the function, from the first block on.
+  // The statements of the function, starting with the entry block.
   std::vector<Line> lines();
-  // Whether a variable is declared where it gets its value. The others must be declared at the beginning.
+  // Whether a variable is declared at its assignment. The others must be declared at the beginning.
   bool is_declared_inside(const llvm::Instruction& instruction) const;
   // Further declarations at the beginning, known once the statements have been written: a line, or nothing.
   std::string_view declaration() const { return uses_more_ ? "  bool more;\n" : ""; }
@@ -49,9 +48,10 @@ class Structure {
 
   struct Context {
     unsigned depth = 1;
-    Block* follow = nullptr;  // where control comes if nothing is written; null at the end of the function
-    Block* loop = nullptr;    // the header of the innermost loop; null outside of all
-    Block* after_loop = nullptr;  // where `break` leads
+    Block* follow =
+        nullptr;  // the block that control reaches by falling through; null at the end of the function
+    Block* loop = nullptr;        // the header of the innermost loop; null outside loops
+    Block* after_loop = nullptr;  // the target of `break`
   };
 
   void place_blocks(llvm::Function& function);
@@ -75,14 +75,14 @@ class Structure {
   llvm::LoopInfo loops_;
   llvm::DenseMap<Block*, unsigned> order_;  // in reverse post-order
   llvm::DenseMap<Block*, std::vector<Block*>>
-      inside_;  // by dominator: blocks with a label behind its own text
-  llvm::DenseMap<Block*, std::vector<Block*>> after_loop_;  // by header: blocks with a label behind the loop
+      inside_;  // by dominator: blocks with a label after its own text
+  llvm::DenseMap<Block*, std::vector<Block*>> after_loop_;  // by header: blocks with a label after the loop
   llvm::SmallPtrSet<Block*, 16> labelled_;
-  llvm::SmallPtrSet<Block*, 16> used_;  // labels that something jumps to
+  llvm::SmallPtrSet<Block*, 16> used_;  // labels that are targets of a jump
   bool uses_more_ = false;
 };
 
-// The C type of the variable that holds what the instruction computes.
+// The C type of the variable that holds the instruction's value.
 const llvm::Type* variable_type(const llvm::Instruction& instruction);
 
 }  // namespace dhpvm::codegen::opencl

@@ -16,7 +16,7 @@ using llvm::Value;
 
 namespace {
 
-// The most instructions that one expression is made of: larger ones are unreadable.
+// The largest number of instructions in one expression: more would be unreadable.
 constexpr unsigned kLargestExpression = 10;
 
 const Instruction* only_user(const Instruction& instruction) {
@@ -25,9 +25,8 @@ const Instruction* only_user(const Instruction& instruction) {
 
 }  // namespace
 
-// Element 0 of an array, or the first of some places: a kernel's argument and how far behind it that is. It
-// has a variable, so that compilers see a pointer and indices in front of every access, not a sum that they
-// add to the pointer.
+// Element 0 of an array, or of an array in an array: a kernel's argument plus an offset. It has a variable, so that
+// compilers see a pointer and indices at every access, not a sum added to a pointer.
 bool is_base(const Value& value) {
   const auto* const step = dyn_cast<llvm::GetElementPtrInst>(&value);
   return step != nullptr && isa<llvm::Argument>(step->getPointerOperand()) && step->getNumIndices() == 1 &&
@@ -64,14 +63,14 @@ bool Variables::can_be_inline(const Instruction& instruction) const {
   if (sines_.contains(&instruction) || cosines_.contains(&instruction)) return false;
   const Instruction* const user = only_user(instruction);
   if (user == nullptr) return false;
-  // A phi's operand is used at the end of its predecessor.
+  // A phi uses its operand at the end of the predecessor.
   if (const auto* const phi = dyn_cast<llvm::PHINode>(user)) {
     return phi->getIncomingBlock(*instruction.use_begin()) == instruction.getParent();
   }
   return user->getParent() == instruction.getParent();
 }
 
-// Whether it is an address that is written several times, or elsewhere.
+// Whether it is an address that is printed several times, or in another block.
 bool Variables::is_repeated_address(const Instruction& instruction) const {
   if (!isa<llvm::GetElementPtrInst>(instruction)) return false;
   return !can_be_inline(instruction) || is_repeated_address(*only_user(instruction));
@@ -88,16 +87,16 @@ void Variables::choose_inline(const llvm::Function& function) {
         }
       }
       weights[&instruction] = weight;
-      // Addresses have no variables at all: they are part of the access. So what they are made of has
-      // variables if there are several accesses.
+      // Addresses have no variables: they are part of the access. So their operands have variables if there are several
+      // accesses.
       const bool is_address = isa<llvm::GetElementPtrInst>(instruction) && !is_base(instruction);
       if (is_address || (weight <= kLargestExpression && can_be_inline(instruction)))
         inline_.insert(&instruction);
     }
-    // A load may only move down to where its value is used if nothing is written on the way.
+    // A load may only sink to its use if there is no write in between.
     const Instruction* last_write = nullptr;
     llvm::DenseMap<const Instruction*, const Instruction*>
-        written_later;  // the first write behind an instruction
+        written_later;  // the first write after an instruction
     llvm::DenseMap<const Instruction*, const Instruction*> written_where;
     for (const Instruction& instruction : llvm::reverse(block)) {
       const Instruction* root = &instruction;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instructions of a function become variables of OpenCL C, which are written where they are used, and how
-// everything is called.
+// Decides which instructions of a function become variables of OpenCL C and which are printed at their use, and names
+// all variables.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -12,25 +12,25 @@
 
 namespace dhpvm::codegen::opencl {
 
-// Whether the address is the start of an array's elements, which has a variable of its own.
+// Whether the address is the start of an array's elements, which has its own variable.
 bool is_base(const llvm::Value& value);
 
 class Variables {
  public:
   explicit Variables(const llvm::Function& function);
 
-  // Whether the instruction is written where it is used. Otherwise it has a variable, if it has a value at all.
+  // Whether the instruction is printed at its use. Otherwise it has a variable, if it has a value at all.
   bool is_inline(const llvm::Instruction& instruction) const { return inline_.contains(&instruction); }
   // The cosine that is computed along with this sine, or null.
   const llvm::Instruction* cosine_of(const llvm::Instruction& sine) const { return sines_.lookup(&sine); }
-  // A cosine whose variable gets its value along with that of the sine, which stands before it.
+  // Whether it is a cosine whose variable is assigned together with the preceding sine.
   bool is_computed_with_sine(const llvm::Instruction& instruction) const {
     return cosines_.contains(&instruction);
   }
   // Variables, allocas and arguments have names.
   bool has_name(const llvm::Value& value) const { return names_.contains(&value); }
   const std::string& name(const llvm::Value& value) const { return names_.find(&value)->second; }
-  // Adds the variables that an operand reads, instructions written in it included.
+  // Adds the variables that an operand reads, including those of instructions printed in it.
   void add_read(const llvm::Value& value, llvm::SmallPtrSetImpl<const llvm::Value*>& found) const;
 
  private:
@@ -42,8 +42,9 @@ class Variables {
 
   llvm::DenseMap<const llvm::Value*, std::string> names_;
   llvm::SmallPtrSet<const llvm::Value*, 32> inline_;
-  llvm::DenseMap<const llvm::Value*, const llvm::Instruction*> sines_;  // with the cosine of the same number
-  llvm::SmallPtrSet<const llvm::Value*, 4> cosines_;                    // those of them
+  llvm::DenseMap<const llvm::Value*, const llvm::Instruction*>
+      sines_;                                         // with the cosine of the same argument
+  llvm::SmallPtrSet<const llvm::Value*, 4> cosines_;  // the cosines among them
 };
 
 }  // namespace dhpvm::codegen::opencl

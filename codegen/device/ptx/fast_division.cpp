@@ -26,8 +26,8 @@ bool has_sign(const BinaryOperator& division) {
   return division.getOpcode() == Instruction::SDiv || division.getOpcode() == Instruction::SRem;
 }
 
-// The parameter that is divided by. The lowering puts 1 in the place of -1, by which the results are the same, but for
-// the sign of quotients, which it sees to.
+// The parameter that is the divisor. The lowering replaces -1 by 1, for which the results are the same except for the
+// sign of quotients, which the lowering corrects.
 const llvm::Argument* divisor_of(const BinaryOperator& division) {
   using namespace llvm::PatternMatch;
   Value* divisor = division.getOperand(1);
@@ -50,7 +50,7 @@ class Divider {
         divisor_(*entry.function->getArg(divisor.getArgNo())),
         is_positive_(is_not_negative(divisor_)) {}
 
-  // Null if the division has to stay.
+  // Null if the division must stay.
   Value* replace() {
     const KernelParameter& parameter = entry_.parameters[divisor_.getArgNo()];
     const bool has_constants =
@@ -78,7 +78,7 @@ class Divider {
   }
   Value* narrow(Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); }
   Value* sign_of(Value* value) { return b_.CreateAShr(value, 63); }
-  // The negative value where all bits of `sign` are set.
+  // The negated value if all bits of `sign` are set.
   Value* with_sign(Value* value, Value* sign) { return b_.CreateSub(b_.CreateXor(value, sign), sign); }
 
   // The dividend is below 2^31.
@@ -101,7 +101,7 @@ class Divider {
   Value* divide() {
     Value* const dividend = division_.getOperand(0);
     const bool may_be_negative = has_sign(division_) && !is_not_negative(*dividend);
-    // Unsigned ones may have all 64 bits, for which the sum has one too few.
+    // Unsigned dividends may have all 64 bits, for which the sum would overflow.
     if (!has_sign(division_) && leading_zeros() == 0) return nullptr;
     Value* const sign = may_be_negative ? sign_of(dividend) : nullptr;
     Value* const magnitude = sign == nullptr ? dividend : with_sign(dividend, sign);

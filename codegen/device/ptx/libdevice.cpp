@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 constexpr char kFile[] = "libdevice.10.bc";
 
-// The folder that this code was loaded from.
+// The folder of the library that contains this code.
 fs::path own_folder() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&own_folder), &info) == 0 || info.dli_fname == nullptr)
@@ -62,8 +62,8 @@ std::vector<fs::path> candidates() {
   return paths;
 }
 
-// The library asks for what it is compiled for through a function that the compiler answers. All answers are the exact
-// ones: denormals are kept, quotients and roots correctly rounded.
+// The library queries compile options through a function that the compiler defines. All answers select exact results:
+// denormals are kept, quotients and roots correctly rounded.
 void answer_questions(llvm::Module& module, unsigned architecture) {
   llvm::Function* const ask = module.getFunction("__nvvm_reflect");
   if (ask == nullptr) return;
@@ -140,7 +140,7 @@ Status Libdevice::link(llvm::Module& module, unsigned architecture) const {
     if ((*library)->getFunction(name) != nullptr) continue;
     return error(ErrorCode::kUnsupported, "{} has no function {}: install CUDA 12 or newer", path_, name);
   }
-  // As the kernel has them, or the linker would complain.
+  // The kernel's, as the linker requires.
   (*library)->setTargetTriple(module.getTargetTriple());
   (*library)->setDataLayout(module.getDataLayout());
   std::set<std::string> linked;

@@ -26,13 +26,13 @@ namespace dhpvm::codegen {
 namespace {
 
 constexpr char kTriple[] = "nvptx64-nvidia-cuda";
-constexpr unsigned kOldest = 75;  // older ones are not taken by the assembler of CUDA 13
+constexpr unsigned kOldest = 75;  // the assembler of CUDA 13 refuses older ones
 
-// While one group of a kernel with squares waits at a barrier, others compute. A work-item has 80 registers then.
+// While one group of a kernel with squares waits at a barrier, others compute. A work-item then has 80 registers.
 constexpr std::uint32_t kSquareGroupsTogether = 3;
 
-// As for the host's kernels, but with inlining of what comes from the library, and with unrolling, because in a GPU
-// branches cost more and registers are plenty.
+// As for the host's kernels, but libdevice is inlined and loops are unrolled, because in a GPU branches cost more and
+// registers are plenty.
 constexpr char kPasses[] =
     "always-inline,cgscc(inline),globaldce,"
     "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,"
@@ -41,7 +41,7 @@ constexpr char kPasses[] =
     "gvn,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,loop-mssa(licm),"
     "instcombine<no-verify-fixpoint>,adce,simplifycfg,infer-alignment)";
 
-// These leave indices as they have become.
+// These passes do not widen narrowed indices again.
 constexpr char kLastPasses[] = "function(early-cse<memssa>,adce),verify";
 
 const llvm::Target* nvptx(std::string& problem) {
@@ -56,7 +56,7 @@ const llvm::Target* nvptx(std::string& problem) {
   return registered ? llvm::TargetRegistry::lookupTarget(kTriple, problem) : nullptr;
 }
 
-// 80 for "sm_80"; 0 if it is not of this form.
+// 80 for "sm_80"; 0 for any other form.
 unsigned number_of(const std::string& processor) {
   unsigned number = 0;
   if (!processor.starts_with("sm_")) return 0;
@@ -78,7 +78,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> new_machine(const std::string& proc
                  "'{}' is no architecture that PTX can be made for: use one from sm_75 to sm_90", processor);
   }
   llvm::TargetOptions options;
-  // The default would fuse nothing either, but this says so. Division, roots and denormals are exact by default.
+  // The default would not fuse either; this is explicit. Division, roots and denormals are exact by default.
   options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       kTriple, processor, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
@@ -144,7 +144,7 @@ class Ptx final : public KernelLanguage {
   }
 
  private:
-  // Looked for when first needed.
+  // Searched for at first use.
   const ptx::Libdevice& libdevice() const {
     std::call_once(looked_, [this] { libdevice_.emplace(ptx::Libdevice::find()); });
     return *libdevice_;

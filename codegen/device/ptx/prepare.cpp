@@ -32,7 +32,7 @@ constexpr ID kGroups[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
                           llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y,
                           llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z};
 
-// An empty text that has effects, as far as the optimiser can know.
+// Empty inline assembly, which the optimiser must assume to have effects.
 Value* opaque(llvm::IRBuilder<>& b, Value* number) {
   llvm::Type* const type = number->getType();
   auto* const text = llvm::InlineAsm::get(llvm::FunctionType::get(type, {type}, false), "", "=r,0",
@@ -97,7 +97,7 @@ void expand_inexact_updates(llvm::Module& module, bool fast_math) {
 }
 
 void mark_constant_loads(const DeviceEntry& entry) {
-  // A parameter whose memory overlaps no other one's; null if it is not known which one it is.
+  // The parameter that the address is based on, if its memory does not overlap others'; null if it is unknown.
   const auto base_of = [](const Value* address) -> const llvm::Argument* {
     llvm::SmallVector<const Value*, 2> bases;
     llvm::getUnderlyingObjects(address, bases, nullptr, 0);

@@ -25,16 +25,16 @@ using llvm::ConstantInt;
 using llvm::Instruction;
 using llvm::Value;
 
-// An address as what its instructions add up to.
+// An address as the sum of its parts.
 struct ElementAddress {
   llvm::Argument* base = nullptr;  // element 0
   llvm::Type* element = nullptr;
-  llvm::SmallVector<Value*, 4> terms;  // of the element's position
-  std::int64_t position = 0;           // constant part of it
-  std::int64_t bytes = 0;              // behind the element's begin
+  llvm::SmallVector<Value*, 4> terms;  // of the element's index
+  std::int64_t position = 0;           // constant part of the index
+  std::int64_t bytes = 0;              // offset in the element
 };
 
-// Null if it accesses no memory.
+// The accessed address; null if the instruction accesses no memory.
 Value* accessed_by(Instruction& instruction) {
   if (Value* const address = llvm::getLoadStorePointerOperand(&instruction)) return address;
   if (auto* const update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
@@ -62,7 +62,7 @@ class IndexNarrower {
     llvm::SmallVector<Instruction*> all;
     for (Instruction& instruction : llvm::instructions(function_)) all.push_back(&instruction);
     for (Instruction* const instruction : all) visit(*instruction);
-    // A value that goes on living in 64 bits has its lower half in a register already.
+    // A value that stays live in 64 bits has its lower half in a register already.
     llvm::SmallVector<llvm::WeakTrackingVH> dead;
     for (Instruction* const instruction : replaced_) dead.emplace_back(instruction);
     llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(dead);
@@ -71,7 +71,7 @@ class IndexNarrower {
   }
 
  private:
-  // A value of 64 bits, and its lower half; null where one of them is gone.
+  // A value of 64 bits, and its lower half; null if one of them was deleted.
   struct Twin {
     llvm::WeakVH wide;
     llvm::WeakTrackingVH small;
@@ -127,7 +127,7 @@ class IndexNarrower {
 
   // ---- Addresses
 
-  // Takes apart what an address is behind element 0 of an array.
+  // Decomposes an address relative to element 0 of an array.
   bool take_apart(Value* address, ElementAddress& found) {
     while (auto* const step = llvm::dyn_cast<llvm::GetElementPtrInst>(address)) {
       if (step->getNumIndices() != 1) return false;
@@ -158,7 +158,7 @@ class IndexNarrower {
     return function_.getDataLayout().getTypeAllocSize(&type).getFixedValue();
   }
 
-  // Constants become parts of the instruction that accesses memory.
+  // Constants become part of the instruction that accesses memory.
   void add_terms(Value* index, ElementAddress& found) {
     const auto* const sum = llvm::dyn_cast<llvm::BinaryOperator>(index);
     const bool is_sum =
@@ -181,12 +181,12 @@ class IndexNarrower {
     if (address.getType()->getPointerAddressSpace() != kGlobalSpace) return;
     ElementAddress found;
     if (!take_apart(&address, found)) return visit_steps(&address);
-    // The element's position without its constant part is then still a number of 32 bits with a sign.
+    // Otherwise the index without its constant part would not fit a signed 32-bit number.
     const auto is_large = [](std::int64_t value) {
       return value <= -kSmallIndices || value >= kSmallIndices;
     };
     if (is_large(found.position) || is_large(found.bytes) || is_large(found.position + found.bytes)) return;
-    // Terms that stay the same in a loop come first, so that their sum can be taken out of that.
+    // Loop-invariant terms come first, so that their sum can be hoisted.
     std::ranges::stable_sort(found.terms, {}, [&](Value* term) { return depth_of(term); });
     llvm::SmallVector<Value*, 4> terms;
     for (Value* const term : found.terms) terms.push_back(narrow(term));
@@ -202,7 +202,7 @@ class IndexNarrower {
     access.replaceUsesOfWith(&address, place);
   }
 
-  // Steps from an address that stays the same: those whose distance is known to be small.
+  // Offsets from a loop-invariant address, if they are known to be small.
   void visit_steps(Value* address) {
     while (auto* const step = llvm::dyn_cast<llvm::GetElementPtrInst>(address)) {
       if (step->getNumIndices() != 1) return;
@@ -219,7 +219,7 @@ class IndexNarrower {
 
   // ---- Lower halves
 
-  // The lower 32 bits of a value, which only those of its operands decide.
+  // The lower 32 bits of a value, which depend only on those of its operands.
   Value* narrow(Value* value) {
     if (auto* const stated = llvm::dyn_cast<ConstantInt>(value))
       return ConstantInt::get(b_.getInt32Ty(), stated->getValue().trunc(32));
@@ -304,7 +304,7 @@ class IndexNarrower {
 
   // ---- Afterwards
 
-  // Counters that only count themselves.
+  // Deletes counters whose only use is their own increment.
   void drop_dead_circles() {
     for (llvm::BasicBlock& block : function_) {
       for (llvm::PHINode& phi : llvm::make_early_inc_range(block.phis()))
@@ -322,7 +322,7 @@ class IndexNarrower {
   }
 
   DeviceEntry& entry_;
-  // Steps of bytes lead from row to row of a tile, and not to elements.
+  // Strides lead from row to row of a tile, and not to elements.
   const bool has_tiles_;
   llvm::Function& function_;
   llvm::TargetLibraryInfoImpl library_info_;
