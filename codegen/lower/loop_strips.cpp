@@ -73,7 +73,7 @@ void LoopStrips::make(std::size_t number) {
   for (std::uint32_t arm = 0; arm < loop.arms; ++arm)
     strip.covered.push_back(ir_.entry_alloca(b_.getInt1Ty(), "covered"));
   if (!loop.has_rare_blocks) return;
-  // All ways into a rare block lead to the careful copy.
+  // All edges into a rare block lead to the careful copy.
   for (std::uint32_t block = 0; block < loop.contains.size(); ++block) {
     if (!loop.contains[block] || !is_careful_only(block)) continue;
     lowering_.entries()[block]->eraseFromParent();
@@ -96,8 +96,8 @@ void LoopStrips::make(const InvariantReference& reference, KeptReference& kept) 
   }
 }
 
-// Sets up a stretch of loop `number`; control comes here from outside the loop, from its latch when a stretch
-// is over, and from its careful copy.
+// Sets up a strip of loop `number`; control comes here from outside the loop, from its latch at the end of a strip, and
+// from its careful copy.
 void LoopStrips::begin(std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   const Strip& strip = strips_[number];
@@ -110,7 +110,7 @@ void LoopStrips::begin(std::size_t number) {
     b_.CreateStore(counter, strip.end);
     llvm::Value* const steps = loop.stepped.empty() ? nullptr : steps_in_range(number);
     llvm::Value* const bound = registers_.get(loop.bound, type);
-    // Back-edges until the bound: the body runs once in any case.
+    // Back-edges until the bound: the body runs at least once.
     llvm::Value* const one = llvm::ConstantInt::get(ir_.llvm_type(type), 1);
     llvm::Value* const distance = b_.CreateSub(b_.CreateSub(bound, counter), one);
     llvm::Value* const remaining = b_.CreateSelect(b_.CreateICmpSLT(counter, bound),
@@ -137,7 +137,7 @@ void LoopStrips::begin(std::size_t number) {
   b_.CreateBr(lowering_.entries()[loop.header]);
 }
 
-// Parents come before what is taken from them.
+// Parents precede the references loaded from them.
 void LoopStrips::keep(std::size_t loop, std::size_t number) {
   const InvariantReference& reference = flow_.loops()[loop].references[number];
   const Strip& strip = strips_[loop];
@@ -161,7 +161,7 @@ llvm::Value* LoopStrips::take(const Strip& strip, const InvariantReference& refe
   llvm::Value* const index =
       is_element ? values_of(&strip - strips_.data()).at(reference.block, reference.pc, reference.place)
                  : nullptr;
-  // Null has no readable element.
+  // The handle of null has no readable element.
   llvm::Value* const there = is_element
                                  ? b_.CreateICmpULT(index, b_.CreateLoad(b_.getInt64Ty(), parent.readable))
                                  : b_.CreateIsNotNull(holder);
@@ -189,7 +189,7 @@ void LoopStrips::keep_handle(const InvariantReference& reference, const KeptRefe
   const std::pair<llvm::AllocaInst*, std::uint64_t> fields[] = {
       {kept.readable, 0},      {kept.writable, 0},      {kept.length, ~std::uint64_t{0}},
       {kept.dimensions[0], 0}, {kept.dimensions[1], 0}, {kept.dimensions[2], 0}};
-  // Nothing of a null array is accessible; what that means is found out carefully.
+  // No element of a null array is accessible; the careful copy handles such accesses.
   for (const auto& [field, nothing] : fields) {
     if (field != nullptr) b_.CreateStore(ir_.constant(nothing), field);
   }
@@ -237,7 +237,7 @@ const LoopStrips::KeptReference* LoopStrips::kept_array(const Instruction& i) co
 // ---- The end of an iteration
 // -------------------------------------------------------------------------------------------------
 
-// Takes the back-edge `i`, which has not been paid for.
+// Takes an unpaid back-edge `i`.
 void LoopStrips::go_back(const Instruction& i, std::uint32_t successor) {
   BasicBlock* const target = lowering_.edge_to(successor);
   const std::optional<std::size_t> loop = loop_of(lowering_.block());
@@ -246,7 +246,7 @@ void LoopStrips::go_back(const Instruction& i, std::uint32_t successor) {
   b_.CreateBr(target);
 }
 
-// A stretch has been used up: goes on with the next, or leaves the loop.
+// The strip is used up: continues with the next, or leaves the loop.
 void LoopStrips::end_strip(const Instruction& i, std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
@@ -264,7 +264,7 @@ void LoopStrips::end_strip(const Instruction& i, std::size_t number) {
       lowering_.edge_to(flow_.blocks()[lowering_.block()].successors.front(), Lowering::EdgeKind::kPaid));
 }
 
-// Goes on with the iteration `next` of the counter if there is one, behind a tick; else with `done`.
+// Continues with the iteration `next` of the counter after a tick, if there is one; else with `done`.
 void LoopStrips::next_strip(const Instruction& i, std::size_t number, llvm::Value* next, BasicBlock* done) {
   const InnerLoop& loop = flow_.loops()[number];
   const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
@@ -272,17 +272,16 @@ void LoopStrips::next_strip(const Instruction& i, std::size_t number, llvm::Valu
   b_.CreateCondBr(b_.CreateICmpSLT(next, registers_.get(loop.bound, type)), more, done);
 
   b_.SetInsertPoint(more);
-  // Where vector lanes count together they leave a stretch apart. That those with a next stretch have gone
-  // all the way of this one is what keeps their counters a fixed distance from each other, and their accesses
+  // Vector lanes that count together may leave a strip separately. Comparing with this value tells LLVM that those with
+  // another strip have completed this one, so that their counters keep a fixed distance, and their accesses stay
   // contiguous.
   llvm::AllocaInst* const expected = strips_[number].next;
   registers_.set(loop.counter, expected != nullptr ? b_.CreateLoad(ir_.llvm_type(type), expected) : next);
-  // The header is reached through a new stretch: edge_to would lead past it. It converts the registers all
-  // the same.
+  // A new strip leads to the header, which edge_to would bypass. It converts the registers nevertheless.
   lowering_.edge_to(loop.header);
   lowering_.tick(i, nullptr);
   if (loop.is_short) {
-    // It stays in the careful copy, so that the other one has no way in but the first.
+    // Stays in the careful copy, so that the other copy has a single entry.
     b_.CreateStore(next, strips_[number].end);
     b_.CreateBr(lowering_.entries()[loop.header]);
   } else {
@@ -309,7 +308,7 @@ void LoopStrips::lower_latch(const Instruction& i, std::size_t number) {
   b_.CreateBr(lowering_.edge_to(loop.header));
 
   b_.SetInsertPoint(over);
-  registers_.set(loop.counter, end);  // which it has reached
+  registers_.set(loop.counter, end);  // its final value
   end_strip(i, number);
 }
 
@@ -324,14 +323,14 @@ BasicBlock* LoopStrips::careful_entry(const Instruction& i) {
   return entry;
 }
 
-bool LoopStrips::in_stretch() const { return !careful_ && loop_of(lowering_.block()).has_value(); }
+bool LoopStrips::in_strip() const { return !careful_ && loop_of(lowering_.block()).has_value(); }
 
 BasicBlock* LoopStrips::call_to_make(const Instruction& i) {
-  if (!in_stretch() || !lowering_.seen_calls().call_around(i.pc)) return nullptr;
+  if (!in_strip() || !lowering_.seen_calls().call_around(i.pc)) return nullptr;
   return careful_entry(i);
 }
 
-// Counted loops have asked where the stretch begins.
+// For counted loops, the start of the strip has checked this.
 llvm::Value* LoopStrips::ready_for(const SeenCalls::Call& call) {
   if (flow_.loops()[*loop_of(lowering_.block())].counted) return nullptr;
   return b_.CreateAnd(b_.CreateICmpUGE(lowering_.ticks_at_hand(), ir_.constant(1)),
@@ -353,8 +352,8 @@ void LoopStrips::lower_carefully(std::size_t number) {
   lowering_.entries() = entries;
 }
 
-// The instruction at `pc` is about to be lowered: what has failed before comes in here. Registers are all
-// that it needs.
+// The instruction at `pc` is about to be lowered: failed checks of the first copy continue here. Only the registers are
+// live.
 void LoopStrips::enter_carefully(std::uint32_t pc) {
   const std::size_t number = *loop_of(lowering_.block());
   const std::map<std::uint32_t, BasicBlock*>& entries = strips_[number].carefully;
@@ -372,8 +371,8 @@ bool LoopStrips::is_careful_only(std::uint32_t block) const {
   return loop && flow_.loops()[*loop].has_rare_blocks && flow_.rare().contains(block);
 }
 
-// Functions called by a rare block get all ticks: back-edges that were paid for and not taken are given back. A handler
-// that has caught a trap has them already.
+// Callees in a rare block get all ticks: paid back-edges that were not taken are given back. A handler of a trap has
+// them already.
 void LoopStrips::settle(const Instruction& first, std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   if (first.row->family != Family::kCaught) lowering_.give_ticks(back_edges_left());

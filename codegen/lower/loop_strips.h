@@ -71,7 +71,7 @@ class LoopStrips {
   llvm::BasicBlock* careful_entry(const Instruction& i);
 
   // Whether an inner loop is being lowered, outside its careful copy.
-  bool in_stretch() const;
+  bool in_strip() const;
   // The block with the call, for an instruction of an inlined callee; otherwise null.
   llvm::BasicBlock* call_to_make(const Instruction& i);
   // Whether there are a tick and room on the stack for such a call: an i1, or null if both are known.

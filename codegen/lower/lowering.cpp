@@ -65,7 +65,7 @@ BasicBlock* Lowering::entry_from_outside(std::uint32_t block) const {
 
 void Lowering::go_to(std::uint32_t successor) { b_.CreateBr(edge_to(successor)); }
 
-// Registers are converted before the branch, into slots that no other successor looks at.
+// Registers are converted before the branch, into slots that no other successor reads.
 BasicBlock* Lowering::edge_to(std::uint32_t successor, EdgeKind kind) {
   registers_.convert_to(flow_.blocks()[successor].entry_types);
   const std::optional<std::size_t> inside = strips_.loop_of(block_);
@@ -75,7 +75,7 @@ BasicBlock* Lowering::edge_to(std::uint32_t successor, EdgeKind kind) {
   }
   BasicBlock* const target = entry_from_outside(successor);
   if (!inside || !flow_.loops()[*inside].counted || kind == EdgeKind::kPaid) return target;
-  // The back-edges that were paid for and not taken are given back.
+  // Paid back-edges that were not taken are given back.
   BasicBlock* const edge = ir_.new_block("leave");
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);
   b_.SetInsertPoint(edge);
@@ -120,11 +120,11 @@ void Lowering::lower_block(std::uint32_t number) {
   if (b_.GetInsertBlock()->getTerminator() == nullptr) go_to(block.successors.front());
 }
 
-// Where a call that a loop sees through begins, and where its callee returns.
+// The start of an inlined call, and the returns of its callee.
 bool Lowering::lower_seen_call(const Instruction& i) {
   if (const SeenCalls::Call* const call = seen_.begins_at(i.pc)) {
     const std::vector<std::uint32_t>& successors = flow_.blocks()[block_].successors;
-    if (!strips_.in_stretch()) {
+    if (!strips_.in_strip()) {
       go_to(successors.back());
       return true;
     }
@@ -142,7 +142,7 @@ bool Lowering::lower_seen_call(const Instruction& i) {
   return true;
 }
 
-// Every family is here: what a new one needs is decided before anything compiles.
+// Every family is listed: a new one does not compile until it is added.
 void Lowering::lower(const Instruction& i) {
   const auto read = [this](std::uint32_t reg, SlotType type) { return registers_.get(reg, type); };
   switch (i.row->family) {
@@ -208,14 +208,13 @@ void Lowering::lower(const Instruction& i) {
   }
 }
 
-// ---- Registers as they are, and what may trap
+// ---- Registers, and instructions that may trap
 // ----------------------------------------------------------------------------------------------------
 
 void Lowering::lower_constant(const Instruction& i) { registers_.set_bits(i.a, constant_bits(i)); }
 
-// The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart. A
-// divisor that the program states is neither, mostly; then nothing is checked, and the instruction cannot
-// trap.
+// Checks that the divisor is not 0. The processor traps for the most negative value / -1, so -1 is handled separately.
+// A constant divisor is usually neither; then there is no check, and the instruction cannot trap.
 void Lowering::lower_divide(const Instruction& i) {
   const bytecode::Kind kind = *i.row->kind;
   const SlotType type = slot_type(kind);
@@ -244,7 +243,7 @@ void Lowering::lower_divide(const Instruction& i) {
   }
   Value* const is_minus_one = b_.CreateICmpEQ(right, llvm::ConstantInt::getSigned(llvm_int, -1));
   Value* const result = divided_by(b_.CreateSelect(is_minus_one, llvm::ConstantInt::get(llvm_int, 1), right));
-  // Any value modulo 1 is 0, as it is modulo -1.
+  // x mod 1 is 0, as is x mod -1.
   registers_.set(i.a, remainder ? result : b_.CreateSelect(is_minus_one, b_.CreateNeg(left), result));
 }
 
