@@ -22,7 +22,7 @@ constexpr unsigned kBankBytes = 4;
 // hide the rest of the latency.
 constexpr unsigned kRowsAtOnce = 8;
 // The same with double buffering, by seven runs of work-items for 32 rows, or proportionally fewer.
-constexpr unsigned kRowsAside = 5;
+constexpr unsigned kRowsDoubleBuffered = 5;
 constexpr unsigned kMovingRuns = 7;
 
 unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {
@@ -31,7 +31,7 @@ unsigned pitch_of(unsigned element_bytes, RowTiles tiles) {
 
 // With double buffering, there is space for missing rows, which are stored as well.
 unsigned most_rows(RowTiles tiles) {
-  return tiles.moved_aside ? std::max(tiles.rows, kRowsAside * kMovingRuns) : tiles.rows;
+  return tiles.is_double_buffered ? std::max(tiles.rows, kRowsDoubleBuffered * kMovingRuns) : tiles.rows;
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ unsigned most_rows(RowTiles tiles) {
 std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles) {
   const std::uint64_t plane =
       std::uint64_t{most_rows(tiles)} * pitch_of(operand.bytes, tiles) * operand.bytes;
-  return plane * (tiles.moved_aside ? 2 : 1);
+  return plane * (tiles.is_double_buffered ? 2 : 1);
 }
 
 Tile RowCopier::tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const {
@@ -64,7 +64,7 @@ RowCopier::RowCopier(llvm::IRBuilder<>& builder, const GroupIterations& iteratio
   Value* const together = b_.getInt32(kWarp);
   run_ = b_.CreateUDiv(item_, together);
   runs_ = b_.CreateUDiv(items_, together);
-  if (!tiles.moved_aside) return;
+  if (!tiles.is_double_buffered) return;
   // The first run has the rows. The smallest group has no other one.
   Value* const has_more = b_.CreateICmpUGT(runs_, b_.getInt32(1));
   moves_ = b_.CreateOr(b_.CreateICmpNE(run_, b_.getInt32(0)), b_.CreateNot(has_more));
@@ -99,7 +99,7 @@ void RowCopier::copy(const Tile& tile, const TilePart& part, bool fills) {
   const unsigned last = iterations_.dimensions - 1;
   Value* const rows =
       has_row_for_column(*tile.operand) ? b_.CreateTrunc(iterations_.count[last], b_.getInt32Ty()) : items_;
-  const unsigned rows_at_once = !fills ? 1 : tiles_.moved_aside ? kRowsAside : kRowsAtOnce;
+  const unsigned rows_at_once = !fills ? 1 : tiles_.is_double_buffered ? kRowsDoubleBuffered : kRowsAtOnce;
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const header = block("rows");
   BasicBlock* const after = block("copied");
@@ -167,7 +167,7 @@ llvm::SmallVector<Value*> RowCopier::sure_addresses(const Tile& tile, const Tile
                                                     llvm::ArrayRef<Element> elements) {
   llvm::SmallVector<Value*> addresses;
   Value* exists = b_.getTrue();
-  if (!tiles_.moved_aside) {
+  if (!tiles_.is_double_buffered) {
     Value* const sure = address_of(tile, part, b_.getInt32(0), b_.getInt32(0), exists);
     for (const Element& element : elements) {
       exists = element.exists;
@@ -214,7 +214,7 @@ void RowCopier::load(const Tile& tile, const TilePart& part, Value* rows, llvm::
                             alignment);
     };
     // Under a condition, an assembler would move each load to its store, and their latencies would not overlap.
-    tiles_.moved_aside ? put() : where(element.exists, put);
+    tiles_.is_double_buffered ? put() : where(element.exists, put);
   }
 }
 

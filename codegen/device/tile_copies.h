@@ -78,14 +78,14 @@ class TileCopier {
                    llvm::ArrayRef<llvm::Value*> /*elements*/) {}
   // Whether this work-item calls fill() and drain() while others compute the turns of the tile in between. Null: all
   // work-items call both, and none computes meanwhile.
-  virtual llvm::Value* moves_aside() const { return nullptr; }
+  virtual llvm::Value* moves_tiles() const { return nullptr; }
 };
 
 // The tiles of a group's rows.
 struct RowTiles {
-  std::uint32_t rows = 0;    // of the largest group
-  unsigned pieces = 1;       // a row of a tile has this many times turns_of_tile() turns; a power of two
-  bool moved_aside = false;  // double buffering: work-items without a row move the tiles
+  std::uint32_t rows = 0;  // of the largest group
+  unsigned pieces = 1;     // a row of a tile has this many times turns_of_tile() turns; a power of two
+  bool is_double_buffered = false;  // work-items without a row move the tiles
 };
 
 std::uint64_t bytes_of_rows(const TiledOperand& operand, RowTiles tiles);
@@ -99,7 +99,7 @@ class RowCopier final : public TileCopier {
   Tile tile_of(const TiledOperand& operand, llvm::GlobalVariable* memory) const override;
   llvm::Value* exists() const override { return exists_; }
   llvm::Value* own_element(const Tile& tile, llvm::Value* turn, llvm::Value* room) override;
-  llvm::Value* moves_aside() const override { return moves_; }
+  llvm::Value* moves_tiles() const override { return moves_; }
   void fill(const Tile& tile, const TilePart& part) override { copy(tile, part, /*fills=*/true); }
   void drain(const Tile& tile, const TilePart& part) override { copy(tile, part, /*fills=*/false); }
 

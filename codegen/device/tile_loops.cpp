@@ -25,7 +25,7 @@ constexpr unsigned kMostPieces = 4;
 // Bytes: less than half of a CUDA group's limit, so that two groups fit, unless the smallest group needs more.
 constexpr std::uint64_t kUsualMemory = 20 << 10;
 // The same with double buffering: a group overlaps copies and computation, and fewer groups have to.
-constexpr std::uint64_t kMemoryAside = 36 << 10;
+constexpr std::uint64_t kDoubleBufferedMemory = 36 << 10;
 
 std::uint64_t memory_for(const TilePlan& plan, RowTiles tiles) {
   return memory_of(plan, [&](const TiledOperand& operand) { return bytes_of_rows(operand, tiles); });
@@ -34,9 +34,9 @@ std::uint64_t memory_for(const TilePlan& plan, RowTiles tiles) {
 // If each row has several work-items, a group has few rows, and their tiles are long. Otherwise tiles are short, and
 // the number of rows depends on the memory. No rows: the tiles are too large for any group.
 RowTiles tiles_for(const TilePlan& plan, std::uint32_t items) {
-  RowTiles tiles = items > 1 ? RowTiles{kSmallestGroup, kMostPieces, /*moved_aside=*/true}
+  RowTiles tiles = items > 1 ? RowTiles{kSmallestGroup, kMostPieces, /*is_double_buffered=*/true}
                              : RowTiles{kLargestGroup, /*pieces=*/1};
-  while (tiles.pieces > 1 && memory_for(plan, tiles) > kMemoryAside) tiles.pieces /= 2;
+  while (tiles.pieces > 1 && memory_for(plan, tiles) > kDoubleBufferedMemory) tiles.pieces /= 2;
   while (tiles.rows > kSmallestGroup && memory_for(plan, tiles) > kUsualMemory) tiles.rows /= 2;
   if (memory_for(plan, tiles) > kMostTileMemory) tiles.rows = 0;
   return tiles;

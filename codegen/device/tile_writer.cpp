@@ -83,7 +83,7 @@ class TileWriter {
   void take_registers_back();
   void write_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
   void write_ahead_loop(const TiledLoop& loop, BasicBlock* header);
-  void write_aside_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
+  void write_double_buffered_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next);
   BasicBlock* write_whole_tiles(const std::vector<Tile>& tiles, Fetching how, const Turns& loop,
                                 const Progress& progress, unsigned unrolled, BasicBlock* rest);
   llvm::BranchInst* count_turns(const Turns& loop, Value* column, Value* columns, BasicBlock* behind);
@@ -166,8 +166,8 @@ void TileWriter::write() {
     b_.SetInsertPoint(leaving);
     if (copier_.fetched_ahead() != 0) {
       write_ahead_loop(plan_.loops[n], headers[n]);
-    } else if (copier_.moves_aside() != nullptr) {
-      write_aside_loop(plan_.loops[n], headers[n], headers[n + 1]);
+    } else if (copier_.moves_tiles() != nullptr) {
+      write_double_buffered_loop(plan_.loops[n], headers[n], headers[n + 1]);
     } else {
       write_loop(plan_.loops[n], headers[n], headers[n + 1]);
     }
@@ -358,7 +358,7 @@ void TileWriter::write_ahead_loop(const TiledLoop& loop, BasicBlock* header) {
 // While some work-items compute the turns of a tile, others store the results of the previous tile to memory and then
 // load the operands of the next tile into the same buffer. A work-item moves the same places both ways, so that no
 // barrier is needed between.
-void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next) {
+void TileWriter::write_double_buffered_loop(const TiledLoop& loop, BasicBlock* header, BasicBlock* next) {
   const std::vector<Tile> tiles = tiles_of(loop);
   // With elements of several sizes, the shortest tile decides.
   unsigned turns = tiles.front().turns;
@@ -377,7 +377,7 @@ void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, Bas
   };
   BasicBlock* const first = block("first");
   BasicBlock* const turn = block("turn");
-  BasicBlock* const aside = block("aside");
+  BasicBlock* const move = block("move");
   BasicBlock* const last = block("last");
   BasicBlock* const done = block("done");
   loop.before->getTerminator()->replaceSuccessorWith(loop.header, header);
@@ -387,7 +387,7 @@ void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, Bas
   b_.SetInsertPoint(first);
   // Other work-items may still read tiles of the previous loop.
   barrier();
-  where(copier_.moves_aside(), [&] { fill_all(tiles, part_from(b_.getInt64(0), b_.getInt32(0))); });
+  where(copier_.moves_tiles(), [&] { fill_all(tiles, part_from(b_.getInt64(0), b_.getInt32(0))); });
   barrier();
   b_.CreateStore(b_.getInt64(0), begin);
   b_.CreateStore(b_.getInt32(0), room);
@@ -399,15 +399,15 @@ void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, Bas
   const TilePart part = part_from(from, here);
   b_.CreateStore(part.columns, columns);
   b_.CreateStore(b_.getInt32(0), column);
-  b_.CreateCondBr(copier_.exists(), loop.header, aside);
+  b_.CreateCondBr(copier_.exists(), loop.header, move);
   for (const Tile& tile : tiles) replace_accesses(tile, column, room);
-  unroll(*count_turns({loop.header, loop.latch}, column, columns, aside), kUnrolledTurnsOfRow);
+  unroll(*count_turns({loop.header, loop.latch}, column, columns, move), kUnrolledTurnsOfRow);
 
-  b_.SetInsertPoint(aside);
+  b_.SetInsertPoint(move);
   Value* const there = b_.CreateXor(here, b_.getInt32(1));
   Value* const behind = b_.CreateAdd(from, b_.getInt64(turns));
   Value* const goes_on = b_.CreateICmpULT(behind, loop.turns);
-  where(copier_.moves_aside(), [&] {
+  where(copier_.moves_tiles(), [&] {
     if (is_stored) {
       where(b_.CreateICmpNE(from, b_.getInt64(0)),
             [&] { drain_all(tiles, {b_.CreateSub(from, b_.getInt64(turns)), b_.getInt32(turns), there}); });
@@ -421,7 +421,7 @@ void TileWriter::write_aside_loop(const TiledLoop& loop, BasicBlock* header, Bas
 
   b_.SetInsertPoint(last);
   if (is_stored) {
-    where(copier_.moves_aside(), [&] { drain_all(tiles, part); });
+    where(copier_.moves_tiles(), [&] { drain_all(tiles, part); });
     // Each work-item may access elements of its row that others have stored.
     barrier();
   }

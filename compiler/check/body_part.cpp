@@ -106,7 +106,7 @@ hir::Local* BodyPart::keep(E value, Body& out) {
 
 // A closure called in between may change a boxed variable; a block in an expression may change any variable.
 bool BodyPart::may_change(const hir::Local& local) const {
-  return local.boxed || state_.restless.contains(&local);
+  return local.boxed || state_.assigned_in_expressions.contains(&local);
 }
 
 hir::Expr* BodyPart::stable(E value, std::vector<hir::Stmt*>& statements) {

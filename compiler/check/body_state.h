@@ -176,8 +176,8 @@ struct BodyState {
   std::map<const hir::Function*, Variable*> shared_constants;  // by the function that makes them
   std::map<const hir::Function*, Variable*> shared_matrices;   // the same for constant arrays of arrays
   std::vector<hir::Stmt*> first_statements;                    // inserted at the start of the function
-  std::set<const hir::Local*> restless;  // variables that a statement inside an expression assigns
-  std::set<const Type*> texts_in_work;   // structs whose text function is being written
+  std::set<const hir::Local*> assigned_in_expressions;
+  std::set<const Type*> texts_in_work;  // structs whose text function is being written
   std::deque<Variable> variables;
   std::deque<Frame> frames;
   std::string function_name;

@@ -32,7 +32,7 @@ Variable* Scopes::declare_hidden(std::string_view name, const Type* type, Variab
   variable.name = name;
   variable.local = temporary(type);
   variable.local->name = name;
-  if (state_.assignments.in_expression(range)) state_.restless.insert(variable.local);
+  if (state_.assignments.in_expression(range)) state_.assigned_in_expressions.insert(variable.local);
   variable.type = type;
   variable.kind = kind;
   variable.range = range;
