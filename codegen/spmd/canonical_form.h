@@ -8,8 +8,8 @@ class Function;
 
 namespace dhpvm::codegen::spmd {
 
-// One return, no unreachable blocks, no critical edges, loops in simple and loop-closed form. The control flow must be
-// reducible.
+// One return, no unreachable blocks, no critical edges, loops in simplified and loop-closed form. The control flow must
+// be reducible.
 void bring_into_form(llvm::Function& function);
 
 }  // namespace dhpvm::codegen::spmd

@@ -17,17 +17,17 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// `clamp` is a choice within a choice.
+// `clamp` is two nested selects.
 constexpr unsigned kNested = 2;
 
-// A load, the arithmetic that makes its address of the choice, from there on, and the choice.
+// A load, the instructions that compute its address from the select, phi or minimum, and that choice.
 struct ChosenLoad {
   llvm::LoadInst* load = nullptr;
   llvm::SmallVector<llvm::Instruction*, 4> arithmetic;
   llvm::Instruction* choice = nullptr;
 };
 
-// The operands that a phi, a select, or a minimum or maximum chooses from.
+// The alternatives of a phi, a select, or a minimum or maximum.
 llvm::SmallVector<llvm::Value*, 2> ways_of(const llvm::Instruction& choice) {
   if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&choice)) {
     llvm::SmallVector<llvm::Value*, 2> values;
@@ -46,7 +46,7 @@ bool is_step(const llvm::Instruction& instruction) {
          instruction.getOpcode() == llvm::Instruction::Sub;
 }
 
-// Back from the load's address, as long as one operand alone is another in each lane.
+// Walks from the load's address to its operands while exactly one operand is varying.
 ChosenLoad find_choice(llvm::LoadInst& load, const Divergence& divergence) {
   ChosenLoad found;
   found.load = &load;
@@ -65,7 +65,7 @@ ChosenLoad find_choice(llvm::LoadInst& load, const Divergence& divergence) {
   return found;
 }
 
-// Whether the load can be moved to where its phi's values come from.
+// Whether the load can be moved to the predecessors of its phi.
 bool can_move(const ChosenLoad& chosen, const llvm::PHINode& phi) {
   const llvm::BasicBlock* block = chosen.load->getParent();
   if (phi.getParent() != block || !phi.hasOneUse()) return false;
@@ -79,14 +79,14 @@ bool can_move(const ChosenLoad& chosen, const llvm::PHINode& phi) {
       }
     }
   }
-  // Nothing may have written between the edge and the load.
+  // There must be no write between the edge and the load.
   for (const llvm::Instruction* at = chosen.load->getPrevNode(); at != nullptr; at = at->getPrevNode()) {
     if (at->mayWriteToMemory() || !llvm::isGuaranteedToTransferExecutionToSuccessor(at)) return false;
   }
   return true;
 }
 
-// The shape of the load's address if its choice were a value of shape `shape`.
+// The shape of the load's address if the choice had the shape `shape`.
 Shape address_shape(const ChosenLoad& chosen, Shape shape, const Divergence& divergence) {
   const llvm::Value* address = chosen.choice;
   for (const llvm::Instruction* step : chosen.arithmetic) {
@@ -98,7 +98,7 @@ Shape address_shape(const ChosenLoad& chosen, Shape shape, const Divergence& div
   return shape;
 }
 
-// Whether the load is a vector or a scalar if its choice falls on `value`, or can be made into such.
+// Whether the load with `value` as its choice is a vector or a scalar, or can be made so.
 bool is_cheap(const ChosenLoad& chosen, const llvm::Value* value, const Divergence& divergence,
               unsigned nested) {
   const llvm::DataLayout& layout = chosen.load->getDataLayout();
@@ -130,14 +130,14 @@ bool should_split(const ChosenLoad& chosen, const Divergence& divergence, const 
     return is_cheap(chosen, way, divergence, phi == nullptr ? kNested - 1 : 0);
   });
   if (phi == nullptr || !cheap) return cheap;
-  // Behind a loop or at its head, the way does not run once for each time that the load does.
+  // After a loop or at its header, a predecessor does not run once for each execution of the load.
   const llvm::Loop* loop = loops.getLoopFor(phi->getParent());
   if (loop != nullptr && loop->getHeader() == phi->getParent()) return false;
   return llvm::all_of(phi->blocks(),
                       [&](const llvm::BasicBlock* from) { return loops.getLoopFor(from) == loop; });
 }
 
-// The load before `end`, with `value` in place of the choice.
+// A copy of the load before `end`, with `value` in place of the choice.
 llvm::Value* load_of(const ChosenLoad& chosen, llvm::Value* value, llvm::Instruction* end) {
   llvm::Value* original = chosen.choice;
   const auto copy = [&](llvm::Instruction& instruction) {
@@ -159,8 +159,8 @@ void move_into_predecessors(const ChosenLoad& chosen, llvm::PHINode& choice, llv
   }
 }
 
-// Makes two ways of a select, a minimum or a maximum. A uniform operand is taken for the rare
-// one: it stands in for what is beyond an edge.
+// Replaces a select, a minimum or a maximum by a branch. A uniform operand is assumed to be rare: it replaces indices
+// beyond an edge.
 void branch_before(const ChosenLoad& chosen, bool is_rare[2], llvm::PHINode*& values) {
   llvm::IRBuilder<> builder(chosen.load);
   llvm::Value* condition = nullptr;
@@ -183,7 +183,7 @@ void branch_before(const ChosenLoad& chosen, bool is_rare[2], llvm::PHINode*& va
     values->addIncoming(load_of(chosen, ways[way], ends[way]), ends[way]->getParent());
 }
 
-// Whether anything was done.
+// Returns whether it changed anything.
 bool split_once(llvm::Function& function, const std::vector<ArgShape>& args) {
   llvm::DominatorTree dominators(function);
   const llvm::LoopInfo loops(dominators);

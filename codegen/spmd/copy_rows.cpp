@@ -25,7 +25,7 @@ class RowCopyEmitter {
         element_(b_.getIntNTy(form.element_bits)),
         align_(form.element_bits / 8) {}
 
-  // Squares of as many lanes as a vector has elements; what is left of the turns by single elements.
+  // Transposes squares of as many lanes as a vector has elements; remaining turns are copied element by element.
   void run() {
     const unsigned side = std::min(form_.width, form_.vector_bits / form_.element_bits);
     Value* const turns = function_.getArg(2);
@@ -55,7 +55,7 @@ class RowCopyEmitter {
     counted_loop(b_, low, high, number(step), "rows", std::forward<Body>(body));
   }
 
-  // The lanes' rows, in memory, because they are indexed by an unknown number.
+  // Stores the lanes' row pointers in memory, because they are indexed dynamically.
   void store_pointers() {
     Value* const pointers = function_.getArg(1);
     pointers_ = b_.CreateAlloca(pointers->getType());
@@ -71,7 +71,7 @@ class RowCopyEmitter {
   Value* load(llvm::Type* type, Value* from) { return b_.CreateAlignedLoad(type, from, align_); }
   void store(Value* value, Value* to) { b_.CreateAlignedStore(value, to, align_); }
 
-  // Exchanges the quarters off the diagonal, and then those of each quarter.
+  // Exchanges the off-diagonal quarters, and then recursively those of each quarter.
   void transpose(llvm::ArrayRef<Value*> rows, Value* lane, Value* turn) {
     const auto side = static_cast<unsigned>(rows.size());
     llvm::Type* const vector = llvm::FixedVectorType::get(element_, side);
@@ -112,7 +112,7 @@ class RowCopyEmitter {
 
 }  // namespace
 
-// A function of its own that is not inlined: it stands outside of the inner loop, and is needed in several places.
+// A separate function that is not inlined: it is called outside the inner loop, in several places.
 llvm::Function* copy_rows(llvm::Module& module, const RowCopyForm& form) {
   const std::string name = std::string(form.direction == RowCopy::kFill ? kFillFromRows : kDrainToRows) +
                            ".lanes" + std::to_string(form.width) + ".i" + std::to_string(form.element_bits);

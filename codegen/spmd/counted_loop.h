@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops that count, written by an IRBuilder.
+// Counted loops, built with an IRBuilder.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 
 namespace dhpvm::codegen::spmd {
 
-// A loop from `low` in steps of `step` while the index is below `high`; neither overflows. `body` is given the index.
+// A loop from `low` in steps of `step` while the index is below `high`, without overflow. `body` receives the index.
 template <typename Body>
 void counted_loop(llvm::IRBuilder<>& b, llvm::Value* low, llvm::Value* high, llvm::Value* step,
                   const char* name, Body&& body) {

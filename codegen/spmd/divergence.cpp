@@ -32,8 +32,8 @@ Divergence::Divergence(llvm::Function& function, const Regions& regions, const s
   for (llvm::Argument& argument : function.args()) {
     shapes_[&argument] = shape_of_argument(args[argument.getArgNo()]);
   }
-  // Optimistic: everything is uniform until a reason is found, and reasons only become more. Control depends
-  // on shapes (which branches split) and shapes on control (what a phi chooses).
+  // Optimistic: everything is uniform until there is a reason for divergence, and reasons are only added. Control flow
+  // depends on shapes (which branches split) and shapes on control flow (the operand of a phi).
   do {
     update_control();
   } while (update_shapes());
@@ -55,7 +55,7 @@ bool Divergence::update_shapes() {
         if (instruction.getType()->isVoidTy()) continue;
         const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction);
         const Shape found = phi != nullptr ? phi_shape(*phi) : transfer(instruction, lookup);
-        // Joined with what it was: the fixpoint moves in one direction only.
+        // Joined with its previous shape: the fixpoint iteration is monotonic.
         Shape& known = shapes_[&instruction];
         const Shape updated = known.join(found);
         if (updated == known) continue;
@@ -73,8 +73,8 @@ Shape Divergence::phi_shape(const llvm::PHINode& phi) const {
   const Level& level = regions_.level_of(block);
   const unsigned node = regions_.node_of(block);
   const bool is_header = node == 0 && level.loop != nullptr;
-  // In the header, the lanes that are still active have all made the same number of iterations, whichever
-  // way they will leave.
+  // In the header, all lanes that are still active have made the same number of iterations, whichever exit they will
+  // take.
   if (!is_header && joins(level, node) && !has_same_values(phi)) return Shape::varying();
   Shape result;
   for (unsigned i = 0; i < phi.getNumIncomingValues(); ++i) {
@@ -101,9 +101,9 @@ bool Divergence::outlives(const llvm::Value* value, const llvm::BasicBlock* from
 
 bool Divergence::ends_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const {
   const Level& level = regions_.level_of(from);
-  // Loops around this one may go on with lanes that are not here.
+  // Enclosing loops may continue with lanes that are not here.
   if (level.loop == nullptr || level.parent != &regions_.level_of(to)) return false;
-  // No lane begins another iteration without coming here, and those that come here take the same way.
+  // Every lane passes this node in each iteration, and all lanes that do take the same edge.
   const unsigned node = regions_.node_of(from);
   return !splits(level, node) &&
          level.dominates(node, regions_.node_within(level, level.loop->getLoopLatch()));
@@ -145,8 +145,8 @@ void Divergence::find_splits(const Level& level, Facts& facts) const {
   }
 }
 
-// Finds the nodes between a split and the node where all its ways meet again, and which of these, or that node,
-// are reached by several of them.
+// Finds the nodes between a split and the node where all its paths rejoin, and which of these, including that node,
+// several paths reach.
 void Divergence::spread(const Level& level, unsigned node, Facts& facts) const {
   const unsigned end = level.nodes[node].post_dominator;
   llvm::BitVector reached_before(static_cast<unsigned>(level.nodes.size()));
@@ -164,7 +164,7 @@ void Divergence::spread(const Level& level, unsigned node, Facts& facts) const {
     llvm::BitVector twice = reached;
     twice &= reached_before;
     for (const unsigned at : twice.set_bits()) {
-      // Where the nearest dominator lies behind the split, all its ways to here go through that.
+      // If the nearest dominator is after the split, all paths from the split to here pass it.
       const Node& join = level.nodes[at];
       if (join.predecessors.size() > 1 && level.dominates(join.dominator, node)) facts.joins.set(at);
     }
@@ -172,8 +172,8 @@ void Divergence::spread(const Level& level, unsigned node, Facts& facts) const {
   }
 }
 
-// Whether some lanes may leave the loop while others stay: through a branch that splits, or by one that does
-// not but that not all of them come to.
+// Whether some lanes may leave the loop while others stay: by a divergent branch, or by a uniform one that not all of
+// them reach.
 bool Divergence::leaves_apart(const Level& level, const Facts& facts) const {
   for (unsigned node = 0; node < level.nodes.size(); ++node) {
     const Node& at = level.nodes[node];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the lanes may differ: the shape of every value, and the branches and loops that lanes leave by
-// different ways.
+// Divergence analysis: the shape of every value, and the branches and loops at which lanes diverge.
 #pragma once
 
 #include <llvm/ADT/BitVector.h>
@@ -22,23 +21,23 @@ class Divergence {
   // `value` is a constant, an argument or an instruction.
   Shape shape(const llvm::Value* value) const;
 
-  // Whether lanes that run this node together may go on to different nodes.
+  // Whether lanes that run this node together may continue at different nodes.
   bool splits(const Level& level, unsigned node) const { return facts(level).splits.test(node); }
-  // The nodes of the level whose splits have not been rejoined at `node`. Where it is the same for a node and
-  // for its dominator, the same lanes run both.
+  // The nodes of the level whose splits have not been rejoined at `node`. If it is the same for a node and for its
+  // dominator, the same lanes run both.
   const llvm::BitVector& apart(const Level& level, unsigned node) const { return facts(level).apart[node]; }
   // Whether lanes may arrive from different predecessors.
   bool joins(const Level& level, unsigned node) const { return facts(level).joins.test(node); }
   // Whether lanes may leave this loop in different iterations.
   bool diverges(const Level& loop) const { return facts(loop).diverges; }
 
-  // Whether `value`, used behind the edge, must be kept for lanes that take the edge earlier than others:
-  // whether it is computed in a loop that the edge leaves and that lanes leave at different times.
+  // Whether `value`, used after the edge, must be saved for lanes that take the edge earlier than others: whether it is
+  // computed in a loop that the edge leaves and that lanes leave at different times.
   bool outlives(const llvm::Value* value, const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
-  // Whether lanes that take the edge out of the loop of `from` do so in one iteration, with which the loop ends: all
-  // that have not left by another way. Values that the edge takes along keep their shape.
+  // Whether lanes take the edge out of the loop of `from` only in its last iteration: all that have not left by another
+  // edge. Values that are live across the edge keep their shape.
   bool ends_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
-  // Whether the edge leaves such a loop at all.
+  // Whether the edge leaves such a loop.
   bool leaves_diverging_loop(const llvm::BasicBlock* from, const llvm::BasicBlock* to) const;
 
  private:

@@ -19,18 +19,18 @@ using llvm::BasicBlock;
 using llvm::ICmpInst;
 using llvm::Value;
 
-// More conditions than the neighbours of an element have, each with two edges in two dimensions.
+// More conditions than for the neighbours of an element, two edges in each of two dimensions.
 constexpr std::size_t kMostConditions = 64;
 
-// A comparison of an index that goes up from lane to lane with something that the lanes share; or a minimum or maximum
-// of both, which is the index inside: it keeps neighbours of an element within an array.
+// A comparison of an index that increases from lane to lane with a uniform value; or a minimum or maximum of both,
+// which equals the index inside the array: it clamps neighbours of an element.
 struct Condition {
   llvm::Instruction* decided = nullptr;
   Value* index = nullptr;
   Value* bound = nullptr;
   ICmpInst::Predicate predicate =
       ICmpInst::ICMP_EQ;  // index predicate bound; of a minimum or maximum: where it is inside
-  Value* kept = nullptr;  // of these: the operand that they are then
+  Value* kept = nullptr;  // of a minimum or maximum: the operand that it equals inside
 };
 
 bool accesses_memory(const BasicBlock& block) {
@@ -39,7 +39,7 @@ bool accesses_memory(const BasicBlock& block) {
   });
 }
 
-// Whether a side of a branch that follows from `compare` accesses memory: masks then cost something.
+// Whether a memory access depends on `compare` through a branch: masks then cost something.
 bool decides_about_accesses(const ICmpInst& compare) {
   llvm::SmallVector<const llvm::Instruction*, 8> work{&compare};
   llvm::SmallPtrSet<const llvm::Instruction*, 8> seen;
@@ -90,7 +90,7 @@ class Conditions {
     return analyses_.divergence.shape(value).is_uniform() && can_be_early(value);
   }
 
-  // The index that the value is inside; null if it is none. Notes the minima and maxima on the way.
+  // The value of a clamped index inside the array; null if it is not one. Collects the minima and maxima on the way.
   Value* inside_of(Value* value) {
     if (!value->getType()->isIntegerTy()) return nullptr;
     if (goes_up(*value->getType(), analyses_.divergence.shape(value)))
@@ -121,7 +121,7 @@ class InnerBody {
 
   void split(llvm::ArrayRef<Condition> conditions) {
     Value* all_agree = b_.getTrue();
-    // Values may be simplified themselves meanwhile.
+    // Simplification may replace the values meanwhile.
     llvm::SmallVector<std::pair<llvm::WeakTrackingVH, llvm::WeakTrackingVH>, 8> answers;
     for (const Condition& condition : conditions) {
       const Answer answer = answer_of(condition);
@@ -140,7 +140,7 @@ class InnerBody {
  private:
   struct Answer {
     Value* value;
-    Value* is_shared;  // by all lanes
+    Value* is_shared;  // uniform across the lanes
   };
 
   Answer answer_of(const Condition& condition) {
@@ -149,7 +149,7 @@ class InnerBody {
     Value* const first = body_.ask(kInFirstLane, index);
     Value* const last = body_.ask(kInLastLane, index);
     if (ICmpInst::isEquality(condition.predicate)) {
-      // Lanes are between the first and the last, going up, even where they wrap.
+      // Lanes are between the first and the last in increasing order, even where they wrap.
       Value* const is_beyond = b_.CreateICmpUGT(b_.CreateSub(bound, first), b_.CreateSub(last, first));
       return {b_.getInt1(condition.predicate == ICmpInst::ICMP_NE), is_beyond};
     }
@@ -161,7 +161,7 @@ class InnerBody {
     Value* const in_order = b_.CreateICmp(
         ICmpInst::isSigned(condition.predicate) ? ICmpInst::ICMP_SGE : ICmpInst::ICMP_UGE, last, first);
     if (condition.kept != nullptr) {
-      // Predicates of minima and maxima are strict, and at the bound it makes no difference which operand it is.
+      // Predicates of minima and maxima are strict, and at the bound both operands are equal.
       return {body_.copy_of(condition.kept), b_.CreateAnd(b_.CreateAnd(in_first, in_last), in_order)};
     }
     return {in_first, b_.CreateAnd(b_.CreateICmpEQ(in_first, in_last), in_order)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions on the index alone: `if j == 0 { a[i, j] } else { a[i, j - 1] }`, `if i > 0 && i < n - 1`. They treat the
-// edges of an array apart, and nearly all vectors of lanes lie inside, where every lane gives the same answer.
+// Conditions on the index alone: `if j == 0 { a[i, j] } else { a[i, j - 1] }`, `if i > 0 && i < n - 1`. They handle the
+// edges of an array separately, and are uniform in nearly all vectors of lanes.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,9 @@
 
 namespace dhpvm::codegen::spmd {
 
-// A copy of the prepared function `scalar` that asks first whether all lanes give each of these conditions the same
-// answer, and has a second body for that, in which the answers are uniform: its accesses need no masks. Null if no
-// condition on an index decides about accesses, or there is so much code that it is not worth compiling twice. Only
-// `vectorize` understands the copy.
+// A copy of the prepared function `scalar` that first tests whether each of these conditions is uniform, and has a
+// second body for that case, in which accesses need no masks. Null if no access depends on such a condition, or if
+// there is too much code to compile it twice. Only `vectorize` understands the copy.
 llvm::Function* split_edges(llvm::Function& scalar, const std::vector<ArgShape>& args);
 
 }  // namespace dhpvm::codegen::spmd

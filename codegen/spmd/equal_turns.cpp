@@ -20,7 +20,7 @@ using llvm::BasicBlock;
 using llvm::MinMaxIntrinsic;
 using llvm::Value;
 
-// Whether a loop is left by a branch that depends on `value`.
+// Whether an exit of a loop depends on `value`.
 bool decides_about_turns(const Value& value, const llvm::LoopInfo& loops) {
   llvm::SmallVector<const Value*, 16> work{&value};
   llvm::SmallPtrSet<const Value*, 16> seen;
@@ -38,7 +38,7 @@ bool decides_about_turns(const Value& value, const llvm::LoopInfo& loops) {
   return false;
 }
 
-// A minimum, and the operand that it mostly is.
+// A minimum, and its most frequent operand.
 struct SharedLimit {
   MinMaxIntrinsic* limit = nullptr;
   Value* shared = nullptr;
@@ -69,7 +69,7 @@ bool split_equal_turns(llvm::Function& scalar, const std::vector<ArgShape>& args
   for (BasicBlock& block : scalar) {
     if (&block != &entry) blocks.push_back(&block);
   }
-  // Local arrays belong to both.
+  // Both bodies share local arrays.
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(*different)) {
     if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(limit);
   }

@@ -13,13 +13,13 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Up to this distance between two lanes, in units, all that lies between them is moved as well.
+// Up to this distance between two lanes, in units, the gaps are moved as well.
 constexpr std::int64_t kLargestStep = 8;
 constexpr std::int64_t kLargestUnit = 8;
 
-// The part of each lane's structure that an access touches.
+// The part of each lane's struct that an access touches.
 struct Field {
-  // Where the structure is: `index` times `scale` bytes behind `base`; the index may be null.
+  // The struct's address: `index` times `scale` bytes after `base`; the index may be null.
   const llvm::Value* base;
   const llvm::Value* index;
   std::uint64_t scale;
@@ -31,13 +31,13 @@ struct Field {
   bool is_in_structure_of(const Field& other) const {
     return base == other.base && index == other.index && scale == other.scale && stride == other.stride;
   }
-  // Lanes do not touch each other's.
+  // Lanes do not access each other's structs.
   bool overlaps(const Field& other) const {
     return offset < other.offset + other.bytes && other.offset < offset + bytes;
   }
 };
 
-// Takes apart what `a[3 * i + 2]` and `p[i].z` have become.
+// Decomposes the address of `a[3 * i + 2]` and `p[i].z`.
 void find_structure(const llvm::Value* address, const llvm::DataLayout& layout, Field& field) {
   namespace pattern = llvm::PatternMatch;
   llvm::APInt offset(layout.getIndexTypeSizeInBits(address->getType()), 0);
@@ -66,7 +66,7 @@ void find_structure(const llvm::Value* address, const llvm::DataLayout& layout, 
   field.offset = offset.getSExtValue();
 }
 
-// Nothing for what is not the same kind of access in all lanes.
+// Nothing if the access is not the same in all lanes.
 std::optional<Field> field_of(const llvm::Instruction& access, const Divergence& divergence) {
   const auto* load = llvm::dyn_cast<llvm::LoadInst>(&access);
   const auto* store = llvm::dyn_cast<llvm::StoreInst>(&access);
@@ -88,11 +88,11 @@ struct Units {
   unsigned bytes = 0;
   std::int64_t begin = 0;    // of the first one, as Field::offset
   std::int64_t step = 0;     // from lane to lane
-  std::int64_t touched = 0;  // how many of a structure
+  std::int64_t touched = 0;  // number of accessed ones in a struct
 };
 
-// As large as the largest field, so that they are as aligned as that is, and begin and end inside of the structure.
-// Nothing where a field lies across two of them, or lanes are too far apart.
+// As large as the largest field, so that they have its alignment, and start and end inside the struct. Nothing if a
+// field crosses a unit's boundary, or lanes are too far apart.
 std::optional<Units> units_of(const std::vector<Field>& fields) {
   const Field& largest = *std::ranges::max_element(fields, {}, &Field::bytes);
   const std::int64_t size = largest.bytes;
@@ -136,10 +136,10 @@ const FieldGroup::Member& FieldGroup::member(const llvm::Instruction& access) co
   return *std::ranges::find(members, &access, &Member::access);
 }
 
-// A group that more accesses may come to.
+// A group to which more accesses may be added.
 struct FieldGroups::Open {
   std::vector<std::pair<Field, const llvm::Instruction*>> accesses;  // in the order of the code
-  std::vector<Field> written;  // of the same structures, since the first of the loads
+  std::vector<Field> written;  // of the same structs, since the first of the loads
 
   bool empty() const { return accesses.empty(); }
   const Field& first() const { return accesses.front().first; }
@@ -147,7 +147,7 @@ struct FieldGroups::Open {
     return field.is_in_structure_of(first()) &&
            std::ranges::none_of(accesses, [&](const auto& access) { return access.first.overlaps(field); });
   }
-  // Whether `field`, which is_apart, can be one of the group.
+  // Whether `field`, which is_apart, can be added to the group.
   bool takes(const Field& field, bool of_other_width) const {
     if (field.bytes != first().bytes && !of_other_width) return false;
     std::vector<Field> all{field};
@@ -169,7 +169,7 @@ const FieldGroup* FieldGroups::find(const llvm::Instruction& access) const {
   return found == members_.end() ? nullptr : &groups_[found->second];
 }
 
-// Instructions between the first load of a group and its last must not write what is loaded later.
+// Instructions between the first and the last load of a group must not write memory that is loaded later.
 void FieldGroups::find_loads(const llvm::BasicBlock& block, const Divergence& divergence) {
   std::vector<Open> all;
   const auto close_if = [&](auto&& condition) {
@@ -212,7 +212,7 @@ void FieldGroups::find_loads(const llvm::BasicBlock& block, const Divergence& di
   close_if([](const Open&) { return true; });
 }
 
-// Instructions between the first store of a group and its last must not see, or be seen by, any of them.
+// Instructions between the first and the last store of a group must not access the stored memory.
 void FieldGroups::find_stores(const llvm::BasicBlock& block, const Divergence& divergence) {
   Open open;
   for (const llvm::Instruction& instruction : block) {
@@ -236,7 +236,7 @@ void FieldGroups::close(Open& open) {
   std::vector<Field> fields;
   for (const auto& access : open.accesses) fields.push_back(access.first);
   const std::optional<Units> units = units_of(fields);
-  // One unit in four pays for the others.
+  // The transfer pays if at least one unit in four is accessed.
   constexpr std::int64_t kUnitsPerTouched = 4;
   if (!units || units->step > kUnitsPerTouched * units->touched) {
     open.accesses.clear();

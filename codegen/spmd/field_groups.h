@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses to fields of structures: the lanes' structures lie behind each other, so that what one field takes
-// of memory has gaps, which the other fields fill. Done together, they are a few loads or stores of whole
-// vectors, in place of one for each lane and field.
+// Accesses to fields of structs in consecutive lanes: one field's elements have gaps in memory, which the other fields
+// fill. Together they are a few loads or stores of whole vectors, in place of one for each lane and field.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -13,24 +12,24 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The size of a value of `type` where an array of them is the same as a vector of them; 0 elsewhere.
+// The size of a value of `type` if an array of them has the layout of a vector; 0 otherwise.
 unsigned element_bytes_of(llvm::Type* type, const llvm::DataLayout& layout);
 
-// Structures are moved in units, which are as large as the largest field.
+// Structs are moved in units of the size of the largest field.
 struct FieldGroup {
   struct Member {
     const llvm::Instruction* access = nullptr;
-    unsigned unit = 0;  // behind the first one in memory
-    unsigned byte = 0;  // in the unit, where the field begins
+    unsigned unit = 0;  // index from the first one
+    unsigned byte = 0;  // offset of the field in the unit
     unsigned bytes = 0;
   };
 
   unsigned bytes = 0;  // of a unit
-  unsigned step = 0;   // from one lane's units to the next one's, in units
+  unsigned step = 0;   // distance from lane to lane, in units
   std::vector<Member> members;
-  // A bit for each byte that is a field's, for each of `step` units; 0 for gaps.
+  // For each of `step` units, a bit for each byte that belongs to a field; 0 for gaps.
   std::vector<unsigned> covered;
-  // Where all are done: at the first of the loads, at the last of the stores.
+  // The position of the combined access: the first of the loads, or the last of the stores.
   const llvm::Instruction* place = nullptr;
 
   bool is_covered(unsigned unit) const { return covered[unit] == (1U << bytes) - 1; }
@@ -39,10 +38,10 @@ struct FieldGroup {
 
 class FieldGroups {
  public:
-  // Vectors have `vector_bits`: stores of parts of units take masks of bytes, which those of 512 bits have.
+  // Vectors have `vector_bits`: stores of parts of units need byte masks, which those of 512 bits have.
   FieldGroups(const llvm::Function& function, const Divergence& divergence, unsigned vector_bits);
 
-  // The group of a load or store; null if it has no gaps, or too large ones.
+  // The group of a load or store; null if its struct has no gaps, or too large ones.
   const FieldGroup* find(const llvm::Instruction& access) const;
 
  private:

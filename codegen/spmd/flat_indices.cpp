@@ -22,13 +22,13 @@ using llvm::BasicBlock;
 using llvm::BinaryOperator;
 using llvm::Value;
 
-// More ways to take an index apart than programs have.
+// More different row lengths than programs use.
 constexpr std::size_t kMostDivisors = 4;
 
 bool is_quotient(const BinaryOperator& division) {
   return division.getOpcode() == llvm::Instruction::SDiv || division.getOpcode() == llvm::Instruction::UDiv;
 }
-// By what `division` divides if that is more than 0: the processor does not divide by -1, which is done apart.
+// The divisor of `division` if that is more than 0: the lowering handles -1 separately.
 Value* length_of(const BinaryOperator& division) {
   Value* const divisor = division.getOperand(1);
   const auto* select = llvm::dyn_cast<llvm::SelectInst>(divisor);
@@ -44,7 +44,7 @@ Value* length_of(const BinaryOperator& division) {
   return is_apart ? length : divisor;
 }
 
-// Whether some address depends on `division`: only that makes it worth asking.
+// Whether an address depends on `division`: only then does the test pay.
 bool leads_to_address(const llvm::Instruction& division) {
   llvm::SmallVector<const llvm::Instruction*, 16> work{&division};
   llvm::SmallPtrSet<const llvm::Instruction*, 16> seen;
@@ -63,7 +63,7 @@ bool leads_to_address(const llvm::Instruction& division) {
   return false;
 }
 
-// The divisions of an index that goes up from lane to lane, by something that they share.
+// Divisions of an index that increases from lane to lane, by a uniform value.
 llvm::SmallVector<BinaryOperator*, 8> find_divisions(llvm::Function& function,
                                                      const std::vector<ArgShape>& args) {
   llvm::DominatorTree dominators(function);
@@ -86,7 +86,7 @@ llvm::SmallVector<BinaryOperator*, 8> find_divisions(llvm::Function& function,
   return found;
 }
 
-// The second body, in which all lanes are in one row, and the question in front of both.
+// The second body, in which all lanes are in one row, and the test before both.
 class RowBody {
  public:
   explicit RowBody(llvm::Function& function) : body_(function, "row"), builder_(body_.builder()) {}
@@ -112,10 +112,10 @@ class RowBody {
   struct Row {
     Value* number;
     Value* begin;
-    Value* holds_all;  // whether all lanes are in it
+    Value* holds_all;  // whether it contains all lanes
   };
 
-  // Zero and less, for which divisions trap or are done in another way, are no lengths of rows.
+  // Zero and negative numbers, for which divisions trap or are handled separately, are not lengths of rows.
   void forget_exceptions(Value* length) {
     length = body_.copy_of(length);
     llvm::SmallVector<std::pair<llvm::WeakTrackingVH, bool>, 4> known;
@@ -134,7 +134,7 @@ class RowBody {
       llvm::ConstantFoldTerminator(block, /*DeleteDeadConditions=*/true);
   }
 
-  // For numbers from 0 on, and a length from 1 on, it makes no difference whether a division has signs.
+  // For nonnegative numbers, and lengths of at least 1, signed and unsigned divisions agree.
   Row row_of(Value* index, Value* length) {
     for (const auto& [other_index, other_length, row] : rows_) {
       if (other_index == index && other_length == length) return row;

@@ -22,17 +22,17 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// A loop, and how often all of its lanes go back in it.
+// A loop, and how often all of its lanes take the back edge.
 struct Split {
   llvm::SmallVector<BasicBlock*, 8> blocks;  // the header first
   BasicBlock* before = nullptr;
   BasicBlock* latch = nullptr;
   BasicBlock* exiting = nullptr;
-  BasicBlock* inside = nullptr;  // where it goes on in the loop
+  BasicBlock* inside = nullptr;  // where it continues in the loop
   Value* least = nullptr;
 };
 
-// The function's second body is for what lanes mostly have in common, and the first for the rest.
+// The function's second body is for the frequent case, and the first for the rest.
 const BasicBlock* rare_body(const llvm::Function& function) {
   const llvm::Instruction* const end = function.getEntryBlock().getTerminator();
   const std::optional<unsigned> side =
@@ -40,7 +40,7 @@ const BasicBlock* rare_body(const llvm::Function& function) {
   return side ? end->getSuccessor(*side) : nullptr;
 }
 
-// How often a lane goes back, or null where that is not known when the loop begins, or is the same in all lanes.
+// How often a lane takes the back edge; null if that is unknown at the loop's start, or uniform.
 const llvm::SCEV* turns_of(llvm::Loop& loop, LoopAnalyses& analyses) {
   if (!loop.isInnermost() || loop.getLoopPreheader() == nullptr || loop.getLoopLatch() == nullptr)
     return nullptr;
@@ -90,8 +90,8 @@ std::vector<Split> find_splits(llvm::Function& function, const std::vector<ArgSh
   return splits;
 }
 
-// Lets `split.least` turns run in a copy of the loop in front of it. As many as that go back in each lane, so that each
-// has at least one turn left for the loop itself, which lanes leave as ever.
+// Runs `split.least` turns in a copy before the loop: at most as many as each lane has back edges, so that each has at
+// least one turn left for the loop itself, where the lanes leave.
 void put_copy_in_front(const Split& split) {
   BasicBlock* const header = split.blocks.front();
   llvm::ValueToValueMapTy copies;

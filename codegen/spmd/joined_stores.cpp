@@ -17,14 +17,15 @@ using llvm::Instruction;
 using llvm::StoreInst;
 using llvm::Value;
 
-// Operations between an address and what is there in front of the choice: the element, its index, the array's data.
+// The limit of operations that compute the address from values before the branch: the element, its index, the array's
+// data.
 constexpr unsigned kMostOperations = 4;
 
 bool reads_or_writes(const Instruction& instruction) {
   return instruction.mayReadOrWriteMemory() && !instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load);
 }
 
-// The store that the block ends with, if nothing behind it could tell.
+// The last store of the block, if no later instruction in it could observe the difference.
 StoreInst* last_store(BasicBlock& block) {
   const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
   if (branch == nullptr || branch->isConditional()) return nullptr;
@@ -41,7 +42,7 @@ class StoreJoiner {
  public:
   explicit StoreJoiner(llvm::Function& function) : dominators_(function) {}
 
-  // Whether anything was done.
+  // Returns whether it changed anything.
   bool join_into(BasicBlock& block) {
     llvm::SmallVector<StoreInst*, 4> stores;
     for (BasicBlock* from : llvm::predecessors(&block)) {
@@ -61,7 +62,7 @@ class StoreJoiner {
            is_same(one.getPointerOperand(), other.getPointerOperand(), join, kMostOperations);
   }
 
-  // Whether both are one value at `join`: there already, or computed alike from such.
+  // Whether both are equal at `join`: available there already, or computed alike from available values.
   bool is_same(const Value* one, const Value* other, const BasicBlock& join, unsigned most) const {
     const auto* instruction = llvm::dyn_cast<Instruction>(one);
     if (instruction == nullptr || dominates(*instruction, join)) return one == other;
@@ -78,7 +79,7 @@ class StoreJoiner {
     return dominators_.properlyDominates(instruction.getParent(), &join);
   }
 
-  // The block that the stores alone lead to.
+  // The block to which only the stores lead.
   BasicBlock& join_of(llvm::ArrayRef<StoreInst*> stores, BasicBlock& block) {
     if (block.hasNPredecessors(static_cast<unsigned>(stores.size()))) return block;
     llvm::SmallVector<BasicBlock*, 4> from;
@@ -109,13 +110,13 @@ class StoreJoiner {
     }
   }
 
-  // The value at `join`, computed again where it is not there.
+  // The value at `join`, recomputed if it is not available there.
   Value* copy_of(Value* value, const BasicBlock& join, llvm::IRBuilder<>& builder) const {
     auto* const instruction = llvm::dyn_cast<Instruction>(value);
     if (instruction == nullptr || dominates(*instruction, join)) return value;
     Instruction* const made = instruction->clone();
     for (llvm::Use& operand : made->operands()) operand.set(copy_of(operand.get(), join, builder));
-    // The others' promises about the result may be weaker.
+    // The other copies' flags may be weaker.
     made->dropPoisonGeneratingFlags();
     builder.Insert(made);
     return made;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores of all sides of a choice to the same element.
+// Merges stores to the same element on all paths of a branch.
 #pragma once
 
 namespace llvm {
@@ -8,9 +8,9 @@ class Function;
 
 namespace dhpvm::codegen::spmd {
 
-// Where several ways to a block end with a store to the same address, one store behind them takes their place: the
-// lanes choose the value, and store it together, in place of one store under a mask for each way. Processors without
-// AVX-512 do stores under masks element by element.
+// If several predecessors of a block end with a store to the same address, one store after the join replaces them: a
+// phi selects the value, and the lanes store together, in place of one masked store on each path. Processors without
+// AVX-512 execute masked stores element by element.
 void join_stores(llvm::Function& function);
 
 }  // namespace dhpvm::codegen::spmd

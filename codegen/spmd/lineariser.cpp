@@ -11,7 +11,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The least work that is worth a test whether any lane wants it, in units of cost_of.
+// The least cost of a node, in units of cost_of, for which a test whether any lane is active pays.
 constexpr unsigned kCostOfGuard = 16;
 
 }  // namespace
@@ -41,7 +41,7 @@ Status Lineariser::run() {
   return {};
 }
 
-// The arguments, and the mask of the lanes that are active at all.
+// The arguments, and the mask of the lanes that are active in the function.
 void Lineariser::make_entry() {
   entry_ = llvm::BasicBlock::Create(result_.getContext(), "lanes", &result_);
   builder_.SetInsertPoint(entry_);
@@ -55,7 +55,7 @@ void Lineariser::make_entry() {
   }
   root_ = llvm::ConstantInt::getTrue(llvm::FixedVectorType::get(builder_.getInt1Ty(), width_));
   if (options_.tail) {
-    // In bytes: the narrowest comparison of 64 lanes.
+    // Bytes give the narrowest comparison of 64 lanes.
     llvm::SmallVector<llvm::Constant*, 64> numbers;
     for (unsigned lane = 0; lane < width_; ++lane)
       numbers.push_back(builder_.getInt8(static_cast<std::uint8_t>(lane)));
@@ -132,8 +132,7 @@ Status Lineariser::emit_loop(const Level& level, unsigned node) {
   return {};
 }
 
-// Goes to the beginning of the node, finds its mask, and goes around the node when no lane is in the mask and
-// that matters or pays.
+// Starts the node, computes its mask, and branches around the node if no lane is active and that is necessary or pays.
 void Lineariser::enter(const Level& level, unsigned node) {
   NodeState& at = state(level, node);
   builder_.SetInsertPoint(at.entry);
@@ -149,8 +148,8 @@ void Lineariser::enter(const Level& level, unsigned node) {
     return;
   }
   if (!alone && at.shortcut == nullptr && !wants_guard(level, node)) return;
-  // With nothing pending, no lane is left in the loop; otherwise what is pending comes next. Nothing pending
-  // outside of a loop cannot be: lanes leave a function by its one return.
+  // With nothing pending, no lane is left in the loop; otherwise the pending node comes next. Outside of loops
+  // something is always pending: lanes leave a function by its one return.
   llvm::BasicBlock* body = at.shortcut;
   if (body == nullptr) body = llvm::BasicBlock::Create(result_.getContext(), at.entry->getName(), &result_);
   if (at.occupied) {
@@ -186,12 +185,12 @@ bool Lineariser::needs_mask_variable(const Level& level, unsigned node) const {
   return at.predecessors.size() > 1 || level.nodes[at.predecessors[0]].inner != nullptr;
 }
 
-// Whether a node that perhaps no lane wants should be gone around then.
+// Whether to branch around a node if no lane is active.
 bool Lineariser::wants_guard(const Level& level, unsigned node) const {
   const Node& first = level.nodes[node];
   if (first.inner != nullptr) return true;
   const auto* branch = llvm::dyn_cast<llvm::BranchInst>(first.block->getTerminator());
-  // A branch by a value that no lane has computed; a loop that would perhaps never end.
+  // A branch on a value that no lane has computed; a loop that might never end.
   if (branch != nullptr && branch->isConditional() && !divergence_.splits(level, node)) return true;
   for (const unsigned next : first.successors) {
     if (level.nodes[next].inner != nullptr) return true;
@@ -205,7 +204,7 @@ bool Lineariser::wants_guard(const Level& level, unsigned node) const {
     if (level.nodes[at].inner != nullptr) return true;
     for (const llvm::Instruction& instruction : *level.nodes[at].block) {
       cost += cost_of(instruction, divergence_);
-      // Without AVX-512, a store under a mask takes longer than any guard (kThroughput.masked_store_in_256).
+      // Without AVX-512, a masked store takes longer than any guard (kThroughput.masked_store_in_256).
       if (options_.vector_bits <= 256 && llvm::isa<llvm::StoreInst>(instruction)) return true;
     }
     if (cost >= kCostOfGuard) return true;
@@ -213,8 +212,8 @@ bool Lineariser::wants_guard(const Level& level, unsigned node) const {
   return false;
 }
 
-// Where lanes come together in a node, each edge adds its own to what the others wrote; before, there is
-// nothing. The dominator is the last place that all of them pass before they part.
+// If lanes join in a node, each edge blends its values into the variable, which is reset before. The dominator is the
+// last node that all of them pass before they diverge.
 void Lineariser::reset_variables(const Level& level, unsigned node) {
   for (unsigned other = node + 1; other < level.nodes.size(); ++other) {
     const Node& at = level.nodes[other];
@@ -249,7 +248,7 @@ void Lineariser::read_phis(const Level& level, unsigned node) {
   }
 }
 
-// A phi with one edge only names its value, unless lanes take the edge at different times.
+// A phi with one edge is an alias of its value, unless lanes take the edge at different times.
 bool Lineariser::needs_variable(const llvm::PHINode& phi) const {
   return phi.getNumIncomingValues() > 1 ||
          divergence_.outlives(phi.getIncomingValue(0), phi.getIncomingBlock(0), phi.getParent());
@@ -260,7 +259,7 @@ llvm::AllocaInst* Lineariser::variable(const llvm::PHINode& phi) {
   if (made == nullptr) {
     const bool scalar = divergence_.shape(&phi).is_affine();
     llvm::Type* type = phi.getType();
-    // An address in a local array is an offset.
+    // An address in a local array is represented by its offset.
     if (type->isPointerTy() && private_base(&phi) != nullptr) type = builder_.getInt64Ty();
     made = new_variable(scalar ? type : widen(type, width_), phi.getName());
   }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the vector function: blocks in the order of their level, each under the mask of the lanes that run
-// it.
+// Emits the vector function: blocks in the order of their level, each under the mask of the lanes that execute it.
 //
-// A branch on which the lanes agree stays a branch. Where they may not, the nearer successor comes next and
-// the other one is pending: it runs, under its own mask, before anything that follows it in the order. A loop
-// that lanes leave at different times goes on until none is active; the lanes that have left wait.
+// A uniform branch stays a branch. At a divergent one, the nearer successor comes next and the other is pending: it
+// runs, under its own mask, before anything that follows it in the order. A loop that lanes leave at different times
+// continues until none is active; lanes that have left wait.
 //
-// The values of a phi are kept in a variable that the edges write, blended by mask where lanes come
-// from different edges; the same holds for masks that several edges make. The variables become SSA values at
-// the end.
+// The values of a phi are kept in a variable that the edges write, blended by mask if lanes come from different edges;
+// the same holds for masks that several edges make. Finally the variables become SSA values.
 #pragma once
 
 #include <vector>
@@ -26,21 +24,21 @@ class Lineariser {
 
  private:
   struct NodeState {
-    llvm::BasicBlock* entry = nullptr;  // where control arrives
-    llvm::BitVector pending;            // nodes that lanes wait for while this one runs
-    bool thinned = false;   // lanes may have left the loop while others were pending, and perhaps all of them
+    llvm::BasicBlock* entry = nullptr;  // where control enters
+    llvm::BitVector pending;            // nodes with lanes waiting while this one runs
+    bool thinned = false;   // lanes, even all of them, may have left the loop while others were pending
     bool occupied = false;  // at least one lane is active whenever it runs
     llvm::Value* mask = nullptr;
-    // Set for a node whose one predecessor splits; a variable where control comes from there in two ways.
+    // Set for a node with one predecessor that splits; a variable if control comes from there in two ways.
     llvm::Value* edge_mask = nullptr;
     llvm::AllocaInst* edge_variable = nullptr;
-    // Where control arrives when it is known that lanes are active; null when there is no such way.
+    // The entry for control with at least one lane known to be active; null if there is none.
     llvm::BasicBlock* shortcut = nullptr;
     llvm::AllocaInst* mask_variable = nullptr;
   };
   struct LevelState {
     std::vector<NodeState> nodes;
-    llvm::BasicBlock* exit = nullptr;  // where a diverging loop goes when no lane is active in it
+    llvm::BasicBlock* exit = nullptr;  // the target of a diverging loop when no lane is active in it
   };
 
   void make_entry();

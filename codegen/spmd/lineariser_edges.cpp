@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The end of a block: which lanes go where, and which wait.
+// The end of a block: the successors of the lanes, and the lanes that wait.
 #include <llvm/IR/MDBuilder.h>
 
 #include "base/error.h"
@@ -59,12 +59,12 @@ Status Lineariser::uniform_branch(const Level& level, unsigned node, llvm::Branc
   return {};
 }
 
-// The lanes of this node leave a loop all together: the way from here to what comes next.
+// All lanes of this node leave a loop together: returns the block that continues.
 Result<llvm::BasicBlock*> Lineariser::leave(const Level& level, unsigned node, llvm::BasicBlock* from,
                                             llvm::BasicBlock* to) {
   llvm::Value* mask = state(level, node).mask;
   const Level* at = &level;
-  // Out of loops that no lane stays in, there is nothing to write down.
+  // Leaving loops that no lane stays in needs no saved values.
   while (regions_.node_within(*at, to) == kNoNode && !divergence_.diverges(*at)) {
     if (state(*at, node).pending.any())
       return error(ErrorCode::kInternal, "lanes are pending in a loop that all leave");
@@ -87,7 +87,7 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
   if (targets[0] == kNoNode) return split_exit(level, node, branch, 0);
   if (targets[1] == kNoNode) return split_exit(level, node, branch, 1);
   for (unsigned side = 0; side < 2; ++side) {
-    // A rare side comes first in the order, unless it reaches as much as the rest.
+    // A rare side comes first in the order, unless it reaches as many nodes as the other.
     const bool is_rare = only_returns(branch.getSuccessor(side)) || is_seldom_taken(branch, side);
     if (is_rare && targets[side] < targets[1 - side]) {
       return split_rarely(level, node, branch, side);
@@ -103,9 +103,8 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
   return {};
 }
 
-// Whether few vectors have a lane that takes the branch to `side`: as its weights say; or an index, one more
-// in each lane, is equal to something that the lanes share. That is how the edge of a grid is told from its
-// inside.
+// Whether few vectors have a lane that takes the branch to `side`: by the branch weights; or because it tests a lane
+// index for equality with a uniform value, as for the edge of a grid.
 bool Lineariser::is_seldom_taken(const llvm::BranchInst& branch, unsigned side) const {
   if (rare_side(&branch) != side) return false;
   if (branch.hasMetadata(llvm::LLVMContext::MD_prof)) return true;
@@ -120,16 +119,15 @@ bool Lineariser::is_seldom_taken(const llvm::BranchInst& branch, unsigned side) 
 llvm::Value* Lineariser::none_take(const Level& level, unsigned node, llvm::BranchInst& branch,
                                    unsigned side) {
   const llvm::Value* condition = branch.getCondition();
-  // Only with a lane that asks: what is uniform may have no value otherwise.
+  // Only if a lane is active: otherwise a uniform value may be undefined.
   llvm::Value* agree = state(level, node).occupied ? widener_.all_lanes_are(condition, side != 0) : nullptr;
   if (agree != nullptr) return agree;
   llvm::Value* taking = widener_.narrow(state(level, node).mask, values_.vector(condition), side == 0);
   return builder_.CreateNot(widener_.any(taking));
 }
 
-// A split of which one side is taken by few lanes or none: where there are none, the other side goes on with
-// the mask as it is, and at once. Its mask is a variable, because the lanes that are left after a rare case
-// are others.
+// A split of which one side is taken by few lanes or none: if by none, the other side continues immediately with an
+// unchanged mask. Its mask is a variable, because it shrinks after the rare case.
 Status Lineariser::split_rarely(const Level& level, unsigned node, llvm::BranchInst& branch,
                                 unsigned rare_side) {
   const unsigned rare = regions_.node_within(level, branch.getSuccessor(rare_side));
@@ -151,8 +149,8 @@ Status Lineariser::split_rarely(const Level& level, unsigned node, llvm::BranchI
   return {};
 }
 
-// Some lanes leave the loop, the others stay. Each lane leaves once, but the loop may go on for long: what
-// has to be written down for those that leave stands aside.
+// Some lanes leave the loop, the others stay. Each lane leaves once, but the loop may run for long: the code that saves
+// the values of leaving lanes is out of line.
 Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchInst& branch,
                               unsigned exit_side) {
   llvm::BasicBlock* outside = branch.getSuccessor(exit_side);
@@ -160,7 +158,7 @@ Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchIns
   llvm::Value* mask = state(level, node).mask;
   NodeState& next = state(level, inside);
   const bool alone = state(level, node).pending.none();
-  // Where lanes are pending, whether any is left shows when they have caught up.
+  // With pending lanes, they must catch up before a test whether any is left.
   DHPVM_ASSIGN(llvm::BasicBlock * to, connect(level, node, {inside}, /*thins=*/!alone));
   if (writes_exit(outside) || only_returns(outside)) {
     next.edge_variable = new_variable(mask->getType(), "mask");
@@ -186,9 +184,9 @@ Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchIns
   return {};
 }
 
-// Where control goes from `node` when its lanes go to `targets`: to the first in the order of these and of
-// what is pending; the others are pending there. With none at all, every lane has left the loop. `thins` when
-// lanes have left it here.
+// The block where control continues from `node` when its lanes go to `targets`: the first in the order among these and
+// the pending nodes; the others become pending there. If there are none, every lane has left the loop. `thins`: lanes
+// have left it here.
 Result<llvm::BasicBlock*> Lineariser::connect(const Level& level, unsigned node,
                                               llvm::ArrayRef<unsigned> targets, bool thins) {
   const NodeState& at = state(level, node);
@@ -207,8 +205,8 @@ Result<llvm::BasicBlock*> Lineariser::connect(const Level& level, unsigned node,
   return to.entry;
 }
 
-// The lanes of the current block go on to `to` in the same level. Blocks with several predecessors, and thus
-// with variables, are the only successor of each.
+// The lanes of the current block continue at `to` in the same level. A block with several predecessors, and so with
+// variables, is the only successor of each.
 void Lineariser::write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to) {
   const Level& level = regions_.level_of(to);
   const unsigned node = regions_.node_of(to);
@@ -234,14 +232,13 @@ void Lineariser::write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock
   }
 }
 
-// Whether anything has to be written down when lanes leave loops for `to`.
+// Whether any values must be saved when lanes leave loops for `to`.
 bool Lineariser::writes_exit(const llvm::BasicBlock* to) const {
   if (needs_mask_variable(regions_.level_of(to), regions_.node_of(to))) return true;
   return llvm::any_of(to->phis(), [this](const llvm::PHINode& phi) { return needs_variable(phi); });
 }
 
-// The lanes of `mask` leave loops for `to` and wait there for the others: what they take with them is written
-// down as it is in this iteration.
+// The lanes of `mask` leave loops for `to` and wait there for the others: saves their live values of this iteration.
 void Lineariser::write_exit(const llvm::BasicBlock* from, const llvm::BasicBlock* to, llvm::Value* mask) {
   const Level& level = regions_.level_of(to);
   const unsigned node = regions_.node_of(to);

@@ -15,10 +15,10 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Up to as many elements, a copy is written out; SROA can take such arrays apart.
+// Copies of up to this many elements are unrolled; SROA can promote such arrays.
 constexpr std::uint64_t kUnrolled = 16;
 
-// The type of the first load or store of `alloca`, or null. Its size decides how the array is laid out.
+// The type of the first load or store of `alloca`, or null. Its size determines the layout of the array.
 llvm::Type* element_type(const llvm::AllocaInst& alloca) {
   llvm::SmallVector<const llvm::Value*, 8> work{&alloca};
   llvm::SmallPtrSet<const llvm::Value*, 8> seen;
@@ -37,7 +37,7 @@ llvm::Type* element_type(const llvm::AllocaInst& alloca) {
   return nullptr;
 }
 
-// One element at `offset` bytes: set to the byte of a memset, or copied.
+// Moves one element at `offset` bytes: sets it to the byte of a memset, or copies it.
 void move_element(llvm::IRBuilder<>& builder, llvm::MemIntrinsic& block, llvm::Type* type,
                   llvm::Value* offset) {
   const std::uint64_t bytes = type->getIntegerBitWidth() / 8;
@@ -92,7 +92,7 @@ void expand_local_copies(llvm::Function& function) {
     const auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(block);
     if (local == nullptr && transfer != nullptr) local = private_base(transfer->getSource());
     if (local == nullptr || length == nullptr || block->isVolatile()) continue;
-    // A memmove within one array may have to go backwards.
+    // A memmove within one array may have to run backwards.
     if (llvm::isa<llvm::MemMoveInst>(block) &&
         private_base(transfer->getSource()) == private_base(block->getDest()))
       continue;

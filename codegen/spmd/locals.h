@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes accesses to local arrays such as the lanes can do them.
+// Prepares accesses to local arrays for vectorisation.
 #pragma once
 
 namespace llvm {
@@ -8,9 +8,8 @@ class Function;
 
 namespace dhpvm::codegen::spmd {
 
-// Replaces each memset, memcpy and memmove of constant length that touches an alloca by a loop over elements
-// of the size with which the alloca is accessed otherwise. Local arrays are laid out anew for the lanes,
-// where blocks of bytes are no blocks any more.
+// Replaces each memset, memcpy and memmove of constant length that touches an alloca by a loop over elements of the
+// alloca's usual access size. Local arrays get an interleaved layout, where a block of bytes is not contiguous.
 void expand_local_copies(llvm::Function& function);
 
 }  // namespace dhpvm::codegen::spmd

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The analyses of a scalar function that decide how its loops are widened: which values differ between lanes, and how
-// addresses move from turn to turn. They hold as long as the function is not changed.
+// The analyses of a scalar function that determine how its loops are widened: divergence of values, and strides of
+// addresses. Valid until the function is changed.
 #pragma once
 
 #include <llvm/Analysis/AssumptionCache.h>

@@ -11,7 +11,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The functions of one or two numbers, without side effects except errno, which is not read here.
+// The functions of one or two numbers, without side effects except errno, which is not read.
 constexpr std::string_view kFunctions[] = {
     "acos",  "acosh", "asin", "asinh", "atan",      "atan2", "atanh", "cbrt",  "cos",    "cosh",
     "erf",   "erfc",  "exp",  "exp10", "exp2",      "expm1", "fmod",  "hypot", "lgamma", "log",
@@ -69,7 +69,7 @@ std::string math_function(const llvm::CallBase& call) {
   return known ? name.str() : std::string();
 }
 
-// The tangent reduces its argument itself, in vectors and by all digits.
+// The vector tangent has its own accurate argument reduction.
 bool is_wrong_for_large_angles(std::string_view name) { return name == "sin" || name == "cos"; }
 
 VectorFunction vector_function(const std::string& name, unsigned arguments, unsigned element_bits,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which mathematical functions have vector forms in glibc's libmvec, and what those are called.
+// The mathematical functions with vector forms in glibc's libmvec, and their names.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -10,7 +10,7 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The function of C's libm that `call` stands for ("sinf" for llvm.sin.f32); empty if there is none.
+// The C library function for `call` ("sinf" for llvm.sin.f32); empty if there is none.
 std::string math_function(const llvm::CallBase& call);
 
 struct VectorFunction {
@@ -18,12 +18,12 @@ struct VectorFunction {
   unsigned lanes = 0;
 };
 
-// Whether the vector form of `name` is glibc's scalar function for large angles, in place of ours
+// Whether the vector form of `name` falls back to glibc's scalar function for large angles, in place of ours
 // (base/trigonometry.h).
 bool is_wrong_for_large_angles(std::string_view name);
 
-// The vector form of `name` for `width` lanes of `element_bits`: the widest that the target's vectors and the
-// lanes fill, or a half-filled one if that is all there is.
+// The vector form of `name` for `width` lanes of `element_bits`: the widest that the target's vectors and the lanes
+// fill, or a partially filled one if there is no other.
 VectorFunction vector_function(const std::string& name, unsigned arguments, unsigned element_bits,
                                unsigned width, unsigned vector_bits,
                                const std::function<bool(std::string_view)>& exists);

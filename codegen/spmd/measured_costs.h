@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cost model of processors for kernels: costs, and thresholds that were found by measurement, in one table.
-// A constant that belongs here names the measurement that it comes from; decisions 10, 12 and 51 have more of them.
+// The cost model of processors for kernels: costs and measured thresholds in one table. Each constant names the
+// measurement that it comes from; decisions 10, 12 and 51 have more of them.
 #pragma once
 
 #include <cstddef>
@@ -8,26 +8,25 @@
 
 namespace dhpvm::codegen::spmd {
 
-// All that the estimate knows of processors, in cycles, as measured on an AMD EPYC with vectors of 512 bits, which it
-// works off as two halves, and what differs on one of 2021 with vectors of 256 bits. Throughput is the time where
-// nothing waits for anything. The operations and accesses of one lane are those of unrolled loops
-// (host/unroll_loops.h): looking up an element at a checked index takes 1.1 cycles there, and 1.8 by a gather of 256
-// bits.
+// All costs in cycles, measured on an AMD EPYC with vectors of 512 bits, which it executes as two halves, and the
+// differences on one of 2021 with vectors of 256 bits. Throughput is the time without dependences. Operations and
+// accesses of one lane are those of unrolled loops (host/unroll_loops.h): looking up an element at a checked index
+// takes 1.1 cycles there, and 1.8 by a gather of 256 bits.
 struct Throughput {
   double scalar = 0.25;      // an operation on one number
-  double half_vector = 0.5;  // the same on each 256 bits
+  double half_vector = 0.5;  // the same for each 256 bits
   double shuffle = 2.0;      // of elements of several vectors, for each 512 bits
   double shuffle_in_256 = 8.0;
   double access_to_one = 0.35;
-  double access = 0.5;         // of neighbouring elements, for each 512 bits
-  double masked_access = 1.0;  // the same where some are left out
+  double access = 0.5;         // contiguous elements, for each 512 bits
+  double masked_access = 1.0;  // the same with a mask
   double masked_store_in_256 =
-      12.0;               // for each 256 bits: AMD's processors without AVX-512 do it element by element
+      12.0;               // for each 256 bits: AMD's processors without AVX-512 execute it element by element
   double gather32 = 1.5;  // for each element
   double gather64 = 2.0;
-  // For each element, of any size: not measured, but what the instructions come to that decision 61 leaves.
+  // For each element, of any size: not measured, but estimated from the remaining instructions of decision 61.
   double gather_in_256 = 1.2;
-  double masked_gather_in_256 = 2.0;  // where masks are vectors of 256 bits as well
+  double masked_gather_in_256 = 2.0;  // if masks are vectors of 256 bits as well
   double scatter = 2.3;
   double lane_by_lane = 4.0;         // an element, with vectors of 128 bits
   double wide_product_in_256 = 3.0;  // of integers of 64 bits, for each 256 bits
@@ -35,19 +34,18 @@ struct Throughput {
   double vector_division = 1.0;      // for each 64 bits
   double integer_division = 8.0;
   double integer_division_in_lane = 5.0;
-  double integer_division_by_constant = 1.5;  // of an integer, in a lane or not
+  double integer_division_by_constant = 1.5;  // of an integer, scalar or in a lane
   double function = 40.0;                     // a mathematical function of one number
   double function_in_vector = 2.5;            // for each 64 bits
-  double parting = 2.0;  // a branch that iterations take differently: some are foretold wrongly
-  // The same where what is read decides about more than a few operations: the processor learns late that it was wrong.
+  double parting = 2.0;  // a branch that iterations take differently: some are mispredicted
+  // The same if a loaded value decides about more than a few operations: the misprediction is detected late.
   double parting_on_data = 8.0;
-  // The extra cost of each element where every lane goes along a row of its own: a stream for each lane is more than
-  // the hardware prefetches.
+  // The extra cost of each element if every lane walks along its own row: more streams than the hardware prefetches.
   double row_of_lane = 3.0;
 };
 constexpr Throughput kThroughput;
 
-// And until the result is there.
+// The time until the result is available.
 struct Latency {
   double integer = 1;
   double floating = 3;
@@ -58,25 +56,25 @@ struct Latency {
 };
 constexpr Latency kLatency;
 
-// Sizes and counts from which on something pays.
+// Sizes and counts above which an optimisation pays.
 struct Thresholds {
-  double turns = 16;  // of an inner loop, of which the number is not known
-  // Operations on a side of a branch up to which the processor does both sides and chooses.
+  double turns = 16;  // assumed for an inner loop with an unknown number
+  // The number of operations on a side of a branch up to which a select is used.
   std::size_t chosen_operations = 8;
-  // Lanes whose elements are closer share cache lines, so that what one of them fetches serves the others. And steps
-  // that are as long make each element a line of its own, in rows or not.
+  // Lanes whose elements are closer share cache lines. Strides of at least this size put each element on its own line,
+  // in rows or not.
   std::uint64_t line = 64;
-  // Loops of up to so many turns are unrolled, and their elements are fetched together.
+  // Loops of up to this many turns are unrolled, and their loads overlap.
   unsigned short_loop = 8;
-  // So many operations outside of inner loops may come with one lane alone.
+  // The number of operations outside inner loops that one lane may have.
   unsigned operations_of_one_lane = 8;
-  // In units of cost_of (width.cpp): bodies that are done one vector at a time, and those that are not vectorised at
-  // all, because compiling them would take seconds, in which the loop is interpreted.
+  // In units of cost_of (width.cpp): bodies above this are vectorised with one vector per value, and above the next not
+  // at all, because compiling them would take seconds, while the loop is interpreted.
   unsigned large_body = 600;
   unsigned too_large_body = 8000;
-  // Instructions up to which a body is worth compiling a second time.
+  // The number of instructions up to which compiling a body twice pays.
   unsigned second_body = 400;
-  // Lanes are seldom in one row of fewer elements.
+  // Rows of fewer elements rarely contain all lanes.
   std::uint64_t shortest_row = 64;
 };
 constexpr Thresholds kThresholds;

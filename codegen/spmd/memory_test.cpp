@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lanes that read and write at a distance from each other: steps, fields of structures, rows of flat indices.
+// Lanes that access memory with strides: steps, fields of structs, rows of flat indices.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
@@ -75,7 +75,7 @@ std::size_t occurrences(const std::string& text, std::string_view what) {
   return count;
 }
 
-// An index taken apart by the length of a row, as the language does it: with cases for 0 and -1.
+// An index decomposed by the length of a row, as the language lowers it: with cases for 0 and -1.
 std::string flat_index(const char* length) {
   return fmt::format(R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{
@@ -116,7 +116,7 @@ TEST(Vectorize, FlatIndices) {
   const std::string text = flat_index("add i64 %n, 0");
   for (const std::int64_t n : {1, 2, 5, 37, 64, 100, 1000}) expect_same(text, {.n = n});
   expect_same(flat_index("sub i64 %n, 37"));  // nothing
-  expect_same(flat_index("sub i64 36, %n"));  // the processor does not divide by that
+  expect_same(flat_index("sub i64 36, %n"));  // the lowering handles it separately
   expect_same(flat_index("sub i64 -20, %n"));
   expect_same(flat_index("add i64 100, 0"));
   auto kernel = TestKernel::create(text, 8);
@@ -148,7 +148,7 @@ TEST(Vectorize, FlatIndicesOfJoinedBits) {
               {.n = 100});
 }
 
-// From the first lane to the last one, indices that step far go around: they are elsewhere in between.
+// Indices with large strides wrap between the first lane and the last one.
 TEST(Vectorize, FlatIndicesThatGoAround) {
   const auto text = [](unsigned bits, std::uint64_t factor) {
     return fmt::format(R"(
@@ -175,7 +175,7 @@ TEST(Vectorize, FlatIndicesThatGoAround) {
   }
 }
 
-// The neighbours of an element, for which an edge of the array stands in.
+// The neighbours of an element, clamped to the edges of the array.
 std::string edges(std::string_view left, std::string_view inside) {
   return fmt::format(R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{
@@ -219,7 +219,7 @@ TEST(Vectorize, Edges) {
   EXPECT_GE(occurrences(kernel->vector_text(), " = load <8 x i32>"), 1U) << kernel->vector_text();
 }
 
-// All elements of an array are in use, and behind it is nothing.
+// All elements of an array are in use, and the memory after it is inaccessible.
 TEST(Vectorize, FieldsAtTheEndOfMemory) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -261,7 +261,7 @@ TEST(Vectorize, FieldsAtTheEndOfMemory) {
   ::munmap(memory, 2 * page);
 }
 
-// One after the other, with gaps, in any order, under a mask, with reads in between, and twice the same.
+// Consecutive, with gaps, in any order, masked, with loads in between, and repeated.
 TEST(Vectorize, StoresToFields) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -304,7 +304,7 @@ TEST(Vectorize, StoresToFields) {
   EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
 }
 
-// A double, two floats, a byte, and two untouched bytes; some fields again under a mask.
+// A double, two floats, a byte, and two padding bytes; some fields again under a mask.
 TEST(Vectorize, FieldsOfMixedWidths) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -354,7 +354,7 @@ TEST(Vectorize, FieldsOfMixedWidths) {
   EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
 }
 
-// Where a store under a mask takes long, no lane's store is gone around.
+// If a masked store is slow, it is skipped when no lane is active.
 TEST(Vectorize, BranchesAroundStoresOfNoLane) {
   IrModule ir = test_compiler().new_module("test");
   llvm::SMDiagnostic problem;
@@ -392,7 +392,7 @@ TEST(Vectorize, BranchesAroundStoresOfNoLane) {
   }
 }
 
-// A store under a mask to a local array chooses: processors without AVX-512 store bytes one by one. Where %n is beyond
+// A masked store to a local array becomes a select: processors without AVX-512 store bytes one by one. If %n is beyond
 // the array, no lane is active.
 TEST(Vectorize, StoresToLocalArraysChoose) {
   const std::string text = R"(
@@ -431,7 +431,7 @@ TEST(Vectorize, StoresToLocalArraysChoose) {
   EXPECT_EQ(kernel->vector_text().find("masked.store"), std::string::npos) << kernel->vector_text();
 }
 
-// At any place in a word, under a mask.
+// At any offset in a word, under a mask.
 TEST(Vectorize, GathersOfNarrowElements) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -457,7 +457,7 @@ TEST(Vectorize, GathersOfNarrowElements) {
   expect_same(text);
 }
 
-// Whichever way the lanes go, they store to an element of their own: all of them together, behind the choice.
+// On either path, lanes store to the same element: all of them together, after the join.
 TEST(Memory, SidesOfAChoiceStoreTogether) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr dereferenceable(64) align 8 %b, ptr %c, i64 %n) {
@@ -483,7 +483,7 @@ TEST(Memory, SidesOfAChoiceStoreTogether) {
   auto kernel = TestKernel::create(text, 8);
   ASSERT_TRUE(kernel.ok());
   EXPECT_EQ(kernel->vector_text().find("masked.store"), std::string::npos) << kernel->vector_text();
-  // Neither does what all lanes read from a place that exists make them ask who wants it.
+  // A load that is valid for all lanes needs no test whether any lane is active.
   EXPECT_EQ(kernel->vector_text().find("br i1"), std::string::npos) << kernel->vector_text();
 }
 

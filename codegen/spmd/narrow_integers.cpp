@@ -23,13 +23,14 @@ bool is_wider(const Value& value, unsigned bits) {
   return value.getType()->isIntegerTy() && value.getType()->getIntegerBitWidth() > bits;
 }
 
-// The constant that a shift or a division has as its second operand; null if there is none.
+// The constant second operand of a shift or a division; null if there is none.
 const ConstantInt* second_constant(const Instruction& operation) {
   return llvm::dyn_cast<ConstantInt>(operation.getOperand(1));
 }
 
-// The ranges of values, from the types that they were extended from. Analyses of LLVM see single bits here, and so not
-// that the difference of two bytes is at least -255. Asked in the order of the function, so that calls do not nest.
+// The ranges of values, from the types that they were extended from. LLVM's analyses track single bits here, and so
+// miss that the difference of two bytes is at least -255. Queried in the order of the function, so that calls do not
+// nest.
 class Ranges {
  public:
   ConstantRange of(const Value* value) {
@@ -53,7 +54,7 @@ class Ranges {
     }
     if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&operation)) {
       ConstantRange range = ConstantRange::getEmpty(all.getBitWidth());
-      // A value from later on can be anything: sums over turns have no end.
+      // A value from a later turn can be anything: sums over turns are unbounded.
       for (const Value* incoming : phi->incoming_values()) {
         const bool is_known = !llvm::isa<Instruction>(incoming) || known_.contains(incoming);
         range = range.unionWith(is_known ? of(incoming) : all);
@@ -92,7 +93,7 @@ class Narrower {
   }
 
  private:
-  // The operands that have the type of the result.
+  // The operands with the type of the result.
   static llvm::SmallVector<Value*, 2> values_of(const Instruction& operation) {
     llvm::SmallVector<Value*, 2> values;
     const bool has_amount = operation.isShift();
@@ -103,7 +104,7 @@ class Narrower {
     return values;
   }
 
-  // Whether the operation gives in `bits_` the low bits of what it gives now, if its operands are given by theirs.
+  // Whether the operation gives the low `bits_` of its result if it gets only those of its operands.
   bool can_be_narrow(Instruction& operation) {
     if (!is_wider(operation, bits_)) return false;
     if (carries_upwards(operation) || brings_low_bits(operation)) return true;
@@ -124,7 +125,7 @@ class Narrower {
            (llvm::isa<llvm::MinMaxIntrinsic>(call) || call->getIntrinsicID() == llvm::Intrinsic::abs);
   }
 
-  // Whether each bit of the result depends on that bit of the operands and lower ones alone.
+  // Whether each bit of the result depends only on the same and lower bits of the operands.
   bool carries_upwards(const Instruction& operation) const {
     switch (operation.getOpcode()) {
       case Instruction::Add:
@@ -139,7 +140,7 @@ class Narrower {
       default: return false;
     }
   }
-  // Whether of a shift to the right nothing is of use but bits that it brings from the low ones.
+  // Whether only bits of a right shift's result are used that come from the low bits.
   bool brings_low_bits(const Instruction& shift) const {
     if (shift.getOpcode() != Instruction::LShr && shift.getOpcode() != Instruction::AShr) return false;
     if (!shifts_less(shift)) return false;
@@ -169,8 +170,8 @@ class Narrower {
   }
   bool is_all_there(const Value* value) { return is_narrow(value) && ranges_.fits(value, bits_); }
 
-  // Whether the user gives what it gives now by the low bits of `value`. Some users that become narrow themselves
-  // need a value that fits, and have been checked for that.
+  // Whether the user needs only the low bits of `value`. Some users that become narrow themselves need a value that
+  // fits, which has been checked.
   bool takes_narrow(const Instruction& user, const Value& value) {
     if (chosen_.contains(const_cast<Instruction*>(&user))) return true;
     if (llvm::isa<llvm::TruncInst>(user)) return !is_wider(user, bits_);
@@ -179,14 +180,14 @@ class Narrower {
       return is_all_there(user.getOperand(0)) && is_all_there(user.getOperand(1));
     return false;
   }
-  // Processors convert integers of 32 bits, and most of them no others at once.
+  // Processors convert integers of 32 bits, and most of them no others in one instruction.
   bool converts(const Instruction& conversion) {
     constexpr unsigned kConverted = 32;
     return bits_ == kConverted &&
            (llvm::isa<llvm::SIToFPInst>(conversion) || is_positive(conversion.getOperand(0)));
   }
 
-  // An operation whose operands or users stay wide stays wide, too.
+  // An operation with a wide operand or user stays wide.
   void leave_out() {
     llvm::SmallVector<Instruction*, 16> work(chosen_.begin(), chosen_.end());
     const auto look_again = [&](Value* value) {
@@ -206,7 +207,7 @@ class Narrower {
       for (Value* operand : operation->operands()) look_again(operand);
       for (llvm::User* user : operation->users()) {
         look_again(user);
-        // A comparison takes both of its operands or neither.
+        // Both operands of a comparison are narrow, or neither.
         for (Value* operand : user->operands()) look_again(operand);
       }
     }
@@ -274,13 +275,13 @@ class Narrower {
     return b.CreateBinOp(opcode, narrow(operation.getOperand(0)), narrow(operation.getOperand(1)));
   }
 
-  // A user of narrow values that gives what it gave before.
+  // Replaces a user of narrow values by one with the same result.
   void replace(Instruction& user) {
     llvm::IRBuilder<> b(&user);
     Value* made = nullptr;
     Value* const first = narrow(user.getOperand(0));
     if (auto* const compare = llvm::dyn_cast<llvm::ICmpInst>(&user)) {
-      // Extending keeps the order of unsigned numbers as well.
+      // Sign extension preserves the order of unsigned numbers as well.
       made = b.CreateICmp(compare->getPredicate(), first, narrow(compare->getOperand(1)));
     } else if (llvm::isa<llvm::TruncInst>(user)) {
       made = b.CreateTrunc(first, user.getType());
@@ -297,12 +298,12 @@ class Narrower {
   Ranges ranges_;
   llvm::SmallPtrSet<Instruction*, 16> chosen_;
   llvm::SmallVector<Instruction*, 8> extensions_;
-  // An extension from `bits_` has its operand here: where that is a truncation, replace() puts another value there.
+  // Maps an extension from `bits_` to its operand: if that is a truncation, replace() puts another value there.
   llvm::DenseMap<Value*, llvm::WeakTrackingVH> narrow_;
 };
 
-// Instcombine shifts zeros in where only lower bits are used. With copies of the sign in their place, the result of a
-// small number is a small one.
+// Instcombine uses logical shifts if only lower bits are used. Arithmetic shifts keep the result of a small number
+// small.
 void shift_signs_in(llvm::Function& function) {
   for (Instruction& shift : llvm::make_early_inc_range(llvm::instructions(function))) {
     if (shift.getOpcode() != Instruction::LShr || second_constant(shift) == nullptr) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic on integers that are wider than their values: `(4 * (a[i] as i32) + b[i] as i32) >> 3` of bytes.
+// Arithmetic on integers wider than their values: `(4 * (a[i] as i32) + b[i] as i32) >> 3` of bytes.
 #pragma once
 
 namespace llvm {
@@ -8,9 +8,9 @@ class Function;
 
 namespace dhpvm::codegen::spmd {
 
-// Computes in 16 or 32 bits what is known to fit there, operands and result alike, where every user takes the narrow
-// value as it is: a vector holds two to four times as many lanes of it. Programs say `i32` or `i64` for the sums of
-// bytes, as C++ promotes them to `int`.
+// Computes in 16 or 32 bits what is known to fit, operands and result alike, if every user accepts the narrow value: a
+// vector holds two to four times as many lanes of it. Programs use `i32` or `i64` for sums of bytes, as C++ promotes
+// them to `int`.
 void narrow_integers(llvm::Function& function);
 
 }  // namespace dhpvm::codegen::spmd

@@ -53,7 +53,7 @@ TEST(NarrowIntegers, SumsOfBytesTakeSixteenBits) {
   EXPECT_EQ(vector.find("to <8 x i32>"), std::string::npos) << vector;
 }
 
-// One step further the product is beyond 16 bits, and the shift would bring back what is cut off.
+// With one more bit the product exceeds 16 bits, and the shift would bring back the truncated part.
 TEST(NarrowIntegers, WhatDoesNotFitStays) {
   const std::string text = on_bytes(R"(
       %product = mul i32 %x, 1021
@@ -65,7 +65,7 @@ TEST(NarrowIntegers, WhatDoesNotFitStays) {
   EXPECT_NE(widened(text).find("to <8 x i32>"), std::string::npos);
 }
 
-// Sums beyond 16 bits, of which no higher ones are asked for: luminance and difference of colours.
+// Sums beyond 16 bits whose upper bits are unused: luminance and difference of colours.
 TEST(NarrowIntegers, BitsThatNobodyAsksForAreLeftOut) {
   const std::string text = on_bytes(R"(
       %red = mul i32 %x, 129
@@ -90,7 +90,7 @@ TEST(NarrowIntegers, BitsThatNobodyAsksForAreLeftOut) {
   EXPECT_EQ(vector.find("mul nuw nsw <8 x i32>"), std::string::npos) << vector;
 }
 
-// One bit more comes from above 16, and so does what is compared.
+// One more bit comes from above 16, and so do the compared bits.
 TEST(NarrowIntegers, BitsFromAboveStay) {
   const std::string text = on_bytes(R"(
       %square = mul i32 %x, %x
@@ -107,7 +107,7 @@ TEST(NarrowIntegers, BitsFromAboveStay) {
   EXPECT_EQ(widened(text).find("mul <8 x i16>"), std::string::npos) << widened(text);
 }
 
-// A value that is needed in all its width is not made narrow and wide again.
+// A value that is needed in full width is not narrowed and widened again.
 TEST(NarrowIntegers, ResultsThatAreWideStay) {
   const std::string text = on_bytes(R"(
       %sum = add i32 %x, %y
@@ -146,7 +146,7 @@ TEST(NarrowIntegers, ConvertsSumsOfSixtyFourBitsFromThirtyTwo) {
   EXPECT_EQ(vector.find("to <8 x i64>"), std::string::npos) << vector;
 }
 
-// In 16 bits, the extension of what is cut off is the sum itself, which stands there only later.
+// In 16 bits, the extension of a truncation is the sum itself, which is defined only later.
 TEST(NarrowIntegers, ExtensionsOfTruncationsAreReplacedWithThem) {
   const std::string text = on_bytes(R"(
       %difference = sub i32 %x, %y

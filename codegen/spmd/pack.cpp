@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that fill panels. A header says what its panel holds: the turns, and from where.
+// The functions that fill panels. A header describes the content of its panel: the turns, and their source.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
@@ -36,12 +36,12 @@ std::string name_of(const char* what, const RowCopyForm& form) {
   return std::string(what) + ".lanes" + std::to_string(form.width) + ".i" + std::to_string(form.element_bits);
 }
 
-// A function that returns at once if the header's words are those given, and otherwise writes them.
+// A function that returns at once if the header has the given words, and otherwise writes them.
 class PanelHeader {
  public:
   PanelHeader(llvm::IRBuilder<>& b, Value* panel) : b_(b), panel_(panel) {}
 
-  // Comparisons are of all elements of a vector.
+  // Vectors are compared as a whole.
   void expect(std::uint64_t offset, Value* value) {
     Value* const place = b_.CreateInBoundsGEP(b_.getInt8Ty(), panel_, b_.getInt64(offset));
     Value* same = b_.CreateICmpEQ(b_.CreateAlignedLoad(value->getType(), place, llvm::Align(8)), value);

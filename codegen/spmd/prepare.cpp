@@ -28,9 +28,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Lets each loop go back from one place. From a loop that goes back from several, LLVM makes two, one in the other, and
-// lanes that go back from one place would wait until all others are done with the other: a binary search took 48 cycles
-// for each step of a lane.
+// Gives each loop a single back edge. LLVM would turn a loop with several into nested loops, and lanes at one back edge
+// would wait until all others have left the inner loop: a binary search took 48 cycles for each step of a lane.
 void join_back_edges(llvm::Function& function) {
   llvm::DominatorTree dominators(function);
   llvm::LoopInfo loops(dominators);
@@ -42,8 +41,8 @@ void join_back_edges(llvm::Function& function) {
   }
 }
 
-// Makes one condition of a switch that all its cases leave for one place, as `x == 32 || x == 10` becomes one.
-// Otherwise a tree of comparisons would come of it, at each of which lanes part.
+// Turns a switch whose cases all have the same target into one condition, as `x == 32 || x == 10` is one. Otherwise it
+// would become a tree of comparisons, at each of which lanes diverge.
 struct JoinCases : llvm::PassInfoMixin<JoinCases> {
   static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& /*analyses*/) {
     for (llvm::BasicBlock& block : function) {
@@ -78,7 +77,7 @@ struct JoinCases : llvm::PassInfoMixin<JoinCases> {
 void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   llvm::LoopPassManager shape;
   shape.addPass(llvm::LoopRotatePass());
-  // Written out, short loops let what they load be moved out of the loops around them.
+  // Unrolled short loops allow their loads to be hoisted out of enclosing loops.
   shape.addPass(llvm::LoopFullUnrollPass());
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));

@@ -53,7 +53,7 @@ class NestGenerator {
   }
   void begin(const std::string& label) { text_ += label + ":\n"; }
 
-  // `outer` loops of few turns, and the innermost one in them; each as wide as a loop of the language.
+  // `outer` loops of few turns, and the innermost one in them, with counters as wide as those of the language.
   void loop(unsigned outer) {
     const unsigned number = loops_++;
     const std::string index = fmt::format("%k{}", number);
@@ -72,7 +72,7 @@ class NestGenerator {
       if (writes_) {
         const std::string sum = value("load {}, ptr %sum", name());
         line("store {} {}, ptr {}", name(), sum, own_place(index));
-        // Rarely a second time, which comes behind a load.
+        // Rarely a second store, after a load.
         if (below(6) == 0) line("store {} {}, ptr {}", name(), element(index), own_place(index));
       }
     }
@@ -84,13 +84,13 @@ class NestGenerator {
     begin(fmt::format("after{}", number));
   }
 
-  // Mostly the same in all lanes.
+  // Mostly uniform.
   std::string innermost_turns() {
     switch (below(6)) {
       case 0: return value("sub i64 %n, {}", below(3));
       case 1: return value("sub i64 %n, {}", value("and i64 %i, 3"));
       case 2: {
-        // Or what is left for the iteration, as in the last of several blocks.
+        // Or the remainder for the iteration, as in the last of several blocks.
         const std::string done = value("mul nsw i64 %i, {}", kMostNestTurns / kLastNestIteration);
         return value("call i64 @llvm.smin.i64(i64 %n, i64 {})",
                      value("sub i64 {}, {}", kMostNestTurns - below(8), done));
@@ -99,14 +99,14 @@ class NestGenerator {
     }
   }
 
-  // An element of row i, of column i, the same for all lanes, or of neither; strides around powers of two, and primes.
+  // An element of row i, of column i, a uniform one, or another; with strides around powers of two, and primes.
   std::string element(const std::string& index) {
     constexpr unsigned kStrides[] = {1, 2, 3, 8, 16, 17, 31, 64, 127, 512, 601, 1024, 1031};
     const auto stride = [&] { return static_cast<std::int64_t>(kStrides[below(std::size(kStrides))]); };
     std::int64_t of_lane = stride();
     std::int64_t of_turn = 1;
     if (writes_ && below(3) == 0) return value("load {}, ptr {}", name(), own_place(index));
-    // Where a row is written, mostly all that is read are rows.
+    // If a row is written, most loads are of rows.
     switch (below(writes_ ? 30 : 6)) {
       case 0: of_lane = 0; break;
       case 1:
@@ -128,7 +128,7 @@ class NestGenerator {
     return value("load {}, ptr {}", name(), value("getelementptr {}, ptr {}, i64 {}", name(), array, place));
   }
 
-  // Around an element of the iteration's own row of %c.
+  // Near an element of the iteration's own row of %c.
   std::string own_place(const std::string& index) {
     const std::string row = value("mul nsw i64 %i, {}", kMostNestTurns + 10);
     const std::string place = value("add i64 {}, {}", value("add i64 {}, {}", row, index), below(3));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: random nests of loops that go through memory by strides, in LLVM assembly.
+// For tests: random loop nests that access memory with strides, in LLVM assembly.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The words that each array of a nest has, of any content except that floats are finite.
+// The size of each array of a nest, in words of any content except that floats are finite.
 constexpr std::size_t kNestWords = std::size_t{1} << 16;
 // The most turns of its innermost loops, and the last iteration.
 constexpr std::int64_t kMostNestTurns = 600;

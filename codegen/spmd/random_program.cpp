@@ -11,8 +11,8 @@ namespace {
 
 constexpr unsigned kIntegers = 6;  // variables %v0 to %v5
 constexpr unsigned kFloats = 3;    // %f0 to %f2
-constexpr unsigned kMaxDepth = 4;  // of statements in each other
-constexpr unsigned kMaxLoops = 3;  // of loops in each other
+constexpr unsigned kMaxDepth = 4;  // nesting of statements
+constexpr unsigned kMaxLoops = 3;  // nesting of loops
 constexpr unsigned kMaxTrips = 6;  // of one loop
 constexpr unsigned kStatements = 40;
 
@@ -61,7 +61,7 @@ class Generator {
   std::string label() { return fmt::format("l{}", next_++); }
   void begin(const std::string& name) { text_ += name + ":\n"; }
 
-  // An i32 that is the same in all lanes as long as only such values were stored.
+  // An i32 that is uniform as long as only such values were stored.
   std::string uniform() {
     switch (below(5)) {
       case 0: return "%n32";
@@ -90,20 +90,20 @@ class Generator {
     }
   }
 
-  // An element that no other iteration uses.
+  // An element that no other iteration accesses.
   std::string own() {
     if (below(2) == 0) return value("getelementptr i32, ptr %a, i64 {}", value("add i64 %i4, {}", below(4)));
     return value("getelementptr i32, ptr %a, i64 {}", value("add i64 %i, {}", 1024 + 512 * below(3)));
   }
 
-  // An i32 made of a number of 8 or 16 bits, which has nothing above them.
+  // An i32 made of a number of 8 or 16 bits, whose upper bits are zero or copies of the sign.
   std::string small() {
     const unsigned bits = below(2) == 0 ? 8 : 16;
     const std::string cut = value("trunc i32 {} to i{}", variable(), bits);
     return value("{} i{} {} to i32", below(2) == 0 ? "zext" : "sext", bits, cut);
   }
 
-  // Arithmetic on such numbers, of which narrow_integers can make narrow operations, or just cannot.
+  // Arithmetic on such numbers, near the limit of what narrow_integers can narrow.
   std::string of_small(unsigned depth) {
     if (depth == 0) return below(3) == 0 ? std::to_string(below(300)) : small();
     const std::string left = of_small(depth - 1);
@@ -125,7 +125,7 @@ class Generator {
     }
   }
 
-  // A user that takes the result as it is.
+  // A user that accepts the result without conversion.
   std::string from_small() {
     const std::string wide = of_small(1 + below(3));
     if (below(4) == 0) return value("zext i1 {} to i32", value("icmp ult i32 {}, {}", wide, small()));
@@ -238,7 +238,7 @@ class Generator {
     begin(join);
   }
 
-  // break, continue, another turn at once, or return; what follows is dead and removed by prepare.
+  // break, continue, an immediate next turn, or return; the code after it is dead and removed by prepare.
   void jump() {
     const std::string condition = boolean();
     const std::string out = label();
@@ -259,8 +259,8 @@ class Generator {
   }
 
   struct Targets {
-    std::string next;  // of continue
-    std::string done;  // of break
+    std::string next;  // the target of continue
+    std::string done;  // the target of break
     std::string head;
     unsigned loop = 0;
     unsigned trips = 0;
@@ -290,7 +290,7 @@ class Generator {
     const std::string otherwise = label();
     const std::string join = label();
     const bool has_else = below(2) == 0;
-    // Both sides store to one element, of which the address is computed in front of them or in each.
+    // Both sides store to the same element, whose address is computed before them or on each side.
     const unsigned element = below(12);
     const auto address_of_element = [&] {
       return value("getelementptr i32, ptr %a, i64 {}", value("add i64 %i4, {}", element));

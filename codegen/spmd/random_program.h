@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: random functions in LLVM assembly, with all the control flow that a structured language has.
+// For tests: random functions in LLVM assembly, with all structured control flow.
 #pragma once
 
 #include <cstdint>

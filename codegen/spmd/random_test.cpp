@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs: the vector forms against the scalar function. DHPVM_SPMD_SEEDS sets how many,
-// DHPVM_SPMD_SEED where they begin.
+// Random programs: the vector forms against the scalar function. DHPVM_SPMD_SEEDS is their number, DHPVM_SPMD_SEED the
+// first one.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -12,8 +12,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The nodes from the first one, reverse post order. The way that reaches less comes first: few
-// lanes wait for it, and it waits for nothing; the other way round, a trap would be pending until the return.
+// The nodes reachable from the first one in reverse postorder. The successor that reaches fewer nodes comes first: few
+// lanes wait for it. In the other order, a trap would be pending until the return.
 std::vector<unsigned> topological(const std::vector<Node>& nodes) {
   const auto count = static_cast<unsigned>(nodes.size());
   std::vector<unsigned> order;
@@ -76,8 +76,8 @@ void find_post_dominators(std::vector<Node>& nodes) {
   }
 }
 
-// Reorders so that each node is followed by all that it dominates. Among nodes with the same immediate
-// dominator, the topological order stays: one that reaches another comes first.
+// Reorders so that each node is followed by all nodes that it dominates. Nodes with the same immediate dominator keep
+// their topological order: one that reaches another comes first.
 void compact(std::vector<Node>& nodes) {
   const std::vector<unsigned> order = topological(nodes);
   const std::vector<unsigned> dominator = dominators(nodes, order);
@@ -135,7 +135,7 @@ Level* Regions::build(llvm::Function& function, const llvm::LoopInfo& loops, llv
     }
     index[block] = found->second;
   };
-  // The header first, in a loop as in a function.
+  // The header comes first, in a loop as in a function.
   if (loop != nullptr) {
     for (llvm::BasicBlock* block : loop->blocks()) add(block);
   } else {
@@ -162,7 +162,8 @@ Level* Regions::build(llvm::Function& function, const llvm::LoopInfo& loops, llv
     llvm::BasicBlock* block = level->nodes[node].block;
     if (llvm::succ_empty(block)) level->nodes[node].leaves = true;
     llvm::SmallVector<llvm::BasicBlock*, 2> ways(llvm::successors(block));
-    // When two ways reach as much, the last one comes first in the order, so the rare one is made the last.
+    // If both successors reach equally many nodes, the last one comes first in the order, so the rare one is made the
+    // last.
     if (rare_side(block->getTerminator()) == 0U) std::swap(ways[0], ways[1]);
     for (llvm::BasicBlock* to : ways) {
       connect(node, to);

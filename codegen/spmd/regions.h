@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control flow of a function as a tree of levels: one for the function and one for each loop.
 //
-// A level is an acyclic graph. Its nodes are the blocks that belong to its loop and to no inner one, and the
-// inner loops, one node each; a back edge and an edge out of the loop lead nowhere within the level. Nodes
-// are in an order that is topological and in which everything that a node dominates follows it without a gap.
-// Blocks that run one after the other in this order, under masks, keep every definition before its uses (Moll
-// and Hack, Partial control-flow linearization, PLDI 2018).
+// A level is an acyclic graph. Its nodes are the blocks that belong to its loop and to no inner one, and the inner
+// loops, one node each; back edges and exit edges are left out. The order of nodes is topological, and each node is
+// followed without a gap by all nodes that it dominates. Blocks executed in this order under masks keep every
+// definition before its uses (Moll and Hack, Partial control-flow linearization, PLDI 2018).
 #pragma once
 
 #include <llvm/ADT/BitVector.h>
@@ -34,9 +33,9 @@ struct Node {
   Level* inner = nullptr;             // null for a block
   llvm::SmallVector<unsigned, 2> successors;
   llvm::SmallVector<unsigned, 2> predecessors;
-  bool leaves = false;                // has a way out of the level: a back edge, an exit, or a return
+  bool leaves = false;                // has an edge out of the level: a back edge, an exit, or a return
   unsigned dominator = kNoNode;       // immediate, within the level; kNoNode for the first node
-  unsigned post_dominator = kNoNode;  // likewise; kNoNode where the ways part for the rest of the level
+  unsigned post_dominator = kNoNode;  // likewise; kNoNode if its paths do not rejoin in the level
 };
 
 struct Level {
@@ -49,15 +48,14 @@ struct Level {
   bool dominates(unsigned above, unsigned below) const;
 };
 
-// The successor that a branch is said to take seldom by its weights; without any, where it goes when two
-// integers are equal.
+// The successor that branch weights mark as rare; without weights, the one for equality of two integers.
 std::optional<unsigned> rare_side(const llvm::Instruction* terminator);
 
-// A call of something that is declared cold: few lanes come to it, or none.
+// A call of a cold function: few lanes execute it, or none.
 bool is_cold(const llvm::Instruction& instruction);
 
-// Whether from `block` on there is only a return, with values that exist already, and perhaps a cold call:
-// that is how traps leave, which happens to few lanes or none.
+// Whether only a return of existing values, and perhaps a cold call, follows from `block` on: this is how traps leave,
+// which few lanes or none do.
 bool only_returns(const llvm::BasicBlock* block);
 
 class Regions {
@@ -65,10 +63,10 @@ class Regions {
   // `function` must be in the form that prepare makes.
   Regions(llvm::Function& function, const llvm::LoopInfo& loops);
 
-  // Inner levels before those around them; the last one is the function's.
+  // Inner levels precede outer ones; the last one is the function's.
   const std::vector<std::unique_ptr<Level>>& levels() const { return levels_; }
   Level& top() const { return *levels_.back(); }
-  // The level that `block` is a node of, and which.
+  // The level and the node of `block`.
   Level& level_of(const llvm::BasicBlock* block) const { return *places_.lookup(block).level; }
   unsigned node_of(const llvm::BasicBlock* block) const { return places_.lookup(block).node; }
   // The node of `level` that is or contains `block`; kNoNode if it is outside.

@@ -8,8 +8,8 @@ class Function;
 
 namespace dhpvm::codegen::spmd {
 
-// Returned values are merged element by element: the elements of a structure get phis of their own, so that those on
-// which the lanes agree stay scalars, and no phi of a structure comes about.
+// Returned values are merged element by element: the elements of a struct get separate phis, so that uniform ones stay
+// scalars, and there is no phi of a struct.
 void merge_returns(llvm::Function& function);
 
 }  // namespace dhpvm::codegen::spmd

@@ -43,7 +43,7 @@ llvm::Function* put_into_row_loop(llvm::Function& scalar, unsigned row) {
   auto* const type = llvm::FunctionType::get(scalar.getReturnType(), parameters, /*isVarArg=*/false);
   llvm::Function* const made = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
                                                       scalar.getName() + ".rows", scalar.getParent());
-  // The parameters keep what is known of them.
+  // The parameters keep their attributes.
   made->copyAttributesFrom(&scalar);
   llvm::BasicBlock* const entry = llvm::BasicBlock::Create(b.getContext(), "entry", made);
   llvm::BasicBlock* const loop = llvm::BasicBlock::Create(b.getContext(), "row", made);
@@ -67,7 +67,7 @@ llvm::Function* put_into_row_loop(llvm::Function& scalar, unsigned row) {
     made->eraseFromParent();
     return nullptr;
   }
-  // Scopes of no-alias hold for one iteration, and their declarations look like side effects.
+  // No-alias scopes are valid for one iteration only, and their declarations look like side effects.
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(*made))) {
     if (llvm::isa<llvm::NoAliasScopeDeclInst>(instruction)) instruction.eraseFromParent();
   }

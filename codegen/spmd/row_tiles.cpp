@@ -16,11 +16,11 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// More rows gain nothing: with eight, loads are a small part of the work already.
+// More rows gain nothing: with eight, loads are a small part of the work.
 constexpr unsigned kMostRows = 8;
-// Two vectors in each row: few enough for many rows, and what is loaded for one row alone serves both.
+// Two vectors in each row: few enough for many rows, and loads for a single row serve both.
 constexpr unsigned kVectorsInRow = 2;
-// Instructions of a body that is worth compiling for several rows.
+// The largest body, in instructions, that is compiled for several rows.
 constexpr unsigned kLargestBody = 150;
 
 bool is_trap(const llvm::Instruction& instruction) {
@@ -28,14 +28,14 @@ bool is_trap(const llvm::Instruction& instruction) {
   return call != nullptr && call->hasFnAttr(kOnceForFirstLane);
 }
 
-// Looks at the stop flag are atomic loads, which LLVM counts as writes.
+// Polls of the stop flag are atomic loads, which LLVM counts as writes.
 bool writes(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
   if (is_trap(instruction) || (call != nullptr && call->hasFnAttr(kOnceForAllRows))) return false;
   return instruction.mayWriteToMemory() && !llvm::isa<llvm::LoadInst>(instruction);
 }
 
-// Whether only fills change the contents of the local array.
+// Whether only fills write the local array.
 bool is_staging_buffer(const llvm::AllocaInst& array) {
   llvm::SmallVector<const llvm::Value*, 8> work{&array};
   while (!work.empty()) {
@@ -49,7 +49,7 @@ bool is_staging_buffer(const llvm::AllocaInst& array) {
   return true;
 }
 
-// Whether copies of all that differs may stand side by side.
+// Whether copies of all row-dependent instructions can be interleaved.
 bool can_be_tiled(llvm::Function& function, const RowDependence& dependence) {
   return llvm::all_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
     const auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
@@ -60,7 +60,7 @@ bool can_be_tiled(llvm::Function& function, const RowDependence& dependence) {
   });
 }
 
-// Counts of an inner loop by kind, in vectors of lanes.
+// Counts of an inner loop's values by kind, in vectors of lanes.
 struct LoopCounts {
   unsigned carried = 0;  // by each row, from turn to turn
   unsigned bits = 32;    // of the widest element of these
@@ -106,7 +106,7 @@ class RowTiler {
   }
 
  private:
-  // One row after the other within the block, so that few values are alive at once.
+  // Row by row within the block, so that few values are live at once.
   void copy_block(llvm::BasicBlock& block) {
     llvm::SmallVector<llvm::Instruction*, 32> differing;
     for (llvm::Instruction& instruction : block) {
@@ -129,7 +129,7 @@ class RowTiler {
 
   llvm::Function& function_;
   const RowDependence dependence_;
-  std::vector<llvm::DenseMap<llvm::Value*, llvm::Value*>> copies_;  // of each row but the first
+  std::vector<llvm::DenseMap<llvm::Value*, llvm::Value*>> copies_;  // for each row but the first
   std::vector<llvm::SmallVector<llvm::Instruction*, 64>> made_;
 };
 
@@ -153,7 +153,7 @@ RowDependence::RowDependence(llvm::Function& function, unsigned row) {
 
 RowTile choose_row_tile(const llvm::Function& function, const std::vector<ArgShape>& args, unsigned row,
                         unsigned vector_bits) {
-  // The analyses take functions that they could change, and change nothing.
+  // The analyses take functions by mutable reference, but change nothing.
   auto& scalar = const_cast<llvm::Function&>(function);
   if (scalar.getInstructionCount() > kLargestBody) return {};
   const RowDependence dependence(scalar, row);
@@ -168,7 +168,7 @@ RowTile choose_row_tile(const llvm::Function& function, const std::vector<ArgSha
     if (!loop->isInnermost()) continue;
     const LoopCounts counts = count(*loop, dependence, divergence);
     if (counts.carried == 0 || counts.shared == 0) continue;
-    // One row's results and an operand lie in registers next to carried and shared values.
+    // One row's results and an operand are in registers besides carried and shared values.
     const auto needed = [&](unsigned rows) {
       return kVectorsInRow * (counts.carried * (rows + 1) + counts.shared) + 1;
     };

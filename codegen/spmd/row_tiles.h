@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Register tiles: several rows of lanes at once.
+// Register tiles: several rows of lanes together.
 //
-// A loop over two dimensions has lanes along the inner one. Where neighbouring rows load the same vectors in their
-// inner loops, as a product of matrices does, one function does several of them together and loads once for all
-// ("unroll and jam"). Each row keeps accumulators of its own, so that every sum stays in its order.
+// A loop over two dimensions has lanes along the inner one. If neighbouring rows load the same vectors in their inner
+// loops, as in a product of matrices, one function runs several rows together and shares the loads ("unroll and jam").
+// Each row keeps its own accumulators, so that the order of every sum is unchanged.
 #pragma once
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -15,8 +15,8 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The values that differ from row to row: everything that is computed from the index, argument `row`, and all stores,
-// which keep the order that they have within each row. Elements of other iterations may be read once.
+// The values that differ from row to row: everything computed from the index, argument `row`, and all stores, which
+// keep their order within each row. Elements that other iterations read may be loaded once.
 class RowDependence {
  public:
   RowDependence(llvm::Function& function, unsigned row);
@@ -27,19 +27,19 @@ class RowDependence {
 };
 
 struct RowTile {
-  unsigned rows = 1;   // 1: rows are done one after the other
-  unsigned width = 0;  // lanes along each of them, at most
+  unsigned rows = 1;   // 1: one row at a time
+  unsigned width = 0;  // maximal number of lanes along each row
 };
 
-// The tile that suits the prepared function `scalar`, whose argument `row` is the index of the dimension around that of
-// the lanes. It has several rows where branches do not depend on the row, and an inner loop loads vectors that all rows
-// share and carries vectors that each row has for itself.
+// The tile for the prepared function `scalar`, whose argument `row` is the index of the dimension around that of the
+// lanes. It has several rows if branches do not depend on the row, and if an inner loop loads vectors that all rows
+// share and carries vectors for each row.
 RowTile choose_row_tile(const llvm::Function& scalar, const std::vector<ArgShape>& args, unsigned row,
                         unsigned vector_bits);
 
-// Adds a function that does what `wide`, a vector form of such a function, does for the rows from argument `row` on,
-// which are `step` apart. A trap is reported for the first row alone: it happens in all of them or in none. Null where
-// branches depend on the row after all.
+// Adds a function that runs `wide`, a vector form of such a function, for `rows` rows from argument `row` on, `step`
+// apart. It reports a trap for the first row only: it occurs in all of them or in none. Null if branches depend on the
+// row after all.
 llvm::Function* tile_rows(llvm::Function& wide, unsigned row, unsigned rows, unsigned step = 1);
 
 }  // namespace dhpvm::codegen::spmd

@@ -14,7 +14,7 @@ using llvm::Value;
 
 namespace {
 
-// There are no more lanes than these.
+// The maximal number of lanes.
 constexpr std::uint64_t kMostLanes = 64;
 
 }  // namespace
@@ -60,7 +60,7 @@ SecondBody::SecondBody(llvm::Function& function, const char* name)
   llvm::SmallVector<BasicBlock*, 16> blocks;
   for (BasicBlock& block : function) blocks.push_back(&block);
   entry_ = BasicBlock::Create(function.getContext(), "question", &function, &old_entry_);
-  // Local arrays belong to both.
+  // Both bodies share local arrays.
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(old_entry_)) {
     if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(*entry_, entry_->end());
   }
@@ -77,7 +77,7 @@ Value* SecondBody::early(Value* value) {
   auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (instruction == nullptr || instruction->getParent() == entry_) return value;
   if (Value* const made = early_.lookup(value); made != nullptr) return made;
-  // Facts that flags state about the result may hold only where the original stands.
+  // Flags about the result may hold only at the original's position.
   const auto* const joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(instruction);
   llvm::Instruction* const copy =
       joined != nullptr && joined->isDisjoint()

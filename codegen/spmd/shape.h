@@ -6,9 +6,9 @@
 
 namespace dhpvm::codegen::spmd {
 
-// A lattice of three levels: unknown (nothing found out yet), affine with one stride, varying. Uniform is
-// affine with stride 0. Lane l of an affine value is base + l * stride, modulo two to the width of its type;
-// for pointers the stride is in bytes.
+// A lattice of three levels: unknown (not yet visited), affine with one stride, varying. Uniform is affine with stride
+// 0. Lane l of an affine value is base + l * stride, modulo two to the width of its type; for pointers the stride is in
+// bytes.
 class Shape {
  public:
   constexpr Shape() = default;
@@ -22,7 +22,7 @@ class Shape {
   constexpr bool is_varying() const { return kind_ == Kind::kVarying; }
   constexpr std::int64_t stride() const { return stride_; }
 
-  // The least shape that is both.
+  // The least upper bound of both shapes.
   constexpr Shape join(Shape other) const {
     if (!is_known() || *this == other) return other;
     return other.is_known() ? varying() : *this;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures whole-function vectorization: `spmd_bench [--json] [--widths] [--cpu=NAME]`. For each kernel the
-// time of one iteration in nanoseconds: as a scalar loop, as LLVM's own vectorisers make it, and one lane per
-// iteration. --widths adds all numbers of lanes, which is what choose_width was made from.
+// Measures whole-function vectorisation: `spmd_bench [--json] [--widths] [--cpu=NAME]`. For each kernel, the time of
+// one iteration in nanoseconds: as a scalar loop, with LLVM's own vectorisers, and with one lane per iteration.
+// --widths adds all numbers of lanes, from which choose_width was derived.
 #include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/IRBuilder.h>
@@ -198,8 +198,8 @@ enum class Form { kScalar, kAutomatic, kLanes };
   std::exit(1);
 }
 
-// void run(ptr a, ptr b, ptr c, i64 n, i64 count): calls `step` for every `width` iterations and `tail`, if
-// there is one, for what is left.
+// void run(ptr a, ptr b, ptr c, i64 n, i64 count): calls `step` for every `width` iterations and `tail`, if there is
+// one, for the remainder.
 void make_loop(llvm::Module& module, llvm::Function& step, llvm::Function* tail, unsigned width) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
@@ -222,7 +222,7 @@ void make_loop(llvm::Module& module, llvm::Function& step, llvm::Function* tail,
     if (active != nullptr) arguments.push_back(active);
     llvm::CallInst* made = builder.CreateCall(function, arguments);
     if (!made->getType()->isVoidTy()) {
-      // A status, which has to be looked at.
+      // A status, which must be used.
       llvm::Value* status = made;
       if (status->getType()->isVectorTy()) status = builder.CreateOrReduce(status);
       llvm::BasicBlock* trapped = block("trapped");
@@ -302,14 +302,14 @@ CompiledForm compile(HostCompiler& compiler, const Kernel& kernel, Form form, un
   return {std::move(code).value(), options.width, vectorize_ms, milliseconds_since(begin)};
 }
 
-// The processor time of this thread: other programs on the machine do not count.
+// The processor time of this thread, independent of other programs.
 double processor_nanoseconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-// Nanoseconds per iteration, the median of 9, and the sum of what was computed.
+// Nanoseconds per iteration, the median of 9, and a checksum.
 double measure(const CompiledForm& compiled, const Kernel& kernel, double& sum) {
   using Run = void(float*, float*, float*, std::int64_t, std::int64_t);
   auto* run = compiled.code.function<Run>("run");

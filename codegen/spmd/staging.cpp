@@ -24,13 +24,13 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// One operand's share of a first cache of 32 KiB, in which the block's part of other rows lies as well.
+// One operand's share of an L1 cache of 32 KiB, which also holds the block's part of other rows.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{8} << 10;
 // Lanes whose elements are closer share cache lines.
 constexpr std::int64_t kLine = 64;
-// Loops of fewer turns are not worth a block.
+// Loops of fewer turns are not cut into blocks.
 constexpr unsigned kFewTurns = 16;
-// More buffers in a loop would push each other out of the cache.
+// More buffers in a loop would evict each other from the cache.
 constexpr std::size_t kMostBuffers = 4;
 
 enum class Along : std::uint8_t { kRows, kColumns };
@@ -38,8 +38,8 @@ enum class Along : std::uint8_t { kRows, kColumns };
 struct Operand {
   llvm::Instruction* access = nullptr;  // a load or a store
   const llvm::SCEVAddRecExpr* address = nullptr;
-  Along along = Along::kRows;  // of each lane's own, or all in neighbouring columns
-  // Once they are needed: the address in the first turn, and what it grows by from turn to turn.
+  Along along = Along::kRows;  // along each lane's own row, or adjacent columns of all lanes
+  // Computed on demand: the address in the first turn, and its increment per turn.
   Value* start = nullptr;
   Value* step = nullptr;
 };
@@ -47,22 +47,22 @@ struct Operand {
 // An operand's part of a block of turns.
 struct BlockOfRow {
   const Operand& operand;
-  Value* buffer;  // or panel
-  Value* row;     // where the lane's part begins
+  Value* buffer;  // or a panel
+  Value* row;     // the address of the lane's part
   Value* turns;
-  Value* turn;  // of the loop, in the block
+  Value* turn;  // the loop's turn in the block
 };
 
-// An inner loop that does all of its body in each of a number of turns that the lanes share. Its loads can be
-// done before it, because it writes no memory, or only the operand that it does last in each turn.
+// An inner loop that executes its whole body in each of a uniform number of turns. Its loads can be moved before it,
+// because it writes no memory, or only one operand, last in each turn.
 struct StagedLoop {
   llvm::Loop* loop = nullptr;
   BasicBlock* exiting = nullptr;
   BasicBlock* exit = nullptr;
-  const llvm::SCEV* back_edges = nullptr;  // taken: one less than turns
-  Value* last = nullptr;                   // the same as a value, once it is needed
-  llvm::StoreInst* store = nullptr;        // the one that there is, if any
-  bool packs = false;                      // its operands, for all rows
+  const llvm::SCEV* back_edges = nullptr;  // number taken: one less than turns
+  Value* last = nullptr;                   // the same as a value, created on demand
+  llvm::StoreInst* store = nullptr;        // its only store, if any
+  bool packs = false;                      // packs its operands for all rows
   std::vector<Operand> operands = {};
 };
 
@@ -96,7 +96,7 @@ class Staging {
     }
     panels_ = operands.panels;
     if (panels_ > kMostPanels) return {};
-    // Before anything is changed that the analyses know.
+    // Before changes invalidate the analyses.
     for (StagedLoop& staged : found) expand(staged);
     for (const StagedLoop& staged : found) cut_into_blocks(staged);
     return operands;
@@ -131,7 +131,7 @@ class Staging {
   LoopAnalyses analyses_;
   llvm::SCEVExpander expander_;
   std::optional<RowDependence> dependence_;
-  std::vector<llvm::CallInst*> buffers_;  // which the loops use one after the other
+  std::vector<llvm::CallInst*> buffers_;  // shared by consecutive loops
   unsigned panels_ = 0;
   unsigned panels_used_ = 0;
 };
@@ -158,7 +158,7 @@ std::optional<StagedLoop> Staging::examine(llvm::Loop& loop) {
   return staged;
 }
 
-// Whether every turn gets to the exit, all lanes leave together, and at most one instruction writes.
+// Whether every turn reaches the exit, all lanes leave together, and at most one instruction writes.
 bool Staging::can_be_read_ahead(StagedLoop& staged) const {
   const BasicBlock* const latch = staged.loop->getLoopLatch();
   if (staged.exiting != latch && (latch->getSinglePredecessor() != staged.exiting || latch->size() != 1))
@@ -170,7 +170,7 @@ bool Staging::can_be_read_ahead(StagedLoop& staged) const {
       auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
       if (store == nullptr && instruction.mayHaveSideEffects()) return false;
       if (store == nullptr) continue;
-      // Rows that are done together each write elements of their own.
+      // Rows of a tile each write their own elements.
       if (staged.store != nullptr || dependence_) return false;
       staged.store = store;
     }
@@ -178,8 +178,8 @@ bool Staging::can_be_read_ahead(StagedLoop& staged) const {
   return true;
 }
 
-// Whether the store is behind all loads. It has to be an operand, and they operands as well or of memory without
-// writers, unless no turn reads what another one writes.
+// Whether the store follows all loads. It must be an operand, and the loads must be operands as well, or of memory
+// without writers, unless no turn reads elements that another one writes.
 bool Staging::comes_last(const StagedLoop& staged) const {
   const auto is_operand = [&](const llvm::Instruction& access) {
     return llvm::any_of(staged.operands, [&](const Operand& operand) { return operand.access == &access; });
@@ -195,7 +195,7 @@ bool Staging::comes_last(const StagedLoop& staged) const {
   });
 }
 
-// Whether all lanes have the same.
+// Whether it is uniform.
 bool Staging::is_uniform(const llvm::SCEV* expression) const {
   return !llvm::SCEVExprContains(expression, [&](const llvm::SCEV* part) {
     if (const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(part)) {
@@ -206,7 +206,7 @@ bool Staging::is_uniform(const llvm::SCEV* expression) const {
   });
 }
 
-// Whether other rows may read what this one has read: no iteration writes before it gets to the loop.
+// Whether other rows may share this row's loads: no iteration writes before it reaches the loop.
 bool Staging::can_be_packed(const llvm::Loop& loop) const {
   if (panel_memory_ == nullptr || !dependence_) return false;
   return llvm::none_of(llvm::instructions(function_), [&](const llvm::Instruction& instruction) {
@@ -216,7 +216,7 @@ bool Staging::can_be_packed(const llvm::Loop& loop) const {
   });
 }
 
-// Finds the operands among the accesses that every turn does.
+// Finds the operands among the accesses of every turn.
 void Staging::add_operands(StagedLoop& staged) {
   const llvm::Instruction* const before = staged.loop->getLoopPreheader()->getTerminator();
   for (BasicBlock* block : staged.loop->blocks()) {
@@ -237,8 +237,8 @@ void Staging::add_operands(StagedLoop& staged) {
   }
 }
 
-// Whether the accessed elements lie side by side from turn to turn, and far apart from lane to lane, or the other way
-// round. Columns that fill whole rows in memory need no packing.
+// Whether the accessed elements are contiguous from turn to turn, and far apart from lane to lane, or vice versa.
+// Columns that fill whole rows in memory need no packing.
 std::optional<Along> Staging::direction_of(const llvm::Instruction& access,
                                            const llvm::SCEVAddRecExpr& address) const {
   const llvm::Type* const type = type_of(access);
@@ -325,8 +325,8 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
   for (llvm::PHINode& phi : staged.exit->phis()) phi.replaceIncomingBlockWith(staged.exiting, over);
 }
 
-// As many as the buffers hold, all if a panel does, or one where a row that is written would have to be read in the
-// middle of a block.
+// As many as the buffers hold, all for a panel, or one if a written row would have to be read again in the middle of a
+// block.
 Value* Staging::turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, Value* total) {
   std::uint64_t widest = 0;
   for (const Operand& operand : staged.operands) widest = std::max(widest, bytes_of(*operand.access));
@@ -406,7 +406,7 @@ void Staging::replace_load(llvm::Instruction& load, Value* buffer, Value* turn) 
   load.eraseFromParent();
 }
 
-// `before` is in front of each block, and `behind` behind it.
+// `before` precedes each block, and `behind` follows it.
 void Staging::stage(const BlockOfRow& part, llvm::IRBuilder<>& before, llvm::IRBuilder<>& behind) {
   const auto& [operand, buffer, row, turns, turn] = part;
   llvm::Type* const pointer = before.getPtrTy();

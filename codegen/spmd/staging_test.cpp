@@ -35,7 +35,7 @@ TestData nest_data(NestType type, unsigned width) {
   return data;
 }
 
-// Sums of a thousand elements for each lane, with a line that says how many turns there are.
+// Sums of a thousand elements for each lane, with a line that computes the number of turns.
 std::string row_sums(const std::string& turns) {
   return R"(
     declare i64 @llvm.smin.i64(i64, i64)
@@ -69,7 +69,7 @@ TEST(Staging, SumsOfRowsGatherNothing) {
   EXPECT_EQ(kernel->vector_text().find("masked.gather"), std::string::npos) << kernel->vector_text();
 }
 
-// Blocks of %n elements, of which there are as many as fit into 16,000: the last is shorter, and there are none behind.
+// Blocks of %n elements, as many as fit into 16,000: the last is shorter, and later iterations have none.
 TEST(Staging, BlocksOfEqualLengthGatherNothing) {
   auto kernel = TestKernel::create(row_sums(R"(
       %before = mul i64 %i, %n

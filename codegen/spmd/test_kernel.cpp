@@ -36,7 +36,7 @@ llvm::Type* as_words(llvm::Type* type) {
   return type->getWithNewType(llvm::Type::getInt64Ty(type->getContext()));
 }
 
-// The bits of `value` in 64-bit words, one for each lane, and back.
+// Converts between `value` and 64-bit words, one for each lane.
 llvm::Value* to_words(llvm::IRBuilder<>& builder, llvm::Value* value) {
   llvm::Type* type = value->getType();
   if (type->isPtrOrPtrVectorTy()) return builder.CreatePtrToInt(value, as_words(type));
@@ -62,7 +62,7 @@ llvm::Function* declare_runner(llvm::Module& module, const char* name) {
   return llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
 }
 
-// Calls `callee` for one iteration, or for all of a vector, and stores what it returns.
+// Calls `callee` for one iteration, or for all of a vector, and stores its result.
 void call_once(llvm::IRBuilder<>& builder, llvm::Function& runner, llvm::Function& callee, llvm::Value* index,
                llvm::Value* lane, unsigned width, bool tail) {
   std::vector<llvm::Value*> arguments{index};
@@ -129,7 +129,7 @@ Result<TestKernel> TestKernel::create(const std::string& text, unsigned width, u
     return error(ErrorCode::kMalformed, "line {}: {}", problem.getLineNo(), problem.getMessage().str());
   }
   llvm::Function* body = ir.module->getFunction("body");
-  // The reference is the function before it is prepared.
+  // The reference is the unprepared function.
   llvm::ValueToValueMapTy values;
   llvm::Function* reference = llvm::CloneFunction(body, values);
   body->setLinkage(llvm::GlobalValue::InternalLinkage);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a function in LLVM assembly and its vector forms, compiled, and run side by side.
+// For tests: a function in LLVM assembly and its vector forms, compiled, and run for comparison.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct TestData {
   std::vector<std::uint64_t> results;  // element e of lane l in word e * width + l
 
   bool operator==(const TestData&) const = default;
-  // The first difference would drown in the rest: a test says where it is by other means.
+  // Too long to print: a test shows the difference by other means.
   friend void PrintTo(const TestData&, std::ostream* stream) { *stream << "data"; }
 };
 
 class TestKernel {
  public:
-  // `text` defines @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n, varying arguments...) with any result. On
-  // failure, what went wrong.
+  // `text` defines @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n, varying arguments...) with any result. On failure, the
+  // error.
   static Result<TestKernel> create(const std::string& text, unsigned width, unsigned vector_bits = 512);
 
   // Iterations `begin` to `begin + count`, one after the other. Varying argument k of lane l is the low bits

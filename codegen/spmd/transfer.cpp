@@ -19,8 +19,8 @@ namespace {
 using std::int64_t;
 using std::uint64_t;
 
-// The stride modulo the width of `type`, so that equal strides compare equal. Strides are kept for integers
-// of 8 to 64 bits and for pointers.
+// The stride modulo the width of `type`, so that equal strides compare equal. Strides are tracked for integers of 8 to
+// 64 bits and for pointers.
 Shape affine(uint64_t stride, const llvm::Type* type) {
   if (type->isPointerTy()) return Shape::affine(static_cast<int64_t>(stride));
   const unsigned bits = type->isIntegerTy() ? type->getIntegerBitWidth() : 0;
@@ -36,7 +36,7 @@ Shape transfer_binary(const llvm::BinaryOperator& instruction, Shape a, Shape b)
     case llvm::Instruction::Add: return affine(stride(a) + stride(b), type);
     case llvm::Instruction::Sub: return affine(stride(a) - stride(b), type);
     case llvm::Instruction::Or:
-      // Without common bits, it adds.
+      // A disjoint `or` is an addition.
       if (llvm::cast<llvm::PossiblyDisjointInst>(instruction).isDisjoint()) {
         return affine(stride(a) + stride(b), type);
       }
@@ -82,13 +82,13 @@ Shape transfer_gep(const llvm::GEPOperator& gep, ShapeLookup shape_of) {
 }
 
 Shape transfer_compare(const llvm::ICmpInst& compare, Shape a, Shape b) {
-  // Whether two values with one stride are equal is the same question in every lane; which is less is not,
-  // because they may wrap between the lanes.
+  // Equality of two values with the same stride is uniform; their order is not, because they may wrap between the
+  // lanes.
   return compare.isEquality() && a == b ? Shape::uniform() : Shape::varying();
 }
 
-// Calls `visit` for `pointer` and, as long as that returns true, for everything that it may be derived from.
-// Whether it always did.
+// Calls `visit` for `pointer` and, as long as that returns true, for all its possible sources. Returns whether all
+// calls did.
 bool visit_sources(const llvm::Value* pointer, llvm::function_ref<bool(const llvm::Value*)> visit) {
   llvm::SmallVector<const llvm::Value*, 4> work{pointer};
   llvm::SmallPtrSet<const llvm::Value*, 4> seen;
@@ -169,7 +169,7 @@ Shape transfer(const llvm::Instruction& instruction, ShapeLookup shape_of) {
     case llvm::Instruction::PtrToInt:
     case llvm::Instruction::IntToPtr:
     case llvm::Instruction::Freeze:
-      // Only truncation or no change: pointers are 64 bits wide.
+      // Only truncation or no change: pointers have 64 bits.
       if (instruction.getType()->isIntegerTy() && instruction.getType()->getIntegerBitWidth() > 64) break;
       if (instruction.getOpcode() == llvm::Instruction::IntToPtr &&
           instruction.getOperand(0)->getType()->getIntegerBitWidth() != 64) {

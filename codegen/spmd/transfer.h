@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the shapes of an instruction's operands to the shape of its result.
+// The shape of an instruction's result, from the shapes of its operands.
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -13,14 +13,12 @@ using ShapeLookup = llvm::function_ref<Shape(const llvm::Value*)>;
 
 // For all instructions but phis, whose shape depends on control flow. Unknown while an operand is.
 //
-// The result of pointer arithmetic on an alloca has the shape of its offset: every lane has an alloca of its
-// own.
+// The result of pointer arithmetic on an alloca has the shape of its offset: every lane has its own alloca.
 Shape transfer(const llvm::Instruction& instruction, ShapeLookup shape_of);
 
 // The one alloca that `pointer` is derived from, by pointer arithmetic, phis and selects, or null.
 const llvm::AllocaInst* private_base(const llvm::Value* pointer);
-// Whether `pointer`, which has a private_base, lies a multiple of `bytes` behind its beginning, as far as
-// types say.
+// Whether `pointer`, which has a private_base, lies a multiple of `bytes` after its start, as far as types tell.
 bool is_private_multiple(const llvm::Value* pointer, unsigned bytes, const llvm::DataLayout& layout);
 
 }  // namespace dhpvm::codegen::spmd

@@ -17,7 +17,7 @@ llvm::Value* splat(llvm::IRBuilder<>& builder, llvm::Value* scalar, unsigned wid
   return result;
 }
 
-// The affine vector that begins with `base`.
+// The affine vector whose first lane is `base`.
 llvm::Value* ramp(llvm::IRBuilder<>& builder, llvm::Value* base, std::int64_t stride, unsigned width) {
   llvm::Type* type = base->getType();
   llvm::Type* step_type = type->isPointerTy() ? builder.getInt64Ty() : type;
@@ -64,13 +64,13 @@ llvm::Value* Values::vector(const llvm::Value* value) {
   const Shape shape = divergence_.shape(value);
   llvm::IRBuilder<> builder(end_of_entry_);
   if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(base)) {
-    // None at the end of a block that is still being written.
+    // None at the end of an unfinished block.
     const auto behind = instruction->getInsertionPointAfterDef();
     builder.SetInsertPoint(instruction->getParent(), behind.value_or(instruction->getParent()->end()));
   }
   llvm::Value* vector =
       shape.is_uniform() ? splat(builder, base, width_) : ramp(builder, base, shape.stride(), width_);
-  // Constants stay out of the table: they are as quickly made, and the same in all places.
+  // Constants are not stored: they are cheap, and dominate everything.
   if (!llvm::isa<llvm::Constant>(value)) vectors_[value] = vector;
   return vector;
 }

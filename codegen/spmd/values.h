@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of the vector function that stand for those of the scalar one.
+// Maps the values of the scalar function to those of the vector function.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -9,30 +9,29 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The vector form of `type`: <width x type>, or for a structure that of its elements; null where LLVM has
-// none.
+// The vector form of `type`: <width x type>, or for a struct that of its elements; null if LLVM has none.
 llvm::Type* widen(llvm::Type* type, unsigned width);
 
-// `mask` is true for all lanes, whatever happens.
+// Whether `mask` is constant true for all lanes.
 bool is_full(const llvm::Value* mask);
 
 class Values {
  public:
   Values(const Divergence& divergence, unsigned width) : divergence_(divergence), width_(width) {}
 
-  // Where the splats of arguments go: in front of this instruction, which dominates all their uses.
+  // The position for splats of arguments: before this instruction, which dominates all their uses.
   void set_entry(llvm::Instruction* end_of_entry) { end_of_entry_ = end_of_entry; }
 
-  // The value of a uniform value, or that of lane 0 of an affine one.
+  // Sets a uniform value, or lane 0 of an affine one.
   void set_scalar(const llvm::Value* value, llvm::Value* scalar) { scalars_[value] = scalar; }
   void set_vector(const llvm::Value* value, llvm::Value* vector) { vectors_[value] = vector; }
-  // From now on `value` is what `other` is.
+  // Makes `value` an alias of `other`.
   void set_alias(const llvm::Value* value, const llvm::Value* other) { aliases_[value] = resolve(other); }
 
   llvm::Value* scalar(const llvm::Value* value) const;
-  // All lanes; made behind the definition of the scalar when there is only that.
+  // All lanes; created after the definition of the scalar if there is only that.
   llvm::Value* vector(const llvm::Value* value);
-  // One lane, whose number is an i32 known when the code runs.
+  // One lane, whose number is a dynamic i32.
   llvm::Value* lane(const llvm::Value* value, llvm::Value* number, llvm::IRBuilder<>& builder);
   Shape shape(const llvm::Value* value) const { return divergence_.shape(resolve(value)); }
 

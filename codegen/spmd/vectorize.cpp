@@ -45,7 +45,7 @@ Status check_options(const llvm::Function& scalar, const SpmdOptions& options) {
   return {};
 }
 
-// The form that prepare makes.
+// Checks the form that prepare makes.
 Status check_form(llvm::Function& scalar, const llvm::LoopInfo& loops,
                   const llvm::DominatorTree& dominators) {
   const auto unprepared = [](std::string_view what) {
@@ -153,7 +153,7 @@ Result<llvm::Function*> vectorize_as_it_is(llvm::Function& scalar, const SpmdOpt
 
 Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& options) {
   DHPVM_TRY(check_options(scalar, options));
-  // The rest at the end of a row need not be fast, and splitting it would compile it twice as well.
+  // The remainder at the end of a row need not be fast, and splitting it would compile it twice as well.
   llvm::Function* split = options.tail ? nullptr : split_flat_indices(scalar, options.args);
   if (split == nullptr && !options.tail) split = split_edges(scalar, options.args);
   if (!options.tail) {

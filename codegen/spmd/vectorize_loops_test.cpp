@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops inside of what is vectorised: uniform and divergent ones, and lanes that leave them.
+// Loops in vectorised functions: uniform and divergent ones, and lanes that leave them.
 #include "codegen/spmd/vectorize.h"
 
 #include <gtest/gtest.h>
@@ -76,8 +76,8 @@ TEST(Vectorize, DivergentLoopWithTwoExits) {
               {Fill::kFloats});
 }
 
-// Lanes leave early by an element that is not there. All that stay leave with the last turn: what they take along from
-// it is the same for all of them, and so is the element that it is the index of.
+// Lanes leave early at a missing element. All others leave with the last turn: their values live across that edge are
+// uniform, and so is the element at that index.
 TEST(Vectorize, WhatTheLastTurnLeavesStaysTheSame) {
   const std::string text = R"(
     define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -123,7 +123,7 @@ TEST(Vectorize, WhatTheLastTurnLeavesStaysTheSame) {
   EXPECT_EQ(kernel->vector_text().find("masked.gather"), std::string::npos) << kernel->vector_text();
 }
 
-// Lanes go along neighbouring elements, the first from its own on: all go on until the last one leaves.
+// Lanes walk along neighbouring elements from different starts: all are active until the last one leaves.
 TEST(Vectorize, TurnsOfATriangleBeforeALaneLeaves) {
   const std::string text = R"(
     define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -208,7 +208,7 @@ TEST(Vectorize, NestedDivergentLoopsWithBreakContinueAndReturn) {
               {Fill::kIntegers, 20});
 }
 
-// A binary search: each lane goes back from one of two places, and none waits for the others.
+// A binary search: each lane takes one of two back edges, and none waits for the others.
 TEST(Vectorize, OneLoopWhereTurnsEndInSeveralPlaces) {
   const std::string text = R"(
     define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {

@@ -41,7 +41,7 @@ TEST(Vectorize, StraightLine) {
       ret float %s
     })";
   expect_same(text, {Fill::kFloats});
-  // All lanes run all of it: there is nothing to mask.
+  // All lanes run all of it: no masks.
   auto kernel = TestKernel::create(text, 8);
   ASSERT_TRUE(kernel.ok());
   EXPECT_EQ(kernel->vector_text().find("mask"), std::string::npos) << kernel->vector_text();
@@ -70,8 +70,7 @@ TEST(Vectorize, ReversedStridedAndIndirectAccess) {
     })");
 }
 
-// The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between
-// lanes.
+// The index is out of range in the first lane, below zero: an unsigned comparison that wraps between lanes.
 TEST(Vectorize, ChecksThatWrapBetweenTheLanes) {
   expect_same(R"(
     define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -133,7 +132,7 @@ TEST(Vectorize, DivergentIfElse) {
     })");
 }
 
-// At the edges of a row, the neighbour that is not there is replaced by another: two loads that instcombine makes one.
+// At the edges of a row, another element replaces the missing neighbour: two loads that instcombine merges.
 TEST(Vectorize, LoadsChosenByControlFlowStayVectors) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -190,7 +189,7 @@ TEST(Vectorize, LoadsChosenByControlFlowStayVectors) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
-// Indices that are held inside a row, and a choice whose loads have only the index in common.
+// Indices clamped to a row, and a choice whose loads have only the index in common.
 TEST(Vectorize, LoadsFromClampedIndicesStayVectors) {
   const std::string text = R"(
     declare i64 @llvm.smax.i64(i64, i64)
@@ -227,7 +226,7 @@ TEST(Vectorize, LoadsFromClampedIndicesStayVectors) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
-// A load behind the loop's end stays as it is where its way does not run as often as the load.
+// A load after a loop is unchanged if its predecessors do not run as often as the load.
 TEST(Vectorize, LoadsChosenByALoopStayWhereTheyAre) {
   expect_same(R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -254,7 +253,7 @@ TEST(Vectorize, LoadsChosenByALoopStayWhereTheyAre) {
     })");
 }
 
-// By numbers that are not constants: small ones, which doubles hold, those at the end of that, and large ones.
+// Dynamic divisors: small ones, which doubles represent exactly, those at that limit, and large ones.
 TEST(Vectorize, Divisions) {
   unsigned number = 0;
   for (const char* type : {"i8", "i16", "i32", "i64"}) {
@@ -321,7 +320,7 @@ TEST(Vectorize, TrapsLeaveEarly) {
     })");
 }
 
-// A body with `count` checked accesses, each of a position of its own under a condition of its own.
+// A body with `count` checked accesses, each at its own index under its own condition.
 std::string checked_body(unsigned count) {
   std::string text = R"(
     declare void @note(ptr, i64, i32) "once-for-first-lane" cold nounwind willreturn memory(argmem: readwrite)
@@ -364,8 +363,8 @@ std::string checked_body(unsigned count) {
   return text;
 }
 
-// The vector form of that body: how many instructions it has, and how many vectors live at most from one block to
-// another, for each check.
+// The size of the vector form of that body: instructions, and the maximal number of vectors live between blocks, for
+// each check.
 struct Size {
   std::size_t instructions = 0;
   std::size_t crossing = 0;
@@ -404,11 +403,11 @@ TEST(Vectorize, GrowsByTheSameForEachCheck) {
   const Size many = size_of_vector_form(160);
   const std::size_t step = more.instructions - few.instructions;
   EXPECT_EQ(many.instructions - few.instructions, 15 * step);
-  // The sum, and nothing of the traps, which would have to be carried on to the return.
+  // The sum, and nothing for traps, which would have to stay live until the return.
   EXPECT_EQ(many.crossing - few.crossing, 150U);
 }
 
-// Traps are noted in the order of the lanes, of those that trap at one place only the first.
+// Traps are recorded in lane order, only the first of those at one site.
 TEST(Vectorize, OnceForTheFirstLane) {
   expect_same(R"(
     define void @note(ptr %c, i64 %i) "once-for-first-lane" cold noinline nounwind {
@@ -745,7 +744,7 @@ TEST(Vectorize, RefusesEscapingLocals) {
                  "address of a local array");
 }
 
-// Cases that all lead to one place are one condition, where lanes part once.
+// Cases with a common target are one condition, where lanes diverge once.
 TEST(Vectorize, CasesOfOnePlaceAreOneCondition) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -769,7 +768,7 @@ TEST(Vectorize, CasesOfOnePlaceAreOneCondition) {
   expect_same(text);
   auto kernel = TestKernel::create(text, 8);
   ASSERT_TRUE(kernel.ok());
-  // A search tree would ask which side of 7 it is.
+  // A search tree would compare with 7.
   EXPECT_EQ(kernel->vector_text().find("icmp slt"), std::string::npos) << kernel->vector_text();
 }
 

@@ -73,8 +73,8 @@ bool Walks::walks(const llvm::Loop& loop) {
   return any_row;
 }
 
-// Whether what the next turn needs of this one costs no time: a counter, or one operation on integers, or a sum of
-// floats that may be done in another order.
+// Whether the next turn's dependence on this one costs no time: a counter, an integer operation, or a reassociable sum
+// of floats.
 bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) {
   auto& value = const_cast<llvm::PHINode&>(phi);
   if (analyses_.evolution.isSCEVable(phi.getType())) {
@@ -118,7 +118,7 @@ LaneWalk walk_of(LoopAnalyses& analyses, llvm::Value* address, const llvm::Loop&
 }
 
 bool walks_rows(const llvm::Function& scalar, const std::vector<ArgShape>& args) {
-  // The analyses take functions that they could change, and change nothing.
+  // The analyses take functions by mutable reference, but change nothing.
   return Walks(const_cast<llvm::Function&>(scalar), args).everywhere();
 }
 

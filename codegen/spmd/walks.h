@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Iterations that each go through a stretch of memory of their own.
+// Iterations that each walk along their own row of memory.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,15 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The pattern in which one lane accesses memory over the turns of a loop: next to the other lanes, along a row of its
-// own, or in no known order.
+// How one lane accesses memory over the turns of a loop: next to the other lanes, along its own row, or in an unknown
+// order.
 enum class LaneWalk : std::uint8_t { kTogether, kRow, kScattered };
 LaneWalk walk_of(LoopAnalyses& analyses, llvm::Value* address, const llvm::Loop& loop);
 
-// Whether what an iteration of the prepared function `scalar` does is to go through rows: in its inner loops, memory is
-// accessed element by element, in another place for each lane, and no element waits for the one before, unless in a sum
-// whose order does not matter. Lanes would fetch from as many rows at once, which a cache bears badly (rows of a power
-// of two share their few places in it); one iteration after the other reads what lies together, and LLVM makes vectors
-// along the row.
+// Whether an iteration of the prepared function `scalar` only walks along rows: its inner loops access memory element
+// by element, far apart from lane to lane, and no element depends on the previous one, except in a reassociable sum.
+// Lanes would load from as many rows at once, which thrashes caches (rows of a power of two share few cache sets); one
+// iteration after the other reads contiguous memory, and LLVM vectorises along the row.
 bool walks_rows(const llvm::Function& scalar, const std::vector<ArgShape>& args);
 
 }  // namespace dhpvm::codegen::spmd

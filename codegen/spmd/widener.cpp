@@ -14,7 +14,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// A divisor that can trap with no dividend: not 0, and for the signed ones not -1.
+// A divisor that cannot trap for any dividend: not 0, and if signed not -1.
 bool is_safe_divisor(const llvm::Value* divisor) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(divisor);
   return constant != nullptr && !constant->isZero() && !constant->isMinusOne();
@@ -26,14 +26,14 @@ bool needs_lanes(const llvm::Instruction& instruction, const Divergence& diverge
   if (const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&instruction); pointer != nullptr) {
     if (instruction.isVolatile() || instruction.isAtomic()) return true;
     if (!divergence.shape(pointer).is_uniform()) return false;
-    // The descriptions of arrays are there for no lane, too.
+    // Array descriptors are readable even if no lane is active.
     const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
     if (load != nullptr && private_base(pointer) == nullptr &&
         llvm::isDereferenceableAndAlignedPointer(pointer, load->getType(), load->getAlign(),
                                                  load->getDataLayout())) {
       return false;
     }
-    // In a local array, an index that is no constant may be outside as well.
+    // A dynamic index may be outside of a local array as well.
     const llvm::DataLayout& layout = instruction.getDataLayout();
     llvm::APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
     return !llvm::isa<llvm::AllocaInst>(
@@ -127,8 +127,8 @@ llvm::Value* Widener::all_lanes_are(const llvm::Value* condition, bool expected)
   return second == nullptr ? nullptr : builder_.CreateLogicalAnd(first, second);
 }
 
-// Compares an affine value with a uniform one. As long as the affine one does not wrap between the first and the
-// last lane, it lies between those two.
+// Compares an affine value with a uniform one. If the affine one does not wrap between the first and the last lane, all
+// lanes lie between those two.
 llvm::Value* Widener::all_lanes_compare(const llvm::ICmpInst& compare, bool expected) {
   llvm::CmpInst::Predicate predicate = expected ? compare.getPredicate() : compare.getInversePredicate();
   const llvm::Value* affine = compare.getOperand(0);
@@ -144,7 +144,7 @@ llvm::Value* Widener::all_lanes_compare(const llvm::ICmpInst& compare, bool expe
   llvm::Value* other = values_.scalar(uniform);
   const auto number = [&](std::uint64_t value) { return llvm::ConstantInt::get(first->getType(), value); };
   if (compare.isEquality()) {
-    // Equal in no lane: as far from the first as no lane is. With a step of one only.
+    // Equal in no lane: farther from the first than any lane. Only for a step of one.
     if (predicate != llvm::CmpInst::ICMP_NE || shape != Shape::affine(1)) return nullptr;
     return builder_.CreateICmpUGE(builder_.CreateSub(other, first), number(width_));
   }
@@ -180,7 +180,7 @@ llvm::Value* Widener::blend(llvm::Value* mask, llvm::Value* a, llvm::Value* b) {
 }
 
 Status Widener::emit(llvm::Instruction& instruction) {
-  // An address in an alloca stands for an offset; it can be added to and accessed, not looked at.
+  // An address in an alloca is represented by its offset: it can be added to and accessed, but not observed.
   for (const llvm::Use& operand : instruction.operands()) {
     const bool is_access = operand == llvm::getLoadStorePointerOperand(&instruction) &&
                            !(llvm::isa<llvm::StoreInst>(instruction) && operand.getOperandNo() == 0);
@@ -220,12 +220,12 @@ Status Widener::emit_scalar(llvm::Instruction& instruction) {
   }
   if (auto* disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(copy);
       disjoint != nullptr && lane_0_may_be_off) {
-    // The sum is affine, what `or` makes of lane 0 outside of the mask is not.
+    // The sum is affine; `or` in an inactive lane 0 is not.
     llvm::Instruction* sum = llvm::BinaryOperator::CreateAdd(copy->getOperand(0), copy->getOperand(1));
     copy->deleteValue();
     copy = sum;
   }
-  // The base of an affine value is computed for lane 0, which the scalar function need not have asked for.
+  // The base of an affine value is computed for lane 0, which may be inactive.
   if (lane_0_may_be_off && mask_ != root_) copy->dropPoisonGeneratingFlags();
   builder_.Insert(copy, instruction.getName());
   values_.set_scalar(&instruction, copy);
@@ -263,7 +263,7 @@ Status Widener::emit_vector(llvm::Instruction& instruction) {
     return unsupported(instruction, "no vector form of this instruction");
   }
   if (auto* made = llvm::dyn_cast<llvm::Instruction>(result); made != nullptr) {
-    // Flags may stay where not all lanes are active: poison in a lane that is off is never looked at.
+    // Flags are valid even if some lanes are inactive: poison in those is never observed.
     if (made->getOpcode() == instruction.getOpcode()) {
       made->copyIRFlags(&instruction);
       made->copyMetadata(instruction, {llvm::LLVMContext::MD_fpmath});
@@ -279,7 +279,7 @@ llvm::Value* Widener::binary(const llvm::BinaryOperator& instruction) {
   llvm::Value* right = values_.vector(instruction.getOperand(1));
   if (!instruction.isIntDivRem()) return builder_.CreateBinOp(instruction.getOpcode(), left, right);
   if (!is_safe_divisor(instruction.getOperand(1))) {
-    // Lanes that are off must not divide by zero: that would be the end of all of them.
+    // Inactive lanes must not divide by zero: that would fault for all of them.
     right = blend(mask_, right, llvm::ConstantInt::get(right->getType(), 1));
   }
   return divide(instruction, left, right);
@@ -296,7 +296,7 @@ llvm::Value* Widener::select(const llvm::SelectInst& instruction) {
 }
 
 llvm::Value* Widener::pointer(const llvm::GetElementPtrInst& gep) {
-  // Uniform operands stay scalars: gathers want one base and a vector of indices.
+  // Uniform operands stay scalars: gathers need one base and a vector of indices.
   const auto operand = [this](const llvm::Value* value) {
     return values_.shape(value).is_uniform() ? values_.scalar(value) : values_.vector(value);
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits what one instruction of the scalar function becomes, under the mask of its block.
+// Emits the vector form of one instruction, under the mask of its block.
 #pragma once
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -17,11 +17,11 @@
 
 namespace dhpvm::codegen::spmd {
 
-// Whether `instruction` must not run while no lane is active: because as a scalar it could fault, or because
-// it has an effect in any case.
+// Whether `instruction` must not run while no lane is active: because as a scalar it could fault, or because it has an
+// effect in any case.
 bool needs_lanes(const llvm::Instruction& instruction, const Divergence& divergence);
 
-// A rough count of the instructions that `instruction` becomes for each native vector; 0 for what vanishes.
+// The approximate number of instructions that `instruction` becomes for each native vector; 0 if none.
 unsigned cost_of(const llvm::Instruction& instruction, const Divergence& divergence);
 
 class Widener {
@@ -31,26 +31,26 @@ class Widener {
 
   // `entry` dominates everything; `root` is the mask of the lanes that are active in the function.
   void set_entry(llvm::BasicBlock* entry, llvm::Value* root);
-  // For the instructions that follow: which lanes run them.
+  // Sets the mask of the instructions that follow.
   void set_mask(llvm::Value* mask) { mask_ = mask; }
 
-  // Everything but phis and terminators. kUnsupported names the instruction that has no vector form here.
+  // All instructions but phis and terminators. kUnsupported names an instruction without vector form.
   Status emit(llvm::Instruction& instruction);
 
   // i1: whether any lane of `mask` is on.
   llvm::Value* any(llvm::Value* mask);
-  // i1: true only if the scalar function's `condition` is `expected` in every lane, active or not; null where
-  // this cannot be found out by looking at the first and the last lane.
+  // i1: true only if the scalar function's `condition` is `expected` in every lane, active or not; null if the first
+  // and the last lane do not tell.
   llvm::Value* all_lanes_are(const llvm::Value* condition, bool expected);
-  // Lanes of `mask` where `condition` is `expected`. A condition that is poison in a lane outside of `mask`
-  // leaves that lane off.
+  // The lanes of `mask` where `condition` is `expected`. A condition that is poison in a lane outside of `mask` leaves
+  // that lane off.
   llvm::Value* narrow(llvm::Value* mask, llvm::Value* condition, bool expected);
   // `a` in the lanes of `mask`, `b` in the others; both may be structures of vectors.
   llvm::Value* blend(llvm::Value* mask, llvm::Value* a, llvm::Value* b);
 
  private:
   Status emit_scalar(llvm::Instruction& instruction);
-  // A copy that does not belong to the scalar function any more; its operands still do.
+  // A copy outside the scalar function, with the original's operands.
   llvm::Instruction* copy_of(const llvm::Instruction& instruction);
   llvm::Value* all_lanes_compare(const llvm::ICmpInst& compare, bool expected);
   Status emit_vector(llvm::Instruction& instruction);
@@ -120,15 +120,14 @@ class Widener {
   llvm::BasicBlock* entry_ = nullptr;
   llvm::Value* root_ = nullptr;
   llvm::Value* mask_ = nullptr;
-  llvm::SmallPtrSet<const llvm::CallInst*, 4>
-      angles_done_;  // calls that have their vectors, maybe before their turn
+  llvm::SmallPtrSet<const llvm::CallInst*, 4> angles_done_;  // calls that have their vectors already
   // The interleaved form of a local array, and the size of its elements once something has accessed one.
   struct LocalArray {
     llvm::AllocaInst* lanes = nullptr;
     unsigned element_bytes = 0;
   };
   llvm::DenseMap<const llvm::AllocaInst*, LocalArray> locals_;
-  llvm::AllocaInst* unused_row_ = nullptr;  // for what lanes that are off write
+  llvm::AllocaInst* unused_row_ = nullptr;  // receives the stores of inactive lanes
 };
 
 // The kUnsupported error for `instruction`: its text and the problem with it.

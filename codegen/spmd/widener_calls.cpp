@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: intrinsics on whole vectors, mathematical functions in pieces of the width that their vector library
-// has, the rest for one active lane after the other.
+// Calls: intrinsics on whole vectors, mathematical functions in pieces of the width that their vector library has, and
+// others lane by lane for the active lanes.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
@@ -26,7 +26,7 @@ bool is_overflow_check(llvm::Intrinsic::ID id) {
   }
 }
 
-// Hints and marks, which the vector function does without.
+// Hints and markers, which the vector function drops.
 bool is_dispensable(llvm::Intrinsic::ID id) {
   switch (id) {
     case llvm::Intrinsic::assume:
@@ -117,9 +117,9 @@ Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
   return {};
 }
 
-// Vector functions, or the scalar ones for each lane if any of them has a large angle. The test stands in
-// front, so that the angles need not be kept over the calls; and once for the sine and the cosine of an
-// angle: by itself, it makes a vector of either take 8 % longer.
+// Calls vector functions, or the scalar ones for each lane if any of them has a large angle. The test comes first, so
+// that the angles are not live across the calls; and once for the sine and the cosine of an angle: it alone makes a
+// vector of either take 8 % longer.
 Status Widener::angle_functions(llvm::CallInst& call) {
   if (angles_done_.contains(&call)) return {};
   llvm::LLVMContext& context = builder_.getContext();
@@ -162,7 +162,7 @@ Status Widener::angle_functions(llvm::CallInst& call) {
   return {};
 }
 
-// The cosine of the same angle in the same block, for a sine, and the other way round; null if there is none.
+// The cosine of the same angle in the same block for a sine, and vice versa; null if there is none.
 llvm::CallInst* Widener::other_function_of_angle(const llvm::CallInst& call) const {
   const std::string name = math_function(call);
   for (llvm::User* user : call.getArgOperand(0)->users()) {
@@ -176,14 +176,14 @@ llvm::CallInst* Widener::other_function_of_angle(const llvm::CallInst& call) con
 }
 
 void Widener::call_for_first_lane(llvm::CallInst& call) {
-  // needs_lanes has seen to it that there is one.
+  // needs_lanes guarantees that there is one.
   llvm::Value* bits = builder_.CreateBitCast(mask_, builder_.getIntNTy(width_));
   llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
   lane = builder_.CreateZExtOrTrunc(lane, builder_.getInt32Ty());
   builder_.Insert(copy_for_lane(call, lane));
 }
 
-// `instruction` with the operands that it has in that lane.
+// `instruction` with its operands of that lane.
 llvm::Instruction* Widener::copy_for_lane(const llvm::Instruction& instruction, llvm::Value* lane) {
   llvm::Instruction* copy = copy_of(instruction);
   for (llvm::Use& operand : copy->operands()) {
@@ -193,13 +193,13 @@ llvm::Instruction* Widener::copy_for_lane(const llvm::Instruction& instruction, 
   return copy;
 }
 
-// Cuts the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. Where
-// there are fewer lanes, a piece is filled up with their repetition.
+// Splits the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. With fewer lanes,
+// a piece is filled by repeating them.
 llvm::Value* Widener::call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece) {
   llvm::Type* type = llvm::FixedVectorType::get(call.getType(), piece);
   llvm::SmallVector<llvm::Value*, 2> arguments;
   for (const llvm::Use& argument : call.args()) {
-    // The library takes a slow way for a lane whose argument is out of the common range, active or not.
+    // The library takes a slow path if any lane's argument, active or not, is out of the common range.
     llvm::Value* vector = values_.vector(argument);
     arguments.push_back(blend(mask_, vector, llvm::ConstantFP::get(vector->getType(), 1.0)));
   }
@@ -228,8 +228,8 @@ llvm::Value* Widener::call_pieces(llvm::CallInst& call, const std::string& symbo
   return builder_.CreateShuffleVector(joined, used);
 }
 
-// A loop over the set bits of the mask: as much code for 64 lanes as for 2. The mask may be empty where the
-// instruction has no effect (needs_lanes sees to that for the others), hence the test in front.
+// A loop over the set bits of the mask, whose code size does not depend on the number of lanes. The mask may be empty
+// if the instruction has no effect (needs_lanes excludes the others), hence the test before it.
 Status Widener::lane_by_lane(llvm::Instruction& instruction) {
   llvm::Type* type = instruction.getType()->isVoidTy() ? nullptr : widen(instruction.getType(), width_);
   if (type == nullptr && !instruction.getType()->isVoidTy()) {
@@ -268,7 +268,7 @@ Status Widener::lane_by_lane(llvm::Instruction& instruction) {
     }
     results->addIncoming(updated, loop);
   }
-  // Without its lowest bit.
+  // Clears its lowest bit.
   llvm::Value* rest =
       builder_.CreateAnd(bits, builder_.CreateSub(bits, llvm::ConstantInt::get(bits_type, 1)));
   bits->addIncoming(rest, loop);

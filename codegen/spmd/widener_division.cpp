@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Division of integers. Processors have none for vectors, and LLVM would take the lanes apart; but they
-// divide floats, and a double holds what is needed.
+// Division of integers. Processors have none for vectors, and LLVM would scalarise it; but they divide floats, and a
+// double is wide enough.
 //
 // For integers x and y with |x| + |y| < 2^53, cutting off the fraction of the rounded quotient of doubles
 // gives the quotient of integers: where x / y is no integer, it is at least 1 / |y| away from the next one, and
@@ -24,7 +24,7 @@ bool is_remainder(const llvm::BinaryOperator& instruction) {
          instruction.getOpcode() == llvm::Instruction::URem;
 }
 
-// By doubles. `converts_signed` where both operands are the same number as signed and as unsigned integers, too.
+// By doubles. `converts_signed`: both operands are the same number as signed and as unsigned integers.
 llvm::Value* divide_as_doubles(llvm::IRBuilder<>& builder, llvm::Value* left, llvm::Value* right,
                                bool remainder, bool converts_signed) {
   auto* type = llvm::cast<llvm::VectorType>(left->getType());
@@ -42,7 +42,7 @@ llvm::Value* divide_as_doubles(llvm::IRBuilder<>& builder, llvm::Value* left, ll
 
 llvm::Value* Widener::divide(const llvm::BinaryOperator& instruction, llvm::Value* left, llvm::Value* right) {
   const unsigned bits = instruction.getType()->getScalarSizeInBits();
-  // By constants, LLVM multiplies.
+  // LLVM turns divisions by constants into multiplications.
   if (bits > 64 || llvm::isa<llvm::ConstantInt>(instruction.getOperand(1))) {
     return builder_.CreateBinOp(instruction.getOpcode(), left, right);
   }

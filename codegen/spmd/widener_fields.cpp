@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of fields (field_groups.h): vectors of what lies behind each other in memory, and between
-// them and one vector for each field, networks of shuffles.
+// Loads and stores of fields (field_groups.h): whole vectors of contiguous memory, and shuffles between them and one
+// vector for each field.
 #include <llvm/ADT/Sequence.h>
 #include <llvm/IR/DataLayout.h>
 
@@ -23,7 +23,7 @@ Vectors every_second(const Vectors& vectors, unsigned from) {
   return half;
 }
 
-// From one vector for each field to the elements in the order of memory: lane 0's fields, lane 1's, and so on.
+// From one vector for each field to the elements in memory order: lane 0's fields, lane 1's, and so on.
 Vectors interleave(llvm::IRBuilder<>& builder, const Vectors& fields) {
   const auto step = static_cast<unsigned>(fields.size());
   if (step == 1) return fields;
@@ -55,7 +55,7 @@ Vectors interleave(llvm::IRBuilder<>& builder, const Vectors& fields) {
   return parts;
 }
 
-// The other way round.
+// The inverse.
 Vectors take_apart(llvm::IRBuilder<>& builder, const Vectors& parts) {
   const auto step = static_cast<unsigned>(parts.size());
   if (step == 1) return parts;
@@ -95,7 +95,7 @@ llvm::Align alignment_of(const FieldGroup& group) {
   return llvm::Align(llvm::MinAlign(align.value(), group.bytes));
 }
 
-// Metadata of the memory holds for all fields of a structure, unless it says which kind of number is there.
+// Metadata of the access holds for all fields of a struct, except for type-based alias information.
 void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
   to.copyMetadata(from, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
 }
@@ -108,7 +108,7 @@ llvm::Type* Widener::units_of(const FieldGroup& group) {
 }
 
 llvm::Value* Widener::part_of(const FieldGroup& group, unsigned part) {
-  // The addresses of the other fields may not have been computed yet.
+  // The addresses of the other fields may not be available yet.
   llvm::Value* const address = values_.scalar(llvm::getLoadStorePointerOperand(group.place));
   const FieldGroup::Member& own = group.member(*group.place);
   const std::int64_t begin = std::int64_t{own.unit} * group.bytes + own.byte;
@@ -117,7 +117,7 @@ llvm::Value* Widener::part_of(const FieldGroup& group, unsigned part) {
                             builder_.getInt64(static_cast<std::uint64_t>(offset)));
 }
 
-// Selects those of a part's units, in `pieces` each, for which `is_wanted` is true and that are of active lanes.
+// Selects the units of a part, in `pieces` each, for which `is_wanted` is true and whose lanes are active.
 llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part, unsigned pieces,
                               llvm::function_ref<bool(unsigned unit, unsigned piece)> is_wanted) {
   llvm::SmallVector<llvm::Constant*, 64> wanted;
@@ -132,13 +132,13 @@ llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part, unsigned p
   return builder_.CreateAnd(mask, builder_.CreateShuffleVector(mask_, lanes));
 }
 
-// Under a mask, a gather fetches nothing unneeded; it takes several fields for the masks to be worth their while.
+// A masked gather loads nothing unneeded, so masks pay only for several fields.
 bool Widener::moves_together(const FieldGroup& group) const {
   return is_full(mask_) || group.members.size() > 1;
 }
 
-// With all lanes active, all units from the first lane's to the last one's; what follows need not be memory. Under a
-// mask, only those with fields: any active lane may be the last one that has memory.
+// With all lanes active, all units from the first lane's to the last one's; memory after them may be inaccessible.
+// Under a mask, only those with fields: any active lane may be the last one with accessible memory.
 void Widener::load_fields(const FieldGroup& group) {
   const llvm::Align align = alignment_of(group);
   unsigned used = 0;
@@ -151,7 +151,7 @@ void Widener::load_fields(const FieldGroup& group) {
     llvm::Value* const from = part_of(group, part);
     llvm::Instruction* made = nullptr;
     if (is_full(mask_) && begin + width_ > end) {
-      // Masks are no help to processors that have none for units of this size.
+      // Masks of other processors do not support units of this size.
       const unsigned back = begin + width_ - end;
       llvm::Value* const earlier = builder_.CreateGEP(
           builder_.getInt8Ty(), from,
@@ -187,7 +187,7 @@ llvm::Type* Widener::bits_of(const FieldGroup::Member& member) {
   return llvm::FixedVectorType::get(builder_.getIntNTy(member.bytes * 8), width_);
 }
 
-// Bytes between fields belong to others, who may be writing them.
+// Bytes between fields belong to other threads, which may write them.
 void Widener::store_fields(const FieldGroup& group) {
   const llvm::Align align = alignment_of(group);
   llvm::Type* const type = units_of(group);

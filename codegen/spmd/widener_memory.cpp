@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores: what is next to each other in memory moves as a vector, what is in one place once, the
-// rest lane by lane in hardware (gather and scatter). Local arrays are private to a lane; their elements lie
-// interleaved, so that one index for all lanes is a contiguous vector.
+// Loads and stores: contiguous accesses become vectors, uniform ones scalars, and others gathers and scatters. Local
+// arrays are private to a lane; their elements are interleaved, so that a uniform index is a contiguous vector.
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
@@ -12,7 +11,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Copies what stays true of an access that stands for those of all lanes.
+// Copies the metadata that is valid for an access by all lanes.
 void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
   to.copyMetadata(
       from, {llvm::LLVMContext::MD_tbaa, llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias,
@@ -103,7 +102,7 @@ Status Widener::store(const llvm::StoreInst& store) {
   return {};
 }
 
-// All lanes store to the same place, one after the other: what the last one stores stays.
+// All lanes store to the same address in order: the last active one's value remains.
 Status Widener::store_to_one_place(const llvm::StoreInst& store) {
   const llvm::Value* value = store.getValueOperand();
   llvm::Value* last = builder_.getInt32(width_ - 1);
@@ -133,7 +132,7 @@ Status Widener::allocate(const llvm::AllocaInst& alloca) {
   return {};
 }
 
-// Interleaving needs elements of one size, and no access that lies across two of them.
+// Interleaving requires elements of one size, and no access that crosses an element's boundary.
 Status Widener::check_private(const llvm::Instruction& access, const llvm::AllocaInst& alloca,
                               llvm::Align align, unsigned element_bytes) {
   unsigned& known = locals_[&alloca].element_bytes;
@@ -148,7 +147,7 @@ Status Widener::check_private(const llvm::Instruction& access, const llvm::Alloc
   return {};
 }
 
-// The address as an offset in bytes from the beginning of its local array, as the scalar function has it.
+// The address as a byte offset in its local array, as in the scalar function.
 void Widener::private_offset(const llvm::Instruction& address) {
   const bool as_vector = divergence_.shape(&address).is_varying();
   const auto operand = [&](const llvm::Value* value) {
@@ -207,7 +206,7 @@ Status Widener::load_private(const llvm::LoadInst& load, const llvm::AllocaInst&
   bool contiguous = false;
   llvm::Value* address = private_address(load.getPointerOperand(), alloca, contiguous, bytes);
   llvm::Type* type = widen(load.getType(), width_);
-  // All of a contiguous vector can be read, whichever lanes are active.
+  // A contiguous vector is readable as a whole, whichever lanes are active.
   values_.set_vector(&load, contiguous
                                 ? static_cast<llvm::Instruction*>(
                                       builder_.CreateAlignedLoad(type, address, llvm::Align(bytes)))
@@ -225,11 +224,11 @@ Status Widener::store_private(const llvm::StoreInst& store, const llvm::AllocaIn
   if (!contiguous) {
     builder_.CreateMaskedScatter(vector, address, llvm::Align(bytes), mask_);
   } else if (mask_ == root_) {
-    // Lanes that never were active have no use for their arrays.
+    // Lanes that were never active do not use their arrays.
     builder_.CreateAlignedStore(vector, address, llvm::Align(bytes));
   } else {
-    // Other lanes keep their elements. Without AVX-512, processors store bytes under a mask one by one, and on all of
-    // them a load has to wait for a store under a mask. A lane is active, so that the element is in the array
+    // Other lanes keep their elements. Without AVX-512, processors execute masked stores of bytes one by one, and on
+    // all of them a load cannot be forwarded from a masked store. A lane is active, so the element is in the array
     // (needs_lanes).
     llvm::Value* const kept = builder_.CreateAlignedLoad(vector->getType(), address, llvm::Align(bytes));
     builder_.CreateAlignedStore(builder_.CreateSelect(mask_, vector, kept), address, llvm::Align(bytes));
