@@ -73,7 +73,7 @@ struct FunctionRequest {
   RuntimeCalls calls{};
   std::vector<std::uint32_t> stack_costs;  // by function of the module: its share of the stack limit
   std::vector<std::uint32_t> functions;    // indices in the module
-  // Functions among them that need entries at their loop headers, to replace running interpreted code.
+  // Functions that need entries at their loop headers, to replace running interpreted code.
   std::vector<std::uint32_t> continued;
 };
 
@@ -84,7 +84,9 @@ class CompiledFunctions {
   // For the table of bodies through which compiled code calls, and for the interpreter; null if not requested.
   virtual const void* body(std::uint32_t function) const = 0;
   virtual EnterFunction enter(std::uint32_t function) const = 0;
-  // The entry at the loop header `pc`, a word offset inside the function; null if it was not requested.
+  // The entry at the loop header `pc`, a word offset inside the function; null if it was not requested. It runs the
+  // outermost loop around `pc`. If that loop ends other than by a return or a trap, the registers are in the frame
+  // again, and StateLayout::resume tells at which instruction the interpreter goes on.
   virtual EnterFunction continuation(std::uint32_t function, std::uint32_t pc) const = 0;
 };
 
@@ -178,7 +180,7 @@ class CodeGenerator {
 // same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 13;
+inline constexpr std::uint32_t kInterfaceVersion = 14;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -30,6 +30,8 @@ struct StateLayout {
   std::uint32_t native_limit;     // the lowest stack address that compiled code may reach
   std::uint32_t strings;          // pointer to a table: string constants made so far, or null
   std::uint32_t types;            // pointer to a table of type descriptions
+  // u64: where the interpreter goes on, a word offset inside the function; see CompiledFunctions::continuation.
+  std::uint32_t resume;
   // u64: the largest number of iterations of a parallel loop that runs in place; 0: none does.
   std::uint32_t most_in_place;
   // u64 counters of loops in place: their number, their iterations, and the iterations as fuel.

@@ -8,22 +8,16 @@
 namespace dhpvm::vm {
 namespace {
 
-// "body.12" is a function, "continue.12.40" one that is entered in the middle. "enter.12", a stub that only leads to
-// either, does not belong to a function of the program.
+// "body.12" is a function, "loop.12.40" one of its loops, "continue.12.48" the entry of a loop that was running.
+// "enter.12", a stub that only leads to the body, does not belong to a function of the program.
 std::optional<std::uint32_t> function_of(std::string_view name) {
-  constexpr std::string_view kBody = "body.";
-  constexpr std::string_view kContinue = "continue.";
-  if (name.starts_with(kBody)) {
-    name.remove_prefix(kBody.size());
-  } else if (name.starts_with(kContinue)) {
-    name.remove_prefix(kContinue.size());
-  } else {
-    return std::nullopt;
+  for (const std::string_view prefix : {"body.", "loop.", "continue."}) {
+    if (!name.starts_with(prefix)) continue;
+    std::uint32_t function = 0;
+    const auto end = std::from_chars(name.data() + prefix.size(), name.data() + name.size(), function);
+    if (end.ec == std::errc()) return function;
   }
-  std::uint32_t function = 0;
-  if (std::from_chars(name.data(), name.data() + name.size(), function).ec != std::errc())
-    return std::nullopt;
-  return function;
+  return std::nullopt;
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ StackBounds find_stack() {
   return bounds;
 }
 
-// Runs `code` in place of the function of the top frame, and leaves the frame.
+// Runs `code` in place of the function of the top frame, and leaves the frame, unless the interpreter has to resume it.
 bool run(Context& context, codegen::EnterFunction code) {
   Frame* const frame = context.frame;
   std::uint64_t* const primitives = context.primitives;
@@ -82,6 +82,10 @@ bool run(Context& context, codegen::EnterFunction code) {
     return false;
   }
   context.ticks = left;
+  if (context.resume != kNoResume) {
+    context.pc = context.linked->code_of(*frame->function) + std::exchange(context.resume, kNoResume);
+    return true;
+  }
   context.pc = frame->return_pc;
   context.p = frame->caller_p;
   context.r = frame->caller_r;
@@ -144,6 +148,7 @@ codegen::RuntimeLayout runtime_layout() {
   layout.state.native_limit = offsetof(Context, native_limit);
   layout.state.strings = offsetof(Context, strings);
   layout.state.types = offsetof(Context, types);
+  layout.state.resume = offsetof(Context, resume);
   layout.state.most_in_place = offsetof(Context, most_in_place);
   layout.state.parallel_loops = offsetof(Context, parallel_loops);
   layout.state.parallel_iterations = offsetof(Context, parallel_iterations);

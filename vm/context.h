@@ -42,6 +42,7 @@ inline constexpr bytecode::Word kExitCode = kExitOp;
 inline constexpr bytecode::Word kIterateCode = kIterateOp;
 inline constexpr bytecode::Word kEnterNativeCode = kEnterNativeOp;
 inline constexpr bytecode::Word kAnchorCode = kAnchorOp;
+inline constexpr std::uint64_t kNoResume = ~std::uint64_t{0};
 
 // The parallel loop being run. One at a time: kernels can neither contain another nor call natives.
 struct InterpretedLoop {
@@ -109,9 +110,10 @@ struct Context {
   std::uint64_t* primitives = nullptr;
   const void* const* bodies = nullptr;  // by function: compiled code, or null
   std::uintptr_t native_limit = 0;      // how far the machine's own stack may be used
-  std::uint64_t most_in_place = 0;  // iterations of a parallel loop that compiled functions run themselves
-  Tier* tier = nullptr;             // null: everything is interpreted
-  LoopTier* loops = nullptr;        // likewise, of parallel loops
+  std::uint64_t resume = kNoResume;  // set by a continuation whose loop has ended, see codegen::StateLayout
+  std::uint64_t most_in_place = 0;   // iterations of a parallel loop that compiled functions run themselves
+  Tier* tier = nullptr;              // null: everything is interpreted
+  LoopTier* loops = nullptr;         // likewise, of parallel loops
 
   Isolate* isolate;
   gc::Heap* heap;

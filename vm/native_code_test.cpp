@@ -510,6 +510,63 @@ TEST(NativeCode, IsCompiledOnceWhereverItIsFoundRunning) {
   std::filesystem::remove_all(cache);
 }
 
+// Two loops between hundreds of words of other code. Every kind of register crosses the end of a loop, and so does a
+// local array.
+std::string long_function() {
+  std::string text = R"(
+type array A: i64
+function long(i64) -> i64 registers 8 2 exported
+  local i64 4
+  imm p1, 3
+  new.array r0, p1, A
+  imm p2, 0
+  imm p3, 0
+  imm p5, 0
+First:
+  store.i64 r0, p3, p2
+  local.store.i64 l0, p3, p2
+  add.i64 p5, p5, p2
+  add.i32 p6, p5, p2
+  for.i64 p2, p0, First
+)";
+  for (int n = 0; n < 300; ++n) text += "  add.imm.i64 p5, p5, 7\n";
+  text += R"(
+  move.r r1, r0
+  imm p2, 0
+Second:
+  load.i64 p4, r1, p3
+  add.i64 p5, p5, p4
+  for.i64 p2, p0, Second
+  local.load.i64 p4, l0, p3
+  mul.i64 p5, p5, p4
+  i32.to.i64 p4, p6
+  add.i64 p5, p5, p4
+)";
+  for (int n = 0; n < 300; ++n) text += "  add.imm.i64 p5, p5, 5\n";
+  return text + "  return.p p5\nend\n";
+}
+
+TEST(NativeCode, LongFunctionsAreCompiledInParts) {
+  const std::string text = long_function();
+  Program interpreted(text);
+  IsolateOptions options = eager();
+  options.jit.mode = JitMode::kOn;
+  options.jit.threshold_samples = 2;
+  options.jit.sample_interval = 3;
+  options.jit.wait = true;
+  Program program(text, options);
+  const auto run = [&](std::uint64_t turns) {
+    EXPECT_EQ(program.run("long", {turns}), interpreted.run("long", {turns}));
+    EXPECT_EQ(program->stats().fuel_used, interpreted->stats().fuel_used);
+    return options.compile_service->stats().compiles;
+  };
+  // `main` is such a function, and called once: only its loops are compiled. A function that is called again and again
+  // is compiled as a whole, too.
+  EXPECT_EQ(run(100), 1u);
+  for (std::uint64_t turns = 1; turns < 50; ++turns) run(turns);
+  EXPECT_EQ(run(100), 2u);
+}
+
 // Each turn of the loop takes two ticks, one for the call and one for the back-edge.
 constexpr std::string_view kTwoTicks = R"(
 import look(i64)

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "bytecode/control_flow.h"
+#include "bytecode/loop_tree.h"
 #include "bytecode/writer.h"
 #include "vm/context.h"
 
@@ -16,6 +18,8 @@ using bytecode::Word;
 // The most functions, and words of code in them, that are compiled together: beyond that, callees are compiled later.
 constexpr std::size_t kMaximumFunctions = 64;
 constexpr std::uint32_t kMaximumWords = 6000;
+// A function with more words is long.
+constexpr std::uint32_t kLongFunction = 400;
 // A call that still runs after its function's code has arrived is continued in code of its own after so many times the
 // samples that make a function hot. They take a few milliseconds, and compiling takes a hundred; with less patience, it
 // depended on the time that the first unit took whether a run asked the cache for another one.
@@ -75,14 +79,38 @@ Status Tier::compile_everything() {
   return {};
 }
 
-// `function` and its callees, breadth first, so that direct callees come first. Callees that are compiled already are
-// included, so that every run of a program finds the same units in the cache.
-std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
+// Whether the loops and the body of the function are compiled apart: it is probably called once.
+bool Tier::in_parts(std::uint32_t function) const {
+  const bytecode::Function& source = linked_->module().functions[function];
+  return source.code_size > kLongFunction || (source.exported && linked_->module().name_of(source) == "main");
+}
+
+// The word at which the outermost loop around `word` begins, or kNoIndex outside of loops.
+std::uint32_t Tier::loop_around(std::uint32_t function, std::uint32_t word) {
+  const bytecode::Function& source = linked_->module().functions[function];
+  const auto [place, is_new] = loops_around_.try_emplace(function, source.code_size, bytecode::kNoIndex);
+  if (!is_new) return place->second[word];
+  const std::vector<bytecode::CodeBlock> blocks = bytecode::find_blocks(linked_->module(), source);
+  const bytecode::LoopTree loops(blocks);
+  for (const std::uint32_t header : loops.outermost()) {
+    for (std::uint32_t block = 0; block < blocks.size(); ++block) {
+      if (!loops.body(header)[block]) continue;
+      std::fill(place->second.begin() + blocks[block].begin, place->second.begin() + blocks[block].end,
+                blocks[header].begin);
+    }
+  }
+  return place->second[word];
+}
+
+// The functions of a unit: `function` itself, unless only its loops are compiled, and the callees, breadth first, so
+// that direct callees come first. Callees that are compiled already are included, so that every run of a program finds
+// the same units in the cache. Long callees are not if `function` calls them outside of its loops, perhaps only once.
+std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function, Part part) {
   const bytecode::Module& module = linked_->module();
   std::vector<std::uint32_t> found = {function};
   std::uint32_t words = module.functions[function].code_size;
-  const auto add = [&](std::uint32_t callee) {
-    if (found.size() >= kMaximumFunctions) return;
+  const auto add = [&](std::uint32_t callee, bool is_repeated) {
+    if (found.size() >= kMaximumFunctions || (in_parts(callee) && !is_repeated)) return;
     if (std::ranges::find(found, callee) != found.end()) return;
     if (words + module.functions[callee].code_size > kMaximumWords) return;
     words += module.functions[callee].code_size;
@@ -93,30 +121,35 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
     const Word* const code = module.code.data() + caller.code_offset;
     for (std::uint32_t pc = 0; pc < caller.code_size;) {
       const auto op = static_cast<Op>(bytecode::op_of(code[pc]));
-      if (op == Op::kCall) add(bytecode::c_of(code[pc]));
+      const std::uint32_t at = std::exchange(pc, pc + bytecode::info(op).words());
+      if (op != Op::kCall && op != Op::kCallInterface) continue;
+      const bool is_repeated = next != 0 || loop_around(function, at) != bytecode::kNoIndex;
+      if (part == Part::kLoops && !is_repeated) continue;
+      if (op == Op::kCall) add(bytecode::c_of(code[at]), is_repeated);
       if (op == Op::kCallInterface) {
-        const auto interface = static_cast<std::uint32_t>(code[pc + 1]);
+        const auto interface = static_cast<std::uint32_t>(code[at + 1]);
         for (const bytecode::Type& type : module.types) {
           for (const bytecode::Implementation& implementation : type.implementations) {
             if (implementation.interface == interface)
-              add(implementation.functions[bytecode::c_of(code[pc])]);
+              add(implementation.functions[bytecode::c_of(code[at])], is_repeated);
           }
         }
       }
-      pc += bytecode::info(op).words();
     }
   }
+  if (part == Part::kLoops) found.erase(found.begin());
   return found;
 }
 
-// Compiles `function`. The code is entered at the function's next call, or continued in when a sample finds it in one
-// of its loops. The unit does not depend on the position of the sample: samples vary from run to run, and the cache
-// must hit.
-void Tier::request(std::uint32_t function) {
-  continued_[function] = nullptr;
+// Compiles `function`. Its body is entered at the next call, and its loops are continued in when a sample finds it in
+// one. The unit does not depend on the position of the sample: samples vary from run to run, and the cache must hit.
+void Tier::request(std::uint32_t function, Part part) {
   codegen::FunctionRequest request = new_request();
-  request.functions = with_callees(function);
-  request.continued = {function};
+  request.functions = with_callees(function, part);
+  if (part != Part::kBody) {
+    continued_[function] = nullptr;
+    request.continued = {function};
+  }
   for (const std::uint32_t together : request.functions) {
     if (states_[together] == State::kInterpreted) states_[together] = State::kRequested;
   }
@@ -173,18 +206,45 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   if (mailbox_->filled.load(std::memory_order_acquire)) install();
   const std::uint32_t index = function.index;
   const Word* const code = linked_->functions()[index].code;
-  const std::optional<std::uint32_t> offset = header_of(code, pc);
-  const std::uint32_t samples = ++samples_[index];
+  const std::optional<std::uint32_t> header = header_of(code, pc);
+  if (in_parts(index)) {
+    request_parts_if_hot(index, static_cast<std::uint32_t>(pc - code));
+  } else {
+    request_if_hot(index, header.has_value());
+  }
+  if (!header) return nullptr;
+  const auto found = continued_.find(index);
+  if (found == continued_.end() || found->second == nullptr) return nullptr;
+  if (in_parts(index)) ++functions_in_parts_[index].entries[loop_around(index, *header)];
+  return found->second->continuation(index, *header);
+}
+
+void Tier::request_if_hot(std::uint32_t function, bool at_loop) {
+  const std::uint32_t samples = ++samples_[function];
   // Code that was compiled for a callee of another function has no entry for continuing: the callee runs in the
   // interpreter until it returns, which is mostly soon. Only a call that does not return gets a unit of its own.
-  const bool is_stuck = offset && !continued_.contains(index) && states_[index] != State::kRequested;
-  if ((states_[index] == State::kInterpreted && samples >= options_.threshold_samples) ||
+  const bool is_stuck = at_loop && !continued_.contains(function) && states_[function] != State::kRequested;
+  if ((states_[function] == State::kInterpreted && samples >= options_.threshold_samples) ||
       (is_stuck && samples >= kPatience * options_.threshold_samples))
-    request(index);
-  if (!offset) return nullptr;
-  const auto found = continued_.find(index);
-  return found == continued_.end() || found->second == nullptr ? nullptr
-                                                               : found->second->continuation(index, *offset);
+    request(function, Part::kAll);
+}
+
+// Most of these functions are called once. So their loops are compiled first, and their bodies only if they turn out to
+// be called again: a call enters each of its outermost loops once, and executes other code in its order.
+void Tier::request_parts_if_hot(std::uint32_t function, std::uint32_t word) {
+  FunctionInParts& parts = functions_in_parts_[function];
+  const std::uint32_t loop = loop_around(function, word);
+  if (loop != bytecode::kNoIndex) {
+    ++parts.samples_in_loops;
+  } else if (std::exchange(parts.last_outside, word) >= word) {
+    ++parts.steps_back;
+  }
+  if (!continued_.contains(function) && parts.samples_in_loops >= options_.threshold_samples)
+    request(function, Part::kLoops);
+  const bool is_called_again =
+      parts.steps_back >= options_.threshold_samples ||
+      (loop != bytecode::kNoIndex && parts.entries[loop] >= options_.threshold_samples);
+  if (is_called_again && states_[function] == State::kInterpreted) request(function, Part::kBody);
 }
 
 }  // namespace dhpvm::vm

@@ -60,10 +60,25 @@ class Tier {
     std::atomic<bool> filled{false};
   };
 
+  // What is compiled of a function.
+  enum class Part : std::uint8_t { kAll, kBody, kLoops };
+  // A function whose loops and whose body are compiled apart.
+  struct FunctionInParts {
+    std::map<std::uint32_t, std::uint32_t> entries;  // by header of an outermost loop: continuations in it
+    std::uint32_t samples_in_loops = 0;
+    // Outside of loops: the word of the last sample, and the number of samples that were not behind the one before.
+    std::uint32_t last_outside = 0;
+    std::uint32_t steps_back = 0;
+  };
+
   codegen::FunctionRequest new_request();
-  void request(std::uint32_t function);
-  std::vector<std::uint32_t> with_callees(std::uint32_t function) const;
+  void request(std::uint32_t function, Part part);
+  std::vector<std::uint32_t> with_callees(std::uint32_t function, Part part);
+  bool in_parts(std::uint32_t function) const;
+  std::uint32_t loop_around(std::uint32_t function, std::uint32_t word);
   void install();
+  void request_if_hot(std::uint32_t function, bool at_loop);
+  void request_parts_if_hot(std::uint32_t function, std::uint32_t word);
 
   std::shared_ptr<const LinkedModule> linked_;
   const JitOptions options_;
@@ -77,7 +92,9 @@ class Tier {
   std::vector<codegen::EnterFunction> enters_;
   std::vector<State> states_;
   std::vector<std::uint32_t> samples_;
-  std::vector<std::uint32_t> calls_;                                      // from compiled code
+  std::vector<std::uint32_t> calls_;                                  // from compiled code
+  std::map<std::uint32_t, FunctionInParts> functions_in_parts_;       // those that samples have found
+  std::map<std::uint32_t, std::vector<std::uint32_t>> loops_around_;  // by function and word; on first need
   std::map<std::uint32_t, const codegen::CompiledFunctions*> continued_;  // null: requested
   std::vector<std::unique_ptr<codegen::CompiledFunctions>> code_;         // kept until the isolate ends
 };

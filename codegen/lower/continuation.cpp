@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Continuations of interpreted functions at any of their loop headers, with one copy of the code.
+// Continuations of interpreted functions: each of their outermost loops, entered at any loop header in it. Where such a
+// loop ends, the registers go back to the frame and the interpreter goes on. So code outside of loops, which runs once
+// in such a call, is not compiled: LLVM takes time in proportion to the square of a function's size.
 //
 // A branch into the middle of a loop would make it irreducible, so that no loop pass applies. So loops are entered by
 // their headers only, and a continuation in a nested loop passes the headers around it: each tests whether a loop
 // inside it is requested. That is one comparison, which is never true after the first time.
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -26,10 +29,10 @@ void FunctionLowering::run_continuation() {
   frame_.r = function_.getArg(2);
   b_.CreateStore(function_.getArg(3), frame_.ticks_slot);
   frame_.left = function_.getArg(4);
-  loops_.emplace(flow_.blocks());
   // The registers as all headers expect them; those that a header does not read may hold anything there.
   std::set<std::pair<std::uint32_t, SlotType>> registers;
   for (const std::uint32_t header : loops_->headers()) {
+    if (is_outside(header)) continue;
     const std::vector<SlotType>& types = flow_.blocks()[header].entry_types;
     for (std::uint32_t reg = 0; reg < seen_.registers_of(source_); ++reg) {
       if (types[reg] != SlotType::kUnset) registers.emplace(reg, types[reg]);
@@ -46,11 +49,9 @@ void FunctionLowering::run_continuation() {
   make_locals();
   std::uint64_t offset = 0;
   for (std::size_t local = 0; local < locals_.size(); ++local) {
-    const std::uint64_t bytes =
-        std::uint64_t{source_.locals[local].count} * bytecode::size_of(source_.locals[local].kind);
     b_.CreateMemCpy(locals_[local], llvm::MaybeAlign(16), ir_.byte_offset(function_.getArg(5), offset),
-                    llvm::MaybeAlign(8), bytes);
-    offset += (bytes + 7) / 8 * 8;
+                    llvm::MaybeAlign(8), local_bytes(local));
+    offset += (local_bytes(local) + 7) / 8 * 8;
   }
   wanted_ = ir_.entry_alloca(b_.getInt32Ty(), "wanted");
   b_.CreateStore(function_.getArg(6), wanted_);
@@ -62,10 +63,43 @@ void FunctionLowering::run_continuation() {
   lower_body();
 }
 
+std::uint64_t FunctionLowering::local_bytes(std::size_t local) const {
+  return std::uint64_t{source_.locals[local].count} * bytecode::size_of(source_.locals[local].kind);
+}
+
+// The interpreter goes on at the block. It reads no register whose type is not set there, and no reference that is not
+// live: these become null, because their slots may hold an object that is dead by now.
+void FunctionLowering::lower_outside(std::uint32_t block) {
+  const Block& target = flow_.blocks()[block];
+  for (std::uint32_t reg = 0; reg < seen_.registers_of(source_); ++reg) {
+    if (target.entry_types[reg] == SlotType::kUnset) continue;
+    ir_.store(registers_.get_bits(reg), b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), window_p_, reg),
+              {Access::kWindow});
+  }
+  const std::vector<std::uint32_t> live = flow_.live_before(block);
+  for (std::uint32_t reg = 0; reg < seen_.references_of(source_); ++reg) {
+    Value* const value = std::ranges::binary_search(live, reg)
+                             ? registers_.get_reference(reg)
+                             : llvm::ConstantPointerNull::get(b_.getPtrTy());
+    ir_.store(value, frame_.reference_place(frame_.r, reg), {Access::kMirror});
+  }
+  std::uint64_t offset = 0;
+  for (std::size_t local = 0; local < locals_.size(); ++local) {
+    b_.CreateMemCpy(ir_.byte_offset(function_.getArg(5), offset), llvm::MaybeAlign(8), locals_[local],
+                    llvm::MaybeAlign(16), local_bytes(local));
+    offset += (local_bytes(local) + 7) / 8 * 8;
+  }
+  ir_.store(ir_.constant(seen_.original(target.begin)),
+            ir_.byte_offset(frame_.state, unit_.layout.state.resume), {Access::kContext});
+  b_.CreateRet(frame_.ticks());
+}
+
 void FunctionLowering::enter_body() {
   if (!loops_) return Lowering::enter_body();
   BasicBlock* const nowhere = ir_.new_block("nowhere");
-  branch_to_loops(function_.getArg(6), loops_->headers(), kNoIndex, nowhere);
+  std::vector<std::uint32_t> headers = loops_->headers();
+  std::erase_if(headers, [this](std::uint32_t header) { return is_outside(header); });
+  branch_to_loops(function_.getArg(6), headers, kNoIndex, nowhere);
   b_.SetInsertPoint(nowhere);
   b_.CreateUnreachable();
 }

@@ -11,7 +11,7 @@ using bytecode::kNoIndex;
 using bytecode::Op;
 
 Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops,
-           const SeenCalls& seen)
+           const SeenCalls& seen, std::uint32_t within)
     : module_(module), function_(function), seen_(seen) {
   std::vector<bytecode::CodeBlock> blocks = bytecode::find_blocks(module, function);
   liveness_.emplace(module, function, blocks);
@@ -24,7 +24,7 @@ Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, L
     blocks_.push_back({std::move(block), {}});
   }
   find_types(upper_halves);
-  if (loops != LoopSearch::kNone) find_loops(loops);
+  if (loops != LoopSearch::kNone) find_loops(loops, within);
 }
 
 // The header of a loop always has two predecessors: for the first block of a function, one is the entry.
@@ -139,8 +139,18 @@ void Flow::find_types(const UpperHalves& upper_halves) {
   for (Block& block : blocks_) std::ranges::replace(block.entry_types, SlotType::kWideBits, SlotType::kBits);
 }
 
+std::vector<std::uint32_t> Flow::live_before(std::uint32_t block) const {
+  const std::uint32_t pc = blocks_[block].begin;
+  bytecode::RegisterSet live = liveness_->before(block, pc);
+  liveness_->add_if_caught(block, pc, live);
+  return members_of(live);
+}
+
 std::vector<std::uint32_t> Flow::live_after(std::uint32_t block, std::uint32_t pc) const {
-  const bytecode::RegisterSet live = liveness_->across(block, pc);
+  return members_of(liveness_->across(block, pc));
+}
+
+std::vector<std::uint32_t> Flow::members_of(const bytecode::RegisterSet& live) const {
   std::vector<std::uint32_t> registers;
   for (std::uint32_t reg = 0; reg < function_.reference_registers; ++reg) {
     if (bytecode::contains(live, reg)) registers.push_back(reg);

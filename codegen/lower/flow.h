@@ -101,8 +101,9 @@ enum class LoopSearch : std::uint8_t { kNone, kCounted, kInner, kSeeingThrough }
 
 class Flow {
  public:
+  // `within`: the header of the loop to search, or kNoIndex for the whole function.
   Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops,
-       const SeenCalls& seen = kNoSeenCalls);
+       const SeenCalls& seen = kNoSeenCalls, std::uint32_t within = bytecode::kNoIndex);
 
   // In reverse postorder, as bytecode::find_blocks() returns them.
   const std::vector<Block>& blocks() const { return blocks_; }
@@ -110,6 +111,8 @@ class Flow {
   // The number of the block that starts at this word.
   std::uint32_t block_at(std::uint32_t pc) const { return block_of_[pc]; }
 
+  // The reference registers that are live at the start of the block; in increasing order.
+  std::vector<std::uint32_t> live_before(std::uint32_t block) const;
   // The reference registers that are live after the instruction at `pc` of `block` and not written by it; in increasing
   // order.
   std::vector<std::uint32_t> live_after(std::uint32_t block, std::uint32_t pc) const;
@@ -133,7 +136,8 @@ class Flow {
 
  private:
   void find_types(const UpperHalves& upper_halves);
-  void find_loops(LoopSearch search);
+  std::vector<std::uint32_t> members_of(const bytecode::RegisterSet& live) const;
+  void find_loops(LoopSearch search, std::uint32_t within);
   Instruction last_of(const Block& block) const;
   bool find_body(InnerLoop& loop, LoopSearch search) const;
   bool may_call(const Instruction& i, std::uint32_t block, LoopSearch search, std::uint32_t& words) const;

@@ -20,9 +20,24 @@ FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuil
       unit_(unit),
       function_(function),
       form_(form),
-      frame_(unit, index, flow_, registers_, strips_, ir_,
-             form == Form::kContinuation ? Mirror::Entry::kInLoops : Mirror::Entry::kAtBegin) {
-  b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &function));
+      frame_(unit, index, flow_, registers_, strips_, ir_, Mirror::Entry::kAtBegin) {
+  begin_function();
+}
+
+FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder,
+                                   llvm::Function& function, std::uint32_t loop)
+    : Lowering(unit.bytecode, index, builder, LoopSearch::kInner, unit.seen_calls(index), loop),
+      unit_(unit),
+      function_(function),
+      form_(Form::kBody),
+      frame_(unit, index, flow_, registers_, strips_, ir_, Mirror::Entry::kInLoops),
+      loops_(flow_.blocks()),
+      loop_(loop) {
+  begin_function();
+}
+
+void FunctionLowering::begin_function() {
+  b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &function_));
   frame_.ticks_slot = ir_.entry_alloca(b_.getInt64Ty(), "ticks");
   frame_.trapped = frame_.exit = ir_.new_block("trapped");
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers one whole function, for calls by the program and as a continuation of interpreted code at a loop header
-// (continuation.cpp).
+// Lowers one whole function for calls by the program, or one of its outermost loops as the continuation of interpreted
+// code (continuation.cpp).
 //
 // A compiled body is  {i64 ticks, results..} body(state, r, ticks, left, parameters..)  where `r` is the first free
 // slot of the reference stack, `ticks` the rest of the batch of fuel (negative in the result: trapped) and `left` the
@@ -12,9 +12,9 @@
 #include <set>
 #include <vector>
 
+#include "bytecode/loop_tree.h"
 #include "codegen/codegen.h"
 #include "codegen/lower/function_frame.h"
-#include "codegen/lower/loop_tree.h"
 #include "codegen/lower/lowering.h"
 #include "codegen/lower/runtime_calls.h"
 #include "codegen/lower/unit.h"
@@ -29,9 +29,12 @@ void lower_continuations(Unit& unit, std::uint32_t function);
 class FunctionLowering final : public Lowering {
  public:
   // kCopy: see Unit::copy.
-  enum class Form : std::uint8_t { kBody, kCopy, kContinuation };
+  enum class Form : std::uint8_t { kBody, kCopy };
   FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder, llvm::Function& function,
                    Form form);
+  // For a continuation in the outermost loop with this header, a block number.
+  FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder, llvm::Function& function,
+                   std::uint32_t loop);
 
   void run_body();
   // For an EnterFunction with one more parameter: the block number of the loop header at which to continue.
@@ -60,11 +63,14 @@ class FunctionLowering final : public Lowering {
   void lower_special(const Instruction& i) override;
   void block_begins() override;
   void enter_body() override;
+  bool is_outside(std::uint32_t block) const override { return loops_ && !loops_->body(loop_)[block]; }
+  void lower_outside(std::uint32_t block) override;
   void lowered(const Instruction& i) override;
   // Other threads access elements only while this one waits for a parallel loop.
   bool needs_atomics() const override { return false; }
 
   // function_lowering.cpp
+  void begin_function();
   void make_exit();
   void null_check(const Instruction& i, Value* reference);
   void lower_jump_null(const Instruction& i);
@@ -77,6 +83,7 @@ class FunctionLowering final : public Lowering {
 
   // continuation.cpp
   llvm::BasicBlock* way_into(std::uint32_t header);
+  std::uint64_t local_bytes(std::size_t local) const;
   void branch_to_loops(Value* wanted, const std::vector<std::uint32_t>& headers, std::uint32_t outer,
                        llvm::BasicBlock* otherwise);
 
@@ -135,9 +142,11 @@ class FunctionLowering final : public Lowering {
   FunctionFrame frame_;
   llvm::BasicBlock* leave_body_ = nullptr;       // see make_exit(); null in continuations
   std::vector<llvm::AllocaInst*> result_slots_;  // the ticks, and the results
-  // In a continuation: the destination of the results, its loops, and the header at which to continue.
+  // In a continuation: the interpreter's registers, the loops of the function, the header of the lowered one, and the
+  // header at which to continue.
   Value* window_p_ = nullptr;
-  std::optional<LoopTree> loops_;
+  std::optional<bytecode::LoopTree> loops_;
+  std::uint32_t loop_ = bytecode::kNoIndex;
   llvm::AllocaInst* wanted_ = nullptr;
   std::map<std::uint32_t, llvm::BasicBlock*> landings_;  // by handler: see landing()
   // Registers with objects allocated in this block with no collection since: they need no write barrier.

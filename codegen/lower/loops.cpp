@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "bytecode/loop_tree.h"
 #include "codegen/lower/flow.h"
 #include "codegen/lower/reference_search.h"
 #include "codegen/lower/stated_values.h"
@@ -393,10 +394,12 @@ std::optional<IndexCheck> Flow::index_check(std::uint32_t block, const Instructi
   return below ? IndexCheck{i.a, i.b, inside} : IndexCheck{i.b, i.a, inside};
 }
 
-void Flow::find_loops(LoopSearch search) {
+void Flow::find_loops(LoopSearch search, std::uint32_t within) {
   const StatedValues stated(module_, function_);
+  const std::optional<bytecode::LoopTree> tree =
+      within == bytecode::kNoIndex ? std::nullopt : std::optional<bytecode::LoopTree>(blocks_);
   for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
-    if (!blocks_[number].is_loop_header) continue;
+    if (!blocks_[number].is_loop_header || (tree && !tree->body(within)[number])) continue;
     InnerLoop loop;
     loop.header = number;
     if (!find_body(loop, search)) continue;

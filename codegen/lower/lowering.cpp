@@ -12,12 +12,12 @@ using bytecode::Family;
 using llvm::BasicBlock;
 
 Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
-                   LoopSearch loops, const SeenCalls& seen)
+                   LoopSearch loops, const SeenCalls& seen, std::uint32_t loop)
     : module_(module),
       index_(index),
       source_(module.functions[index]),
       seen_(seen),
-      flow_(module, source_, loops, seen),
+      flow_(module, source_, loops, seen, loop),
       b_(builder),
       ir_(builder),
       registers_(ir_, source_),
@@ -96,9 +96,19 @@ void Lowering::lower_body() {
   enter_body();
   strips_.begin();
   for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) {
-    if (!strips_.is_careful_only(number)) lower_block(number);
+    if (!is_outside(number) && !strips_.is_careful_only(number)) lower_block(number);
   }
   strips_.lower_carefully();
+  for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) {
+    if (!is_outside(number)) continue;
+    if (entries_[number]->use_empty()) {
+      entries_[number]->eraseFromParent();
+      continue;
+    }
+    registers_.set_types(flow_.blocks()[number].entry_types);
+    b_.SetInsertPoint(entries_[number]);
+    lower_outside(number);
+  }
 }
 
 void Lowering::lower_block(std::uint32_t number) {

@@ -24,8 +24,9 @@ namespace dhpvm::codegen {
 class Lowering : public LoweringEnvironment {
  public:
   // `loops`: the loops to optimise. kNone if loops do not tick; kInner if a failed check may be retried.
+  // `loop`: the header of the only loop to lower, or kNoIndex for the whole function.
   Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder, LoopSearch loops,
-           const SeenCalls& seen = kNoSeenCalls);
+           const SeenCalls& seen = kNoSeenCalls, std::uint32_t loop = bytecode::kNoIndex);
 
   // ---- For the inner loops.
   // kPaid: leaves a counted loop at its end, where all paid back-edges have been taken.
@@ -49,6 +50,9 @@ class Lowering : public LoweringEnvironment {
   void go_to(std::uint32_t successor);
   // Branches to the entry of the body: its first block.
   virtual void enter_body();
+  // Whether the block is not part of what is lowered; lower_outside() then emits the code for edges that lead to it.
+  virtual bool is_outside(std::uint32_t /*block*/) const { return false; }
+  virtual void lower_outside(std::uint32_t /*block*/) {}
   // The block for edges from outside into this block: for counted loops, it sets up their first strip.
   llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
   // Ends the block with the branch of the current, conditional instruction: taken if `condition`.

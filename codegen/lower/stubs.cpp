@@ -187,24 +187,29 @@ void lower_function(Unit& unit, std::uint32_t function) {
 void lower_continuations(Unit& unit, std::uint32_t function) {
   const Flow flow(unit.bytecode, unit.bytecode.functions[function], LoopSearch::kNone,
                   unit.seen_calls(function));
-  const std::vector<std::uint32_t> headers = LoopTree(flow.blocks()).headers();
-  if (headers.empty()) return;
+  const bytecode::LoopTree loops(flow.blocks());
   llvm::LLVMContext& context = unit.module.getContext();
-  const std::string name = Unit::symbol("continue", function);
-  llvm::Function* const code =
-      make_entry(unit, name, llvm::GlobalValue::InternalLinkage, {llvm::Type::getInt32Ty(context)});
-  llvm::IRBuilder<> builder(context);
-  FunctionLowering(unit, function, builder, *code, FunctionLowering::Form::kContinuation).run_continuation();
-  // All entries share one copy.
-  if (headers.size() > 1) code->addFnAttr(llvm::Attribute::NoInline);
-  for (const std::uint32_t header : headers) {
-    llvm::Function* const entry = make_entry(
-        unit, name + "." + std::to_string(unit.seen_calls(function).original(flow.blocks()[header].begin)));
-    llvm::IRBuilder<> b(BasicBlock::Create(context, "entry", entry));
-    llvm::SmallVector<Value*> arguments;
-    for (llvm::Argument& argument : entry->args()) arguments.push_back(&argument);
-    arguments.push_back(b.getInt32(header));
-    b.CreateRet(b.CreateCall(code, arguments));
+  for (const std::uint32_t loop : loops.outermost()) {
+    const auto begin = [&](std::uint32_t header) {
+      return "." + std::to_string(unit.seen_calls(function).original(flow.blocks()[header].begin));
+    };
+    llvm::Function* const code =
+        make_entry(unit, Unit::symbol("loop", function) + begin(loop), llvm::GlobalValue::InternalLinkage,
+                   {llvm::Type::getInt32Ty(context)});
+    llvm::IRBuilder<> builder(context);
+    FunctionLowering(unit, function, builder, *code, loop).run_continuation();
+    std::vector<std::uint32_t> headers = loops.inside(loop);
+    headers.push_back(loop);
+    // All entries share one copy.
+    if (headers.size() > 1) code->addFnAttr(llvm::Attribute::NoInline);
+    for (const std::uint32_t header : headers) {
+      llvm::Function* const entry = make_entry(unit, Unit::symbol("continue", function) + begin(header));
+      llvm::IRBuilder<> b(BasicBlock::Create(context, "entry", entry));
+      llvm::SmallVector<Value*> arguments;
+      for (llvm::Argument& argument : entry->args()) arguments.push_back(&argument);
+      arguments.push_back(b.getInt32(header));
+      b.CreateRet(b.CreateCall(code, arguments));
+    }
   }
 }
 

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "codegen/lower/loop_tree.h"
+#include "bytecode/loop_tree.h"
 
+#include <algorithm>
 #include <utility>
 
-namespace dhpvm::codegen {
-
-using bytecode::kNoIndex;
-
+namespace dhpvm::bytecode {
 namespace {
 
-struct Loop {
-  std::vector<bool> contains;  // by block
-  std::size_t size = 0;        // blocks
-};
-
 // The blocks that reach a back-edge to `header` without passing it.
-Loop body_of(const std::vector<Block>& blocks, std::uint32_t header) {
-  Loop loop;
-  loop.contains.assign(blocks.size(), false);
-  loop.contains[header] = true;
-  loop.size = 1;
+std::vector<bool> body_of(const std::vector<CodeBlock>& blocks, std::uint32_t header) {
+  std::vector<bool> body(blocks.size(), false);
+  body[header] = true;
   std::vector<std::uint32_t> work;
   // In the order of the blocks, back-edges are those that do not go forward.
   for (const std::uint32_t block : blocks[header].predecessors) {
@@ -28,33 +19,41 @@ Loop body_of(const std::vector<Block>& blocks, std::uint32_t header) {
   while (!work.empty()) {
     const std::uint32_t block = work.back();
     work.pop_back();
-    if (loop.contains[block]) continue;
-    loop.contains[block] = true;
-    ++loop.size;
+    if (body[block]) continue;
+    body[block] = true;
     work.insert(work.end(), blocks[block].predecessors.begin(), blocks[block].predecessors.end());
   }
-  return loop;
+  return body;
 }
 
 }  // namespace
 
-LoopTree::LoopTree(const std::vector<Block>& blocks) {
-  std::map<std::uint32_t, Loop> loops;
+LoopTree::LoopTree(const std::vector<CodeBlock>& blocks) {
+  std::map<std::uint32_t, std::int64_t> sizes;
   for (std::uint32_t number = 0; number < blocks.size(); ++number) {
     if (!blocks[number].is_loop_header) continue;
     headers_.push_back(number);
-    loops.emplace(number, body_of(blocks, number));
+    const std::vector<bool>& body = bodies_.emplace(number, body_of(blocks, number)).first->second;
+    sizes.emplace(number, std::ranges::count(body, true));
   }
   // Irreducible loops may contain each other's headers. A total order makes a tree even of these.
-  const auto order = [&](std::uint32_t header) { return std::pair(loops.at(header).size, header); };
+  const auto order = [&](std::uint32_t header) { return std::pair(sizes.at(header), header); };
   for (const std::uint32_t header : headers_) {
     std::uint32_t parent = kNoIndex;
-    for (const auto& [other, loop] : loops) {
-      if (!loop.contains[header] || order(other) <= order(header)) continue;
+    for (const auto& [other, body] : bodies_) {
+      if (!body[header] || order(other) <= order(header)) continue;
       if (parent == kNoIndex || order(other) < order(parent)) parent = other;
     }
     parents_.emplace(header, parent);
   }
+}
+
+std::vector<std::uint32_t> LoopTree::outermost() const {
+  std::vector<std::uint32_t> found;
+  for (const auto& [header, parent] : parents_) {
+    if (parent == kNoIndex) found.push_back(header);
+  }
+  return found;
 }
 
 std::vector<std::uint32_t> LoopTree::inside(std::uint32_t header) const {
@@ -72,4 +71,4 @@ std::uint32_t LoopTree::step(std::uint32_t outer, std::uint32_t inner) const {
   return inner;
 }
 
-}  // namespace dhpvm::codegen
+}  // namespace dhpvm::bytecode
