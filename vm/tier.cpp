@@ -15,17 +15,18 @@ namespace {
 using bytecode::Op;
 using bytecode::Word;
 
-// The most functions, and words of code in them, that are compiled together: beyond that, callees are compiled later.
-constexpr std::size_t kMaximumFunctions = 64;
-constexpr std::uint32_t kMaximumWords = 6000;
+// The most words of code that are compiled together, and those of a callee among them. Other callees are compiled when
+// they are found hot themselves, which takes less than a millisecond; the code of a large unit comes late.
+constexpr std::uint32_t kMaximumWords = 1500;
+constexpr std::uint32_t kMaximumWordsOfCallee = 200;
 // A function with more words is long.
 constexpr std::uint32_t kLongFunction = 400;
 // A call that still runs after its function's code has arrived is continued in code of its own after so many times the
 // samples that make a function hot. They take a few milliseconds, and compiling takes a hundred; with less patience, it
 // depended on the time that the first unit took whether a run asked the cache for another one.
 constexpr std::uint64_t kPatience = 16;
-// So many calls from compiled code count as a sample: each takes the interpreter some 50 ns.
-constexpr std::uint32_t kCallsOfASample = 1024;
+// The words of functions that compiled code calls in the interpreter, for which a function is sampled.
+constexpr std::uint32_t kWordsOfASample = 20'000;
 
 // The loop header that the back-edge at `pc` leads to, in the function that starts at `code`.
 std::optional<std::uint32_t> header_of(const Word* code, const Word* pc) {
@@ -51,7 +52,7 @@ Tier::Tier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options
       enters_(functions_.size()),
       states_(functions_.size()),
       samples_(functions_.size()),
-      calls_(functions_.size()) {}
+      words_called_(functions_.size()) {}
 
 Tier::~Tier() = default;
 
@@ -104,16 +105,16 @@ std::uint32_t Tier::loop_around(std::uint32_t function, std::uint32_t word) {
 
 // The functions of a unit: `function` itself, unless only its loops are compiled, and the callees, breadth first, so
 // that direct callees come first. Callees that are compiled already are included, so that every run of a program finds
-// the same units in the cache. Long callees are not if `function` calls them outside of its loops, perhaps only once.
+// the same units in the cache.
 std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function, Part part) {
   const bytecode::Module& module = linked_->module();
   std::vector<std::uint32_t> found = {function};
   std::uint32_t words = module.functions[function].code_size;
-  const auto add = [&](std::uint32_t callee, bool is_repeated) {
-    if (found.size() >= kMaximumFunctions || (in_parts(callee) && !is_repeated)) return;
+  const auto add = [&](std::uint32_t callee) {
+    const std::uint32_t more = module.functions[callee].code_size;
+    if (more > kMaximumWordsOfCallee || words + more > kMaximumWords) return;
     if (std::ranges::find(found, callee) != found.end()) return;
-    if (words + module.functions[callee].code_size > kMaximumWords) return;
-    words += module.functions[callee].code_size;
+    words += more;
     found.push_back(callee);
   };
   for (std::size_t next = 0; next < found.size(); ++next) {
@@ -122,16 +123,14 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function, Part part)
     for (std::uint32_t pc = 0; pc < caller.code_size;) {
       const auto op = static_cast<Op>(bytecode::op_of(code[pc]));
       const std::uint32_t at = std::exchange(pc, pc + bytecode::info(op).words());
-      if (op != Op::kCall && op != Op::kCallInterface) continue;
-      const bool is_repeated = next != 0 || loop_around(function, at) != bytecode::kNoIndex;
-      if (part == Part::kLoops && !is_repeated) continue;
-      if (op == Op::kCall) add(bytecode::c_of(code[at]), is_repeated);
+      if (next == 0 && part == Part::kLoops && loop_around(function, at) == bytecode::kNoIndex) continue;
+      if (op == Op::kCall) add(bytecode::c_of(code[at]));
       if (op == Op::kCallInterface) {
         const auto interface = static_cast<std::uint32_t>(code[at + 1]);
         for (const bytecode::Type& type : module.types) {
           for (const bytecode::Implementation& implementation : type.implementations) {
             if (implementation.interface == interface)
-              add(implementation.functions[bytecode::c_of(code[at])], is_repeated);
+              add(implementation.functions[bytecode::c_of(code[at])]);
           }
         }
       }
@@ -198,7 +197,10 @@ void Tier::install() {
 }
 
 void Tier::called(std::uint32_t function) {
-  if (states_[function] != State::kInterpreted || ++calls_[function] % kCallsOfASample != 0) return;
+  if (states_[function] != State::kInterpreted) return;
+  words_called_[function] += linked_->module().functions[function].code_size;
+  if (words_called_[function] < kWordsOfASample) return;
+  words_called_[function] = 0;
   sample(linked_->functions()[function], linked_->functions()[function].code);
 }
 

@@ -92,8 +92,8 @@ class Tier {
   std::vector<codegen::EnterFunction> enters_;
   std::vector<State> states_;
   std::vector<std::uint32_t> samples_;
-  std::vector<std::uint32_t> calls_;                                  // from compiled code
-  std::map<std::uint32_t, FunctionInParts> functions_in_parts_;       // those that samples have found
+  std::vector<std::uint32_t> words_called_;                      // from compiled code, since the last sample
+  std::map<std::uint32_t, FunctionInParts> functions_in_parts_;  // those that samples have found
   std::map<std::uint32_t, std::vector<std::uint32_t>> loops_around_;  // by function and word; on first need
   std::map<std::uint32_t, const codegen::CompiledFunctions*> continued_;  // null: requested
   std::vector<std::unique_ptr<codegen::CompiledFunctions>> code_;         // kept until the isolate ends
