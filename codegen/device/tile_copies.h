@@ -38,7 +38,8 @@ struct TilePart {
   llvm::Value* room = nullptr;  // which of a tile's two buffers holds it, 0 or 1; null: the only one
 };
 
-// How a work-item loads its share of a tile.
+// How a work-item loads its share of a tile: element by element, or by one wide load if the tile is one for which that
+// is ever possible.
 enum class Fetching : std::uint8_t { kOneByOne, kAtOnce };
 
 // The addresses of the first element that a work-item fetches.
@@ -65,7 +66,8 @@ class TileCopier {
   // and puts into local memory after them, instead of fill(). 0: none; otherwise all work-items have iterations, and
   // there is no drain().
   virtual unsigned fetched_ahead() const { return 0; }
-  // Whether each work-item can fetch its share of each tile by one wide load; uniform in the group. Null: never.
+  // Whether each work-item can fetch its share by one wide load, of each tile for which that is ever possible; uniform
+  // in the group. Null: there is no such tile.
   virtual llvm::Value* can_fetch_at_once(llvm::ArrayRef<Tile> /*tiles*/) { return nullptr; }
   // The addresses for the tile that begins at turn 0.
   virtual ShareBegin begin_of_share(const Tile& /*tile*/, Fetching /*how*/) { return {}; }

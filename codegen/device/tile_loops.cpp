@@ -46,7 +46,7 @@ RowTiles tiles_for(const TilePlan& plan, std::uint32_t items) {
 class BodyTiler {
  public:
   BodyTiler(const KernelBody& body, unsigned dimensions, bool has_runs);
-  // Null if its plan is empty; the function has been deleted then.
+  // Null if the plan is empty or its tiles are too large for any group; the function has been deleted then.
   TiledBody make();
 
  private:

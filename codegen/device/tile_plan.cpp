@@ -102,7 +102,7 @@ Value* Planner::expand(const SCEV* value, Instruction* begin) {
 }
 
 // The number of turns, not counting iterations that skip the loop by `guard`, if that is not null; null if the number
-// differs between iterations, or if the loop may run several times or not at all.
+// differs between iterations, or if an iteration may reach the loop several times or not at all.
 const SCEV* Planner::turns_of(const llvm::Loop& loop, TiledLoop& tiled, const llvm::ICmpInst** guard) {
   tiled.before = loop.getLoopPredecessor();
   tiled.header = loop.getHeader();
