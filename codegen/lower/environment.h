@@ -40,7 +40,7 @@ class LoweringEnvironment {
   virtual Value* ticks_at_hand() = 0;
   // Whether that is constant, so that all strips of a loop but its last have the same length.
   virtual bool has_even_strips() const { return false; }
-  // Subtracts `count` from the ticks; a negative one gives them back.
+  // Subtract `count` from the ticks, and give it back.
   virtual void take_ticks(Value* count) = 0;
   virtual void give_ticks(Value* count) = 0;
   // Whether the stack has room for a call of the function: an i1. Kernels do not use it.

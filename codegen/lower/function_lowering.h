@@ -143,7 +143,7 @@ class FunctionLowering final : public Lowering {
   llvm::BasicBlock* leave_body_ = nullptr;       // see make_exit(); null in continuations
   std::vector<llvm::AllocaInst*> result_slots_;  // the ticks, and the results
   // In a continuation: the interpreter's registers, the loops of the function, the header of the lowered one, and the
-  // header at which to continue.
+  // header at which to continue until control has reached it.
   Value* window_p_ = nullptr;
   std::optional<bytecode::LoopTree> loops_;
   std::uint32_t loop_ = bytecode::kNoIndex;

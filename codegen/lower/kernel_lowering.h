@@ -31,7 +31,7 @@ enum BodyResult : unsigned { kSite = 0, kTrapArray = 1, kOperands = 2, kAccumula
 // Indices of its parameters; those of the iteration follow these.
 enum BodyParameter : unsigned { kArrays = 0, kStop = 1, kTraps = 2, kIndices = 3 };
 
-// The form of the body.
+// The form in which the body is lowered.
 struct KernelForm {
   unsigned element_space = 0;  // LLVM's address space of the elements of captured arrays
   // Whether the body polls `stop`; for bodies that report their traps.

@@ -92,12 +92,12 @@ void LoopStrips::check_steps(std::size_t number, const SteppedAccess& access, St
 }
 
 // The number of back-edges before an index leaves its array; null if there is no bound. Continues in the careful copy
-// if an access in every iteration is invalid at once.
+// if an access that every iteration makes is out of range in the first one.
 llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   StepChecks checks;
   for (const SteppedAccess& access : flow_.loops()[number].stepped) {
     if (access.arm != bytecode::kNoIndex) continue;
-    // Created on demand: it makes the careful copy.
+    // Only called when it is needed, because the loop has a careful copy then.
     checks.otherwise = careful_header(number);
     check_steps(number, access, checks);
   }
@@ -106,7 +106,8 @@ llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   return checks.steps;
 }
 
-// Checks whether the conditional part needs no checks. If so, limits the strip to where that holds.
+// Stores whether the accesses of the conditional part need no checks in this strip, and if so limits the strip to the
+// back-edges for which that holds. Returns the new limit; null if there is none.
 llvm::Value* LoopStrips::cover_arm(std::size_t number, std::uint32_t arm, llvm::Value* steps) {
   StepChecks checks;
   for (const SteppedAccess& access : flow_.loops()[number].stepped) {

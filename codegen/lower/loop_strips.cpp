@@ -237,7 +237,7 @@ const LoopStrips::KeptReference* LoopStrips::kept_array(const Instruction& i) co
 // ---- The end of an iteration
 // -------------------------------------------------------------------------------------------------
 
-// Takes an unpaid back-edge `i`.
+// Takes the back-edge `i`, which has not been paid for.
 void LoopStrips::go_back(const Instruction& i, std::uint32_t successor) {
   BasicBlock* const target = lowering_.edge_to(successor);
   const std::optional<std::size_t> loop = loop_of(lowering_.block());
@@ -272,12 +272,13 @@ void LoopStrips::next_strip(const Instruction& i, std::size_t number, llvm::Valu
   b_.CreateCondBr(b_.CreateICmpSLT(next, registers_.get(loop.bound, type)), more, done);
 
   b_.SetInsertPoint(more);
-  // Vector lanes that count together may leave a strip separately. Comparing with this value tells LLVM that those with
-  // another strip have completed this one, so that their counters keep a fixed distance, and their accesses stay
-  // contiguous.
+  // Vector lanes that count together may leave a strip separately. A lane with another strip has completed this one, so
+  // that its counter is the one computed when the strip was set up: LLVM sees in that value that the lanes' counters keep
+  // a fixed distance, and that their accesses stay contiguous.
   llvm::AllocaInst* const expected = strips_[number].next;
   registers_.set(loop.counter, expected != nullptr ? b_.CreateLoad(ir_.llvm_type(type), expected) : next);
-  // A new strip leads to the header, which edge_to would bypass. It converts the registers nevertheless.
+  // Control reaches the header through the setup of a new strip, which the block that edge_to() returns would bypass.
+  // The call converts the registers.
   lowering_.edge_to(loop.header);
   lowering_.tick(i, nullptr);
   if (loop.is_short) {

@@ -14,7 +14,7 @@
 // checked at all. The careful copy runs the iteration that would leave it. The same holds for bounds checks in the
 // program's code, such as those of lists. If an access is conditional, the strip's start determines whether it is in
 // range and keeps the answer: an iteration that reaches one out of range continues in the careful copy. References that
-// every iteration loads are checked for null before the strip starts.
+// every iteration loads from objects or arrays are loaded before the strip starts, or the careful copy runs.
 //
 // A loop with a small constant number of iterations runs in one strip, whose end LLVM knows, so that it can unroll the
 // loop. If there are too few ticks for that, or an index would leave its array, the careful copy runs all iterations.
@@ -66,8 +66,8 @@ class LoopStrips {
   // Whether the careful copy is being lowered.
   bool is_careful() const { return careful_; }
   void enter_carefully(std::uint32_t pc);
-  // In a loop with a careful copy: the block there for an instruction whose check failed; for one of an inlined callee,
-  // the call. Otherwise null.
+  // In a loop with a careful copy: the block there that continues with an instruction whose check failed; for an
+  // instruction of an inlined callee, with the call. Otherwise null.
   llvm::BasicBlock* careful_entry(const Instruction& i);
 
   // Whether an inner loop is being lowered, outside its careful copy.

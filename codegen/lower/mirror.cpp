@@ -53,7 +53,7 @@ class MirrorSearch {
                 std::vector<std::vector<std::uint32_t>>& sites_of);
   void choose_places(const std::vector<std::vector<std::uint32_t>>& sites_of);
   void step(const Instruction& i, Contents& contents) const;
-  // Propagates the contents of the slots at the end of a block to its successors.
+  // Merges `contents` into those at the block's entry: slots that differ become unknown. Returns whether these changed.
   bool flow_to(std::uint32_t block, const Contents& contents);
 
   const bytecode::Module& module_;

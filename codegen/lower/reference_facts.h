@@ -25,7 +25,7 @@ class ReferenceFacts {
   // Applies the effect of the instruction.
   void step(const Instruction& i, Facts& facts) const;
   // Whether a reference of this type, an index into Module::types, is an error. Errors are objects of an ordinary
-  // library class, so this is a guess by its name: use it for branch weights only.
+  // library class, so this is a guess by its name: it may decide about layout and inlining, and nothing may rely on it.
   bool is_error(std::uint32_t type) const;
 
  private:

@@ -55,7 +55,7 @@ class UsualCode {
   RareBlocks rare_;
 };
 
-// Whether it does not call, collect, loop or catch.
+// Whether a loop can inline the instruction: it does not call, collect, loop or catch.
 bool is_seen_through(const Instruction& i) {
   switch (i.row->family) {
     case Family::kNop:
@@ -137,7 +137,7 @@ bool can_be_seen_through(const bytecode::Module& module, const bytecode::Functio
   return words <= kMaximumWords && code.may_begin_anew();
 }
 
-// The class of the object in a reference register, if it is the same on all paths to an instruction.
+// The class of the object in a reference register, if all paths to an instruction make the object, of that class.
 class KnownClass {
  public:
   KnownClass(const bytecode::Module& module, const bytecode::Function& function, const Flow& flow)
@@ -179,7 +179,7 @@ class KnownClass {
   const bytecode::Module& module_;
   const bytecode::Function& function_;
   const Flow& flow_;
-  std::set<std::uint32_t> handlers_;                        // of blocks
+  std::set<std::uint32_t> handlers_;                        // block numbers
   std::set<std::pair<std::uint32_t, std::uint32_t>> seen_;  // ends of blocks, with a register
   std::optional<std::uint32_t> type_;
 };

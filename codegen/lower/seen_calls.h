@@ -3,7 +3,7 @@
 //
 // The code of a small callee is placed in the loop, in front of the call:
 //
-// begin:  branch to `call`          taken outside of strips (loop_strips.h)
+//   begin:  branch to `call`          taken outside of strips (loop_strips.h)
 //           the callee's usual blocks; where one returns, a jump to `end`
 //   call:   the call, in a rare block of its own
 //   end:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that an access touches, in terms of the virtual machine, as type-based alias metadata: different kinds
-// never overlap. This lets LLVM keep an array's data pointer and length in registers while elements are stored.
+// The memory that an access touches, in terms of the virtual machine, as type-based alias metadata: different
+// families never overlap. This lets LLVM keep an array's data pointer and length in registers while elements are stored.
 #pragma once
 
 #include <llvm/IR/MDBuilder.h>
@@ -10,7 +10,7 @@
 
 namespace dhpvm::codegen {
 
-// A kind of memory, and a number that distinguishes disjoint parts of it (a field's offset, an element's kind).
+// A family of memory, and a number that distinguishes disjoint parts of it (a field's offset, an element's kind).
 struct Access {
   enum Family : std::uint8_t {
     kHeader,     // type and size of objects
