@@ -11,7 +11,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The least cost of a node, in units of cost_of, for which a test whether any lane is active pays.
+// The least cost of a node and of those that it dominates, in units of cost_of, for which a test whether any lane is
+// active pays.
 constexpr unsigned kCostOfGuard = 16;
 
 }  // namespace

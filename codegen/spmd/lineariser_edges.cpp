@@ -59,7 +59,7 @@ Status Lineariser::uniform_branch(const Level& level, unsigned node, llvm::Branc
   return {};
 }
 
-// All lanes of this node leave a loop together: returns the block that continues.
+// All lanes of this node leave a loop together, from the block `from`: returns the block where they continue.
 Result<llvm::BasicBlock*> Lineariser::leave(const Level& level, unsigned node, llvm::BasicBlock* from,
                                             llvm::BasicBlock* to) {
   llvm::Value* mask = state(level, node).mask;
@@ -158,7 +158,7 @@ Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchIns
   llvm::Value* mask = state(level, node).mask;
   NodeState& next = state(level, inside);
   const bool alone = state(level, node).pending.none();
-  // With pending lanes, they must catch up before a test whether any is left.
+  // Pending lanes must catch up before a test can show whether any lane is left.
   DHPVM_ASSIGN(llvm::BasicBlock * to, connect(level, node, {inside}, /*thins=*/!alone));
   if (writes_exit(outside) || only_returns(outside)) {
     next.edge_variable = new_variable(mask->getType(), "mask");

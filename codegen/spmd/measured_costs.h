@@ -56,7 +56,7 @@ struct Latency {
 };
 constexpr Latency kLatency;
 
-// Sizes and counts above which an optimisation pays.
+// Sizes and counts that decide whether an optimisation pays.
 struct Thresholds {
   double turns = 16;  // assumed for an inner loop with an unknown number
   // The number of operations on a side of a branch up to which a select is used.

@@ -43,8 +43,8 @@ struct SpmdOptions {
 };
 
 // Adds to the module of `scalar`, which must have been through prepare, its vector form: the same arguments by their
-// shapes, and the result element by element as <width x T>. kUnsupported, naming the instruction, if the function
-// cannot be vectorised; nothing is added then.
+// shapes, and the result element by element as <width x T>. kUnsupported, with the reason, if the function cannot
+// be vectorised; nothing is added then.
 //
 // Iterations must be independent, as those of a parallel loop are: if two lanes access the same memory and not both by
 // loads, the order is unspecified, except that atomic operations execute in lane order, and of several stores to one

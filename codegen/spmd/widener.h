@@ -120,7 +120,7 @@ class Widener {
   llvm::BasicBlock* entry_ = nullptr;
   llvm::Value* root_ = nullptr;
   llvm::Value* mask_ = nullptr;
-  llvm::SmallPtrSet<const llvm::CallInst*, 4> angles_done_;  // calls that have their vectors already
+  llvm::SmallPtrSet<const llvm::CallInst*, 4> angles_done_;  // calls that have vectors, perhaps before emit()
   // The interleaved form of a local array, and the size of its elements once something has accessed one.
   struct LocalArray {
     llvm::AllocaInst* lanes = nullptr;

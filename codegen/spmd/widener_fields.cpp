@@ -151,7 +151,7 @@ void Widener::load_fields(const FieldGroup& group) {
     llvm::Value* const from = part_of(group, part);
     llvm::Instruction* made = nullptr;
     if (is_full(mask_) && begin + width_ > end) {
-      // Masks of other processors do not support units of this size.
+      // Without a mask, because many processors have none for units of this size.
       const unsigned back = begin + width_ - end;
       llvm::Value* const earlier = builder_.CreateGEP(
           builder_.getInt8Ty(), from,
