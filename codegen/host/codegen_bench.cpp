@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kBar = 15;  // ms for a kernel, in all
 
-// y[i] = a * x[i] + y[i] with 16 lanes, the last ones masked.
+// y[i] = a * x[i] + y[i], 16 iterations at a time, with a masked tail.
 constexpr const char* kSaxpy = R"(
 declare <16 x float> @llvm.masked.load.v16f32.p0(ptr, i32, <16 x i1>, <16 x float>)
 declare void @llvm.masked.store.v16f32.p0(<16 x float>, ptr, i32, <16 x i1>)
@@ -72,7 +72,7 @@ tail:
   ret i32 0
 })";
 
-// Mandelbrot: an inner loop that diverging lanes leave.
+// Mandelbrot: an inner loop that lanes leave one after the other.
 constexpr const char* kMandelbrot = R"(
 declare i1 @llvm.vector.reduce.or.v16i1(<16 x i1>)
 define i32 @mandelbrot(ptr %out, i64 %width, i64 %ylow, i64 %yhigh, i32 %limit) {

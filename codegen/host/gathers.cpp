@@ -68,7 +68,7 @@ llvm::FixedVectorType* words_of(const ScatteredAccess& access, const llvm::Targe
   return has_gather(words, llvm::Align(kWordBytes), costs) ? words : nullptr;
 }
 
-// Gathers the aligned words and ignores their other bytes. They never cross a page boundary.
+// Gathers the aligned words, which never cross a page boundary, and ignores their other bytes.
 void gather_words(const ScatteredAccess& access, llvm::FixedVectorType* words) {
   llvm::IRBuilder<> b(access.instruction);
   llvm::Type* const numbers = words->getWithNewBitWidth(64);

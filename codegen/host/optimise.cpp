@@ -26,8 +26,8 @@ namespace {
 
 // LLVM's own O2 is made for translation units: it runs a dozen passes over attributes, globals and profiles that find
 // nothing in these modules of a function or two, and instcombine eight times. This pipeline gives code of the speed of
-// O3 (within 3 % on the loops that were tried) in a half to a quarter of the time. The notation is that of `opt-19
-// -passes=`.
+// O3 (within 3 % on the loops that were tried) in a half to a quarter of the time. The option -passes of opt-19 takes
+// the same notation.
 //
 // Omitted because they made no loop faster: run-time unrolling for kernels, and SLP vectorisation except for kernels of
 // one lane.

@@ -10,7 +10,7 @@ class TargetMachine;
 namespace dhpvm::codegen {
 
 // Splits every store of several registers into one store for each, in the order of their addresses. LLVM would split
-// them in any order: if a row does not begin at a cache line, its stores then fill lines twice, and loops that are
+// them in any order: if a row does not begin at a cache line, each line is then fetched twice, and loops that are
 // bound by stores take up to 1.7 times as long.
 void split_wide_stores(llvm::Module& module, llvm::TargetMachine& machine);
 
