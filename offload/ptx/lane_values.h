@@ -112,7 +112,7 @@ inline Mode mode_of(const Op& op) { return static_cast<Mode>(op.mode); }
 Execute select_integer(std::string_view name, const Op& op);
 Execute select_float(std::string_view name, const Op& op);
 Execute select_half(std::string_view name, const Op& op);
-// The sum of a 16-bit number, or of a pair of them.
+// The sum of two 16-bit numbers, or of two pairs of them.
 std::uint64_t half_sum(Type type, std::uint64_t a, std::uint64_t b);
 Execute select_compare(std::string_view name, const Op& op);
 Execute select_convert(std::string_view name, const Op& op);

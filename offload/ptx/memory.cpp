@@ -84,7 +84,7 @@ std::shared_ptr<Allocation> Allocation::create(std::size_t bytes) {
   std::shared_ptr<Allocation> made(new (std::nothrow) Allocation(bytes));
   if (made == nullptr) return nullptr;
   made->bytes_ = static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow));
-  // The system provides zeroed pages at their first use.
+  // calloc, because pages that are never accessed take no memory.
   made->written_.reset(static_cast<std::uint8_t*>(std::calloc(bytes, 1)));
   made->cells_.reset(static_cast<Cell*>(std::calloc(bytes / 4 + 1, sizeof(Cell))));
   if (made->bytes_ == nullptr || made->written_ == nullptr || made->cells_ == nullptr) return nullptr;

@@ -46,7 +46,7 @@ struct Conflict {
 
 class Allocation {
  public:
-  // Uninitialised memory; null if the host's memory is exhausted.
+  // Poisoned memory: filled with a pattern and marked as uninitialised. Null if the host's memory is exhausted.
   static std::shared_ptr<Allocation> create(std::size_t bytes);
   ~Allocation();
   Allocation(const Allocation&) = delete;
@@ -60,7 +60,7 @@ class Allocation {
   }
   bool is_written(std::size_t offset, std::size_t bytes) const;
   void mark_written(std::size_t offset, std::size_t bytes);
-  // Marks all bytes as uninitialised and clears the traces.
+  // Fills the memory with the pattern, marks all bytes as uninitialised and clears the traces.
   void poison();
   void copy_marks(std::size_t offset, const Allocation& from, std::size_t from_offset, std::size_t bytes);
   // Records the access and returns the earlier one that it races with, if there is one.

@@ -10,7 +10,7 @@
 namespace dhpvm::ptx {
 namespace {
 
-// The granularity of a GPU's caches, since compute capability 3.
+// The unit in which a GPU's caches access memory, since compute capability 3.
 constexpr std::uint64_t kSector = 32;
 // Shared memory gives a word of each bank at a time; word n lies in bank n mod 32.
 constexpr std::uint64_t kWord = 4;
