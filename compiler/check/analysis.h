@@ -221,9 +221,9 @@ class Analysis {
 void check_purity(Analysis& analysis, const hir::Stmt& loop);
 void check_conflicts(Analysis& analysis, const hir::Stmt& loop);
 
-// Checks that no function with a fixed array as parameter is recursive, and that none assigns, itself or in a callee,
-// an element of its fixed array `array` (fixed_parameters.cpp).
+// Checks that no function with a fixed array as parameter is recursive (fixed_parameters.cpp).
 void check_fixed_parameters(Analysis& analysis);
+// Where `function`, or one of its callees, assigns an element of its fixed array `array`; nothing if none does.
 std::optional<SourceRange> write_of_fixed(const Analysis& analysis, const hir::Function& function,
                                           const hir::Local& array);
 

@@ -43,7 +43,8 @@ struct ReducedArray {
   const Variable* variable = nullptr;  // in the body; its local holds the copies
 };
 
-// A variable that a parallel loop reduces by a function, or a search, which takes the first assignment.
+// A variable that a parallel loop reduces by a function, or a search: the first iteration that assigns it gives it a
+// value.
 struct FoldedValue {
   const ast::Reduction* reduction = nullptr;
   hir::Local* outer = nullptr;        // the variable, before the loop
@@ -170,8 +171,8 @@ struct BodyState {
   Assignments assignments;
   unsigned moment = 0;                        // counts calls and starts of loops, which may assign fields
   unsigned field_assignments = 0;             // counts the assignments of fields in this body
-  std::set<std::string_view> tested_in_vain;  // values compared with null that cannot be narrowed
-  std::set<std::string_view> tested_for_a_moment;  // fields narrowed temporarily by null tests
+  std::set<std::string_view> tested_in_vain;  // source text of values compared with null, not narrowed
+  std::set<std::string_view> tested_for_a_moment;  // source text of fields that null tests narrow temporarily
   bool in_trap_message = false;
   std::map<const hir::Function*, Variable*> shared_constants;  // by the function that makes them
   std::map<const hir::Function*, Variable*> shared_matrices;   // the same for constant arrays of arrays

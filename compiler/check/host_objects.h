@@ -16,8 +16,8 @@ namespace dhpvm::compiler {
 
 class Analysis;
 
-// Exports constructors, `new Node`, and methods, `Node.area`, of classes under these names. A constructor takes the
-// same arguments as `Node(...)` in the program, defaults included, and does the same.
+// Exports constructors, `new Node`, and methods, `Node.area`, of classes under these names. A constructor takes all
+// arguments of `Node(...)` in the program, also those that have defaults there, and does the same.
 class HostObjects {
  public:
   explicit HostObjects(Analysis& analysis) : analysis_(analysis) {}

@@ -14,7 +14,7 @@ class Scopes : public BodyPart {
   void close_scope();
   Variable* declare(const ast::Name& name, const Type* type, VariableKind kind);
   Variable* declare_hidden(std::string_view name, const Type* type, VariableKind kind, Range range);
-  Variable* find_variable(std::string_view name);  // as the frame sees it that declares it
+  Variable* find_variable(std::string_view name);  // as in the frame that declares it
   Variable* see(Variable* variable, Range range);  // as the current frame sees it: captured if needed
 };
 

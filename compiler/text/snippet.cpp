@@ -45,7 +45,7 @@ Cell make_cell(std::string_view rest, std::uint32_t offset, std::size_t column, 
   return cell;
 }
 
-// The line up to the last column that can be shown after `last_offset`, so that very long lines are cheap.
+// The part of the line that can be shown around `first_offset`, so that very long lines are cheap.
 std::vector<Cell> make_cells(std::string_view line, std::uint32_t first_offset) {
   std::vector<Cell> cells;
   std::size_t column = 0;
