@@ -46,8 +46,7 @@ struct Inverse {
   bool swaps = false;
 };
 
-// The negation of a relation. A comparison with NaN is false, so the negation of < on floats is "not less", not
-// >=.
+// The negation of a relation. A comparison with NaN is false, so on floats the negation of < is "not less" and not >=.
 constexpr Operation negation(Operation relation, bool of_floats) {
   switch (relation) {
     case Operation::kEq: return Operation::kNe;
