@@ -88,8 +88,8 @@ class LoopEmitter {
   void emit_shared_block(Value* item, Value* number, Value* blocks_of_row);
   Values fold_terms(const Values& sums, Value* base, Value* end, Value* folds);
 
-  // ---- run_reductions.cpp The share of number `id` of `count` in `extent`, as begin and end. The begin may exceed the
-  // end.
+  // ---- run_reductions.cpp
+  // The share of number `id` of `count` in `extent`, as begin and end. The begin may exceed the end.
   std::pair<Value*, Value*> run_of(Value* extent, Value* id, Value* count);
   void emit_run_blocks();
   void emit_run_block(Value* number, Value* blocks_of_row, const std::vector<llvm::AllocaInst*>& lanes);

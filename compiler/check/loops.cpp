@@ -15,8 +15,8 @@ namespace dhpvm::compiler {
 using hir::ExprKind;
 using hir::StmtKind;
 
-// Checks the body of a loop in its own scope. Before it, flow_ is the state at the start of every iteration; after it,
-// that at the end. `left` collects the states of `break`.
+// Checks the body of a loop in its own scope. Before it, `state_.flow` is the state at the start of every iteration;
+// after it, that at the end. `left` collects the states of `break`.
 void LoopChecker::loop_body(const ast::Stmt& loop, Flow& left, Body& out) {
   left.reachable = false;
   const ast::Name& label = loop.label;

@@ -70,7 +70,8 @@ hir::Expr* TextMaker::text_of(E value, Range range) {
   if (type->is(TypeKind::kArray)) return array_text(value, range);
   const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
   if (is_object && state_.in_trap_message) {
-    // Messages show only its name: a message must not make a program fail to compile, least of all in generic code.
+    // Messages show only the name of its type: a message must not make a program fail to compile, least of all in
+    // generic code.
     Body effects{evaluate(value)};
     return in_block(std::move(effects), string("a '" + type->name + "'", range), range);
   }

@@ -25,8 +25,9 @@ const Instruction* only_user(const Instruction& instruction) {
 
 }  // namespace
 
-// Element 0 of an array, or of an array in an array: a kernel's argument plus an offset. It has a variable, so that
-// compilers see a pointer and indices at every access, not a sum added to a pointer.
+// The address of element 0 of an array, of the partial results or of the report: a buffer plus its offset, both
+// arguments of the kernel. It has a variable, so that compilers see a pointer and indices at every access, not a sum
+// added to a pointer.
 bool is_base(const Value& value) {
   const auto* const step = dyn_cast<llvm::GetElementPtrInst>(&value);
   return step != nullptr && isa<llvm::Argument>(step->getPointerOperand()) && step->getNumIndices() == 1 &&
