@@ -7,6 +7,7 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/part_observer.h"
 #include "compiler/check/specialise.h"
+#include "compiler/check/type_completion.h"
 #include "compiler/hir/hir_walk.h"
 #include "compiler/parse/imports.h"
 
@@ -130,7 +131,7 @@ void Analysis::drain() {
       Nominal* nominal = incomplete_.front();
       incomplete_.pop_front();
       complete(*nominal);
-      implement_interfaces(*nominal);
+      TypeCompletion(*this, *nominal).implement_interfaces();
       continue;
     }
     FunctionInstance* instance = bodies_.front();

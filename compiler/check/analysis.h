@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compiler/check/checker.h"
+#include "compiler/check/constants.h"
 #include "compiler/check/enum_types.h"
 #include "compiler/check/error_types.h"
 #include "compiler/check/host_objects.h"
@@ -45,6 +46,7 @@ class Analysis {
   ErrorTypes& errors() { return errors_; }
   EnumTypes& enums() { return enums_; }
   TupleTypes& tuples() { return tuples_; }
+  Constants& constants() { return constant_values_; }
 
   // Reports an error, with a note for each generic instance that the current body belongs to. A message
   // already given for this place (in another instance of the same source) is swallowed.
@@ -66,7 +68,7 @@ class Analysis {
   NominalSymbol* behind_alias(NominalSymbol* symbol);
   // Null for types that were not declared.
   Nominal* nominal(const Type* type);
-  // Resolves fields, methods and interfaces of a declared type.
+  // Resolves fields, methods and interfaces of a declared type (type_completion.h).
   void complete(Nominal& nominal);
   // Whether the type is a primitive, or a struct or nullable of primitives, which parallel loops may use as values.
   bool is_plain(const Type* type);
@@ -75,8 +77,6 @@ class Analysis {
   bool has_equals(const Type* type);
   Method find_method(Nominal& nominal, std::string_view name);
   std::vector<std::string_view> names_of_methods(Nominal& nominal);
-  // Adds a field to a type that is being completed.
-  void add_field(Nominal& nominal, FieldInfo field, SourceRange range);
   const FieldInfo* find_field(const Type* type, std::string_view name, std::uint32_t& index);
   std::vector<std::string> names_of_types(const TypeContext& context);
 
@@ -94,18 +94,6 @@ class Analysis {
   // Checks that `arguments` satisfy the bounds of `parameters`.
   bool check_bounds(const std::vector<ast::TypeParameter>& parameters,
                     const std::vector<const Type*>& arguments, const TypeContext& context, SourceRange range);
-
-  // --- constants (constants.cpp)
-  // Null after a diagnostic.
-  const hir::Expr* value_of(ConstantSymbol& constant, SourceRange range);
-  bool is_constant_type(const Type* type);
-  // The array literal that `expr` names if it is a constant array; null otherwise.
-  const hir::Expr* array_constant(const hir::Expr& expr) const;
-  // The value of a constant expression; null, without a diagnostic, if it is not constant.
-  const hir::Expr* evaluate(const hir::Expr& expr);
-  // Checks and evaluates `expr` in `context`; reports when it is not constant.
-  const hir::Expr* constant_expression(const ast::Expr& expr, const TypeContext& context,
-                                       const Type* expected, std::string_view what);
 
   ModuleSymbols& module(const ast::Module& module) { return *modules_by_ast_.at(&module); }
   // The function of the library that is a method of `type`, a type without declaration; or null.
@@ -154,22 +142,10 @@ class Analysis {
  private:
   Diagnostic& report(SourceRange range, std::string message);
   const Type* resolve_alias(NominalSymbol& symbol, std::vector<const Type*> arguments, SourceRange range);
-  const hir::Expr* constant_value(ConstantSymbol& constant, const TypeContext& context, const Type* expected);
-  bool is_made_alike(const hir::Expr& expr) const;
-  bool is_method_of(const FunctionSymbol& function, const Type* type);
   void collect(const ast::Module& module);
   void collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declaration);
-  void check_duplicate(std::map<std::string_view, SourceRange>& seen, const ast::Name& name);
   void check_declarations(ModuleSymbols& symbols);
-  void check_template(const ast::Function& function);
   void check_entry(ModuleSymbols& root);
-  void complete_fields(Nominal& nominal);
-  void complete_interface(Nominal& nominal);
-  void implement_interfaces(Nominal& nominal);
-  void check_embedding(Nominal& nominal, const Type* field, SourceRange range);
-  void implement(Nominal& nominal, const Type* interface, SourceRange range);
-  void check_defaults(Nominal& nominal);
-  std::uint32_t values_in(const Type* type);
   bool too_deep(const Origin& origin, SourceRange range);
   Origin make_origin(bool generic, SourceRange range, const std::string& name) const;
   void drain();
@@ -183,6 +159,7 @@ class Analysis {
   ErrorTypes errors_{*this};
   EnumTypes enums_{*this};
   TupleTypes tuples_{*this};
+  Constants constant_values_{*this};
   HostObjects host_objects_{*this};
   const Origin* current_ = nullptr;
 
@@ -190,7 +167,6 @@ class Analysis {
   std::deque<FunctionSymbol> functions_;
   std::deque<NominalSymbol> nominal_symbols_;
   std::deque<ConstantSymbol> constants_;
-  std::set<const hir::Function*> makers_;  // functions that make constants
   std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
   std::vector<ModuleSymbols*> method_modules_;
   std::vector<ModuleSymbols*> known_modules_;

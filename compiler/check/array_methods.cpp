@@ -19,7 +19,7 @@ hir::Expr* ArrayMethods::array_method(E array, const ast::Expr& member, const as
   if (name == "dim") {
     if (!parts_.argument_matching.expect_arguments(call, 1, 1, "dim(0)")) return wrong(range);
     const ast::Expr& argument = *call.arguments[0].value;
-    const hir::Expr* dimension = analysis_.constant_expression(
+    const hir::Expr* dimension = analysis_.constants().expression(
         argument, state_.context, basic(TypeKind::kI64), "the number of a dimension");
     if (dimension == nullptr) return wrong(range);
     if (dimension->integer >= type->rank) {

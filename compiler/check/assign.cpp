@@ -189,7 +189,7 @@ hir::Expr* AssignmentChecker::holder(const ast::Expr& expr, std::optional<Copy>&
 // Whether `array` is a constant, whose elements cannot be assigned; reports an error then.
 bool AssignmentChecker::is_constant(E array, Range range) {
   while (array->kind == ExprKind::kIndex) array = array->operands[0];
-  if (analysis_.array_constant(*array) == nullptr) return false;
+  if (analysis_.constants().array_of(*array) == nullptr) return false;
   error(range, "a constant cannot be changed").help("change a copy of it: `let copy = ...;`");
   return true;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants: declarations, and expressions that must be constant.
+#include "compiler/check/constants.h"
+
 #include <algorithm>
 
 #include "compiler/check/analysis.h"
@@ -8,30 +9,31 @@
 
 namespace dhpvm::compiler {
 
-const hir::Expr* Analysis::evaluate(const hir::Expr& expr) {
+const hir::Expr* Constants::evaluate(const hir::Expr& expr) {
   const auto value = fold(expr);
   if (!value) return nullptr;
-  hir::Expr* result = make(value->kind, value->type, range_of(&expr));
+  hir::Expr* result = analysis_.make(value->kind, value->type, analysis_.range_of(&expr));
   result->integer = value->integer;
   result->number = value->number;
   result->text = value->text;
   return result;
 }
 
-const hir::Expr* Analysis::constant_expression(const ast::Expr& expr, const TypeContext& context,
-                                               const Type* expected, std::string_view what) {
-  const hir::Expr* checked = check_expression(*this, expr, context, expected, what);
+const hir::Expr* Constants::expression(const ast::Expr& expr, const TypeContext& context,
+                                       const Type* expected, std::string_view what) {
+  const hir::Expr* checked = check_expression(analysis_, expr, context, expected, what);
   if (checked->type->is(TypeKind::kError)) return nullptr;
   const hir::Expr* value = evaluate(*checked);
   if (value == nullptr) {
-    error(expr.range, "{} must be constant", what).help("use literals, constants, and arithmetic on them");
+    analysis_.error(expr.range, "{} must be constant", what)
+        .help("use literals, constants, and arithmetic on them");
   }
   return value;
 }
 
 // Whether the expression has no effects and the same value each time, so that each use of a constant can evaluate it
 // again. The library's functions behind `str.` have no effects.
-bool Analysis::is_made_alike(const hir::Expr& expr) const {
+bool Constants::is_made_alike(const hir::Expr& expr) const {
   const auto all_alike = [&](const std::vector<hir::Expr*>& operands) {
     return std::ranges::all_of(operands, [&](const hir::Expr* operand) { return is_made_alike(*operand); });
   };
@@ -66,80 +68,89 @@ bool Analysis::is_made_alike(const hir::Expr& expr) const {
 }
 
 // Numbers, bool and text, and structs, tuples, enums and nullables of them: values without identity.
-bool Analysis::is_constant_type(const Type* type) {
+bool Constants::is_constant_type(const Type* type) {
   if (type->is(TypeKind::kNullable)) return is_constant_type(type->element);
   if (type->is_enum) return true;
   if (!type->is(TypeKind::kStruct)) return type->is_primitive() || type->is(TypeKind::kStr);
-  complete(*nominal(type));
-  return !errors_.is_result(type) && std::ranges::all_of(type->fields, [&](const FieldInfo& field) {
-    return is_constant_type(field.type);
-  });
+  analysis_.complete(*analysis_.nominal(type));
+  return !analysis_.errors().is_result(type) &&
+         std::ranges::all_of(type->fields,
+                             [&](const FieldInfo& field) { return is_constant_type(field.type); });
 }
 
-const hir::Expr* Analysis::array_constant(const hir::Expr& expr) const {
+const hir::Expr* Constants::array_of(const hir::Expr& expr) const {
   if (expr.kind != hir::ExprKind::kCall || !makers_.contains(expr.function)) return nullptr;
   const hir::Expr* value = expr.function->body[0]->value;
   return value->kind == hir::ExprKind::kArrayLiteral ? value : nullptr;
 }
 
-const hir::Expr* Analysis::constant_value(ConstantSymbol& constant, const TypeContext& context,
-                                          const Type* expected) {
+hir::Function& Constants::make_maker(const ConstantSymbol& constant, hir::Expr* value) {
+  const ast::Constant& declaration = *constant.declaration;
+  hir::Program& program = analysis_.program();
+  hir::Function& maker = program.function_arena.emplace_back();
+  program.functions.push_back(&maker);
+  makers_.insert(&maker);
+  maker.name =
+      (constant.module->name.empty() ? "" : constant.module->name + ".") + std::string(declaration.name.text);
+  maker.position = analysis_.position(declaration.name.range);
+  maker.result = value->type;
+  hir::Stmt* give = analysis_.make(hir::StmtKind::kReturn, declaration.value->range);
+  give->value = value;
+  maker.body.push_back(give);
+  return maker;
+}
+
+const hir::Expr* Constants::value_of_declaration(ConstantSymbol& constant, const TypeContext& context,
+                                                 const Type* expected) {
   constexpr std::string_view kWhat = "the value of a constant";
   const ast::Constant& declaration = *constant.declaration;
-  hir::Expr* checked = check_expression(*this, *declaration.value, context, expected, kWhat);
+  hir::Expr* checked = check_expression(analysis_, *declaration.value, context, expected, kWhat);
   if (checked->type->is(TypeKind::kError)) return nullptr;
   if (const hir::Expr* value = evaluate(*checked); value != nullptr) return value;
   const Type* plain = checked->type;
   while (plain->is(TypeKind::kArray) && plain->rank == 1) plain = plain->element;
   if (!is_constant_type(plain)) {
-    error(declaration.value->range,
-          "a constant is a number, bool or text, a struct, tuple or enum of them, or an array of these or of "
-          "such arrays, not '{}'",
-          checked->type->name)
+    analysis_
+        .error(declaration.value->range,
+               "a constant is a number, bool or text, a struct, tuple or enum of them, or an array of these "
+               "or of "
+               "such arrays, not '{}'",
+               checked->type->name)
         .help("write a function that makes the value: `fn {}() -> {}`", declaration.name.text,
               checked->type->name);
     return nullptr;
   }
   if (!is_made_alike(*checked)) {
-    error(declaration.value->range, "{} must be constant", kWhat)
+    analysis_.error(declaration.value->range, "{} must be constant", kWhat)
         .help("use literals, constants, arithmetic on them, and structs and texts made of them");
     return nullptr;
   }
-  hir::Function& maker = program_.function_arena.emplace_back();
-  program_.functions.push_back(&maker);
-  makers_.insert(&maker);
-  maker.name =
-      (constant.module->name.empty() ? "" : constant.module->name + ".") + std::string(declaration.name.text);
-  maker.position = position(declaration.name.range);
-  maker.result = checked->type;
-  hir::Stmt* give = make(hir::StmtKind::kReturn, declaration.value->range);
-  give->value = checked;
-  maker.body.push_back(give);
-  constant.maker = &maker;
+  constant.maker = &make_maker(constant, checked);
   return checked;
 }
 
-const hir::Expr* Analysis::value_of(ConstantSymbol& constant, SourceRange range) {
+const hir::Expr* Constants::value_of(ConstantSymbol& constant, SourceRange range) {
   if (constant.state == ConstantSymbol::State::kDone) return constant.value;
   const ast::Constant& declaration = *constant.declaration;
-  if (nesting > kMaxNesting / 2) {
-    error(declaration.name.range, "constant '{}' stands at the end of a chain of constants that is too long",
-          declaration.name.text);
+  if (analysis_.nesting > Analysis::kMaxNesting / 2) {
+    analysis_.error(declaration.name.range,
+                    "constant '{}' stands at the end of a chain of constants that is too long",
+                    declaration.name.text);
     constant.state = ConstantSymbol::State::kDone;
     return nullptr;
   }
   if (constant.state == ConstantSymbol::State::kBusy) {
-    error(declaration.name.range, "constant '{}' depends on itself", declaration.name.text)
+    analysis_.error(declaration.name.range, "constant '{}' depends on itself", declaration.name.text)
         .note(range, "it is needed here, to compute its own value");
     constant.state = ConstantSymbol::State::kDone;
     return nullptr;
   }
   constant.state = ConstantSymbol::State::kBusy;
   const Origin none;
-  Enter enter(*this, none);
+  const Analysis::Enter enter(analysis_, none);
   TypeContext context{constant.module, {}};
-  const Type* type = declaration.type != nullptr ? resolve(declaration.type, context) : nullptr;
-  const hir::Expr* value = constant_value(constant, context, type);
+  const Type* type = declaration.type != nullptr ? analysis_.resolve(declaration.type, context) : nullptr;
+  const hir::Expr* value = value_of_declaration(constant, context, type);
   // The cycle has been reported.
   if (constant.state == ConstantSymbol::State::kBusy) {
     constant.value = type != nullptr && type->is(TypeKind::kError) ? nullptr : value;

@@ -16,28 +16,41 @@ bool is_builtin_type(std::string_view name) {
   return false;
 }
 
-}  // namespace
-
-void Analysis::check_duplicate(std::map<std::string_view, SourceRange>& seen, const ast::Name& name) {
+// Reports a name that is declared already.
+void check_duplicate(Analysis& analysis, std::map<std::string_view, SourceRange>& seen,
+                     const ast::Name& name) {
   if (name.empty()) return;
   auto [entry, fresh] = seen.try_emplace(name.text, name.range);
   if (!fresh) {
-    error(name.range, "'{}' is declared twice", name.text).note(entry->second, "first declared here");
+    analysis.error(name.range, "'{}' is declared twice", name.text)
+        .note(entry->second, "first declared here");
   }
 }
+
+// Checks a generic function as far as possible without its type arguments.
+void check_template(Analysis& analysis, const ast::Function& function) {
+  std::map<std::string_view, SourceRange> seen;
+  for (const ast::Parameter& parameter : function.parameters) check_duplicate(analysis, seen, parameter.name);
+  std::map<std::string_view, SourceRange> types;
+  for (const ast::TypeParameter& parameter : function.type_parameters) {
+    check_duplicate(analysis, types, parameter.name);
+  }
+}
+
+}  // namespace
 
 void Analysis::collect(const ast::Module& module) {
   ModuleSymbols& symbols = *modules_by_ast_.at(&module);
   std::map<std::string_view, SourceRange> seen;
   for (const ast::Constant* constant : module.constants) {
-    check_duplicate(seen, constant->name);
+    check_duplicate(*this, seen, constant->name);
     ConstantSymbol& symbol = constants_.emplace_back();
     symbol.declaration = constant;
     symbol.module = &symbols;
     symbols.constants.try_emplace(constant->name.text, &symbol);
   }
   for (const ast::Function* function : module.functions) {
-    check_duplicate(seen, function->name);
+    check_duplicate(*this, seen, function->name);
     FunctionSymbol& symbol = functions_.emplace_back();
     symbol.declaration = function;
     symbol.module = &symbols;
@@ -48,7 +61,7 @@ void Analysis::collect(const ast::Module& module) {
     }
   }
   for (const ast::TypeDecl* type : module.types) {
-    check_duplicate(seen, type->name);
+    check_duplicate(*this, seen, type->name);
     if (is_builtin_type(type->name.text)) {
       error(type->name.range, "'{}' is a built-in type", type->name.text).help("choose another name");
     }
@@ -56,7 +69,7 @@ void Analysis::collect(const ast::Module& module) {
   }
   std::map<std::string_view, SourceRange> imported;
   for (const ast::Import& import : module.imports) {
-    check_duplicate(imported, import.name);
+    check_duplicate(*this, imported, import.name);
     if (import.module != nullptr) {
       symbols.imports.try_emplace(import.name.text, modules_by_ast_.at(import.module));
     }
@@ -70,14 +83,14 @@ void Analysis::collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declara
   symbols.types.try_emplace(declaration.name.text, &symbol);
 
   std::map<std::string_view, SourceRange> seen;
-  for (const ast::Field& field : declaration.fields) check_duplicate(seen, field.name);
+  for (const ast::Field& field : declaration.fields) check_duplicate(*this, seen, field.name);
   for (const ast::EnumCase& option : declaration.cases) {
-    check_duplicate(seen, option.name);
+    check_duplicate(*this, seen, option.name);
     std::map<std::string_view, SourceRange> values;
-    for (const ast::Field& value : option.values) check_duplicate(values, value.name);
+    for (const ast::Field& value : option.values) check_duplicate(*this, values, value.name);
   }
   for (const ast::Function* method : declaration.methods) {
-    check_duplicate(seen, method->name);
+    check_duplicate(*this, seen, method->name);
     FunctionSymbol& function = functions_.emplace_back();
     function.declaration = method;
     function.module = &symbols;
@@ -98,7 +111,7 @@ void Analysis::check_declarations(ModuleSymbols& symbols) {
   for (const ast::TypeDecl* declaration : symbols.module->types) {
     NominalSymbol& symbol = *symbols.types.at(declaration->name.text);
     if (symbol.declaration != declaration) continue;  // a duplicate, which was reported
-    for (const ast::Function* method : declaration->methods) check_template(*method);
+    for (const ast::Function* method : declaration->methods) check_template(*this, *method);
     if (!declaration->type_parameters.empty()) continue;
     const Type* type = instantiate(symbol, {}, declaration->name.range);
     Nominal* owner = nominal(type);
@@ -114,12 +127,12 @@ void Analysis::check_declarations(ModuleSymbols& symbols) {
   }
   for (const ast::Constant* constant : symbols.module->constants) {
     ConstantSymbol* symbol = symbols.constants.at(constant->name.text);
-    if (symbol->declaration == constant) value_of(*symbol, constant->name.range);
+    if (symbol->declaration == constant) constant_values_.value_of(*symbol, constant->name.range);
   }
   for (const ast::Function* function : symbols.module->functions) {
     FunctionSymbol* symbol = symbols.functions.at(function->name.text);
     if (symbol->declaration != function) continue;
-    check_template(*function);
+    check_template(*this, *function);
     if (!function->type_parameters.empty()) {
       if (root && function->name.text == "main") error(function->name.range, "'main' cannot be generic");
       continue;
@@ -128,16 +141,6 @@ void Analysis::check_declarations(ModuleSymbols& symbols) {
     if (function->linkage == ast::Linkage::kExtern) native(instance);
     hir::Function* const body = use(instance);
     if (body != nullptr && root) body->exported = !takes_fixed_arrays(instance.parameters);
-  }
-}
-
-// Checks a generic function as far as possible without its type arguments.
-void Analysis::check_template(const ast::Function& function) {
-  std::map<std::string_view, SourceRange> seen;
-  for (const ast::Parameter& parameter : function.parameters) check_duplicate(seen, parameter.name);
-  std::map<std::string_view, SourceRange> types;
-  for (const ast::TypeParameter& parameter : function.type_parameters) {
-    check_duplicate(types, parameter.name);
   }
 }
 

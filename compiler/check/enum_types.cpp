@@ -3,6 +3,7 @@
 
 #include "compiler/check/analysis.h"
 #include "compiler/check/body.h"
+#include "compiler/check/type_completion.h"
 
 namespace dhpvm::compiler {
 
@@ -63,7 +64,7 @@ std::uint32_t EnumTypes::field_for(Nominal& nominal, const FieldInfo& value, std
     if (fields[i].type == value.type && taken.insert(i).second) return i;
   }
   const auto fresh = static_cast<std::uint32_t>(fields.size());
-  analysis_.add_field(nominal, {"value" + std::to_string(fresh), value.type, true}, range);
+  TypeCompletion(analysis_, nominal).add_field({"value" + std::to_string(fresh), value.type, true}, range);
   taken.insert(fresh);
   return fresh;
 }
@@ -73,7 +74,7 @@ void EnumTypes::complete(Nominal& nominal) {
   constexpr std::size_t kSmall = 256;
   const bool is_small = declaration.cases.size() <= kSmall;
   const Type* number = analysis_.basic(is_small ? TypeKind::kU8 : TypeKind::kU16);
-  analysis_.add_field(nominal, {"case", number, true}, declaration.name.range);
+  TypeCompletion(analysis_, nominal).add_field({"case", number, true}, declaration.name.range);
   if (declaration.cases.empty() || declaration.cases.size() > kMaxCases) {
     Diagnostic& diagnostic = analysis_.error(declaration.name.range, "an enum has from 1 to {} cases, not {}",
                                              kMaxCases, declaration.cases.size());

@@ -188,20 +188,24 @@ hir::Native* Analysis::native(FunctionInstance& instance) {
   return known;
 }
 
+namespace {
+
 // Whether the first parameter of a function of `str` or `array` takes a `type`.
-bool Analysis::is_method_of(const FunctionSymbol& function, const Type* type) {
+bool is_method_of(Analysis& analysis, const FunctionSymbol& function, const Type* type) {
   const ast::Function& declaration = *function.declaration;
   if (declaration.parameters.empty()) return false;
   const ast::Type* first = declaration.parameters[0].type;
   if (function.is_generic())
     return first->kind == ast::TypeKind::kArray && type->is(TypeKind::kArray) && type->rank == first->rank;
-  return resolve(first, {function.module, {}}) == type;
+  return analysis.resolve(first, {function.module, {}}) == type;
 }
+
+}  // namespace
 
 FunctionSymbol* Analysis::library_method(const Type* type, std::string_view name) {
   for (ModuleSymbols* module : method_modules_) {
     const auto found = module->functions.find(name);
-    if (found != module->functions.end() && is_method_of(*found->second, type)) return found->second;
+    if (found != module->functions.end() && is_method_of(*this, *found->second, type)) return found->second;
   }
   return nullptr;
 }
@@ -210,7 +214,7 @@ std::vector<std::string_view> Analysis::library_methods(const Type* type) {
   std::vector<std::string_view> names;
   for (ModuleSymbols* module : method_modules_) {
     for (const auto& [name, function] : module->functions) {
-      if (is_method_of(*function, type)) names.push_back(name);
+      if (is_method_of(*this, *function, type)) names.push_back(name);
     }
   }
   return names;

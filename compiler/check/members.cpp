@@ -239,7 +239,7 @@ hir::Expr* MemberChecker::array_member(E object, const ast::Expr& expr) {
     if (name == "rows") return integer(ArrayChecker::rows_of(type), i64, expr.range);
     return name == "cols" ? integer(type->columns, i64, expr.range) : nullptr;
   }
-  if (const hir::Expr* literal = analysis_.array_constant(*object); literal != nullptr && name == "len")
+  if (const hir::Expr* literal = analysis_.constants().array_of(*object); literal != nullptr && name == "len")
     return integer(literal->operands.size(), i64, expr.range);
   if (name == "len") return make(ExprKind::kArrayLength, i64, expr.range, {parts_.names.shared_rows(object)});
   int dimension = -1;

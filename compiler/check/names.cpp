@@ -194,7 +194,7 @@ hir::Expr* NameChecker::function_value(FunctionSymbol& symbol, const ast::Expr& 
 }
 
 hir::Expr* NameChecker::constant_value(ConstantSymbol& symbol, Range range) {
-  const hir::Expr* value = analysis_.value_of(symbol, range);
+  const hir::Expr* value = analysis_.constants().value_of(symbol, range);
   if (value == nullptr) return wrong(range);
   if (symbol.maker != nullptr) {
     E made = analysis_.make(ExprKind::kCall, value->type, range);
@@ -209,7 +209,7 @@ hir::Expr* NameChecker::constant_value(ConstantSymbol& symbol, Range range) {
 }
 
 hir::Expr* NameChecker::shared_constant(E value) {
-  if (analysis_.array_constant(*value) == nullptr) return value;
+  if (analysis_.constants().array_of(*value) == nullptr) return value;
   Frame* whole = state_.frame;
   while (whole->outer != nullptr) whole = whole->outer;
   if (whole->function == nullptr) return value;
@@ -234,13 +234,13 @@ hir::Expr* NameChecker::shared_rows(E value) {
 }
 
 hir::Expr* NameChecker::shared_matrix(E rows) {
-  const hir::Expr* literal = analysis_.array_constant(*rows);
+  const hir::Expr* literal = analysis_.constants().array_of(*rows);
   if (literal == nullptr || literal->operands.empty()) return nullptr;
   const Type* row = rows->type->element;
   if (!row->is(TypeKind::kArray) || !analysis_.is_plain(row->element)) return nullptr;
   // -1 if it is unknown.
   const auto length_of = [&](const hir::Expr* part) -> std::ptrdiff_t {
-    if (part->kind == ExprKind::kCall) part = analysis_.array_constant(*part);
+    if (part->kind == ExprKind::kCall) part = analysis_.constants().array_of(*part);
     if (part == nullptr || part->kind != ExprKind::kArrayLiteral) return -1;
     return static_cast<std::ptrdiff_t>(part->operands.size());
   };

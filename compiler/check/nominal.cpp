@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Instances of structs, classes and interfaces: their fields, methods and interfaces.
+// Instances of structs, classes and interfaces, and questions about them.
 #include "compiler/check/analysis.h"
-#include "compiler/check/body.h"
+#include "compiler/check/type_completion.h"
 
 namespace dhpvm::compiler {
 
@@ -10,8 +10,6 @@ namespace {
 constexpr std::uint32_t kMaxInstantiationDepth = 64;
 // If each instance requires two more, there are 2^64 at the depth limit.
 constexpr std::uint32_t kMaxGenericInstances = 10000;
-// A struct of two structs of two structs ... flattens to exponentially many values.
-constexpr std::uint32_t kMaxStructValues = 512;
 // The name of a runaway type grows exponentially with its depth.
 constexpr std::size_t kMaxTypeName = 4000;
 
@@ -176,105 +174,7 @@ bool Analysis::check_bounds(const std::vector<ast::TypeParameter>& parameters,
 }
 
 void Analysis::complete(Nominal& nominal) {
-  if (nominal.state != Nominal::State::kDeclared) return;
-  nominal.state = Nominal::State::kBusy;
-  Enter enter(*this, nominal.origin);
-  const ast::TypeDecl& declaration = *nominal.symbol->declaration;
-  // Interfaces first: bounds in the types of the fields may depend on them.
-  for (const ast::Type* syntax : declaration.interfaces) {
-    const Type* interface = resolve(syntax, nominal.context);
-    if (interface->is(TypeKind::kError)) continue;
-    if (!interface->is(TypeKind::kInterface)) {
-      error(syntax->range, "'{}' is no interface", interface->name)
-          .help("classes have no base classes: keep a '{}' in a field instead", interface->name);
-      continue;
-    }
-    nominal.interfaces.push_back(interface);
-  }
-  if (nominal.type->is(TypeKind::kInterface)) {
-    complete_interface(nominal);
-  } else if (nominal.type->is_enum) {
-    enums_.complete(nominal);
-  } else {
-    complete_fields(nominal);
-  }
-  check_bounds(declaration.type_parameters, nominal.arguments, nominal.context,
-               nominal.origin.name.empty() ? declaration.name.range : nominal.origin.range);
-  nominal.state = Nominal::State::kComplete;
-}
-
-void Analysis::complete_fields(Nominal& nominal) {
-  const ast::TypeDecl& declaration = *nominal.symbol->declaration;
-  for (const ast::Field& field : declaration.fields) {
-    const Type* type = resolve(field.type, nominal.context);
-    if (type->is(TypeKind::kFixedArray)) {
-      error(field.type->range, "a field cannot be a fixed array")
-          .help("use an array: `{}: [{}]`", field.name.text, type->element->name);
-      type = basic(TypeKind::kError);
-    }
-    add_field(nominal, {std::string(field.name.text), type, field.immutable}, field.range);
-  }
-}
-
-void Analysis::add_field(Nominal& nominal, FieldInfo field, SourceRange range) {
-  const Type* type = field.type;
-  nominal.type->fields.push_back(std::move(field));
-  if (!nominal.type->is(TypeKind::kStruct)) return;
-  check_embedding(nominal, type, range);
-  nominal.values += values_in(nominal.type->fields.back().type);
-  if (nominal.values <= kMaxStructValues) return;
-  error(range, "{} '{}' is too large: it has more than {} values", nominal.type->is_enum ? "enum" : "struct",
-        nominal.type->name, kMaxStructValues)
-      .help("make it a class, or keep parts of it in arrays");
-  nominal.values = 0;
-  nominal.type->fields.back().type = basic(TypeKind::kError);
-}
-
-std::uint32_t Analysis::values_in(const Type* type) {
-  if (type->is(TypeKind::kNullable) && !type->is_reference()) return 1 + values_in(type->element);
-  return type->is(TypeKind::kStruct) ? nominal(type)->values : 1;
-}
-
-// A struct must not contain itself. A busy struct is being completed: meeting one means that it contains itself.
-void Analysis::check_embedding(Nominal& nominal, const Type* field, SourceRange range) {
-  if (field->is(TypeKind::kNullable)) field = field->element;
-  if (!field->is(TypeKind::kStruct)) return;
-  Nominal* inner = this->nominal(field);
-  if (inner->state == Nominal::State::kBusy) {
-    error(range, "struct '{}' contains itself through this field", nominal.type->name)
-        .help("make '{}' a class, or keep an array `[{}]`", inner->type->name, inner->type->name);
-    nominal.type->fields.back().type = basic(TypeKind::kError);
-    return;
-  }
-  complete(*inner);
-}
-
-void Analysis::complete_interface(Nominal& nominal) {
-  for (const ast::Function* method : nominal.symbol->declaration->methods) {
-    if (!method->type_parameters.empty()) {
-      error(method->name.range, "a method of an interface cannot be generic")
-          .help("make the interface generic instead: `interface {}<T>`", nominal.symbol->name());
-    }
-    const bool is_inferred = method->expression != nullptr && method->result == nullptr;
-    if (is_inferred) {
-      error(method->name.range, "the result of a method of an interface is written")
-          .help("write `fn {}(...) -> T => ...`, or a body in braces if it gives nothing", method->name.text);
-    }
-    MethodInfo info;
-    info.name = method->name.text;
-    for (const ast::Parameter& parameter : method->parameters) {
-      const Type* type = resolve(parameter.type, nominal.context);
-      if (type->is(TypeKind::kFixedArray)) {
-        error(parameter.type->range, "a fixed array cannot be a parameter of an interface's method")
-            .help("use an array: `{}: {}`", parameter.name.text,
-                  types().array(type->element, type->rank)->name);
-        type = basic(TypeKind::kError);
-      }
-      info.parameters.push_back(type);
-    }
-    info.result = is_inferred ? basic(TypeKind::kError) : resolve(method->result, nominal.context);
-    nominal.type->methods.push_back(std::move(info));
-  }
+  if (nominal.state == Nominal::State::kDeclared) TypeCompletion(*this, nominal).run();
 }
 
 bool Analysis::implements(const Type* type, const Type* interface) {
@@ -329,90 +229,6 @@ std::vector<std::string_view> Analysis::names_of_methods(Nominal& nominal) {
     for (const auto& [name, method] : this->nominal(interface)->symbol->methods) names.push_back(name);
   }
   return names;
-}
-
-// If two interfaces provide a method of the same name, the class must declare its own.
-void Analysis::check_defaults(Nominal& nominal) {
-  std::map<std::string_view, const Type*> givers;
-  for (const Type* interface : nominal.interfaces) {
-    for (const auto& [name, method] : this->nominal(interface)->symbol->methods) {
-      if (!method->declaration->has_body() || nominal.symbol->methods.contains(name)) continue;
-      const auto [entry, fresh] = givers.try_emplace(name, interface);
-      if (fresh || entry->second == interface) continue;
-      error(nominal.symbol->declaration->name.range, "'{}' gets a method '{}' from '{}' and from '{}'",
-            nominal.type->name, name, entry->second->name, interface->name)
-          .help("declare `fn {}` in '{}'", name, nominal.symbol->name());
-    }
-  }
-}
-
-void Analysis::implement_interfaces(Nominal& nominal) {
-  if (!nominal.type->is(TypeKind::kClass)) return;
-  Enter enter(*this, nominal.origin);
-  const std::vector<ast::Type*>& written = nominal.symbol->declaration->interfaces;
-  for (const Type* interface : nominal.interfaces) {
-    SourceRange range = nominal.symbol->declaration->name.range;
-    for (const ast::Type* syntax : written) {
-      if (resolve(syntax, nominal.context) == interface) range = syntax->range;
-    }
-    bool repeated = false;
-    for (const ImplementationInfo& known : nominal.type->implementations) {
-      repeated = repeated || known.interface == interface;
-    }
-    if (repeated) {
-      error(range, "'{}' is named twice", interface->name);
-    } else {
-      implement(nominal, interface, range);
-    }
-  }
-  check_defaults(nominal);
-}
-
-void Analysis::implement(Nominal& nominal, const Type* interface, SourceRange range) {
-  Nominal& wanted = *this->nominal(interface);
-  complete(wanted);
-  ImplementationInfo implementation;
-  implementation.interface = interface;
-  for (std::size_t i = 0; i < interface->methods.size(); ++i) {
-    const MethodInfo& method = interface->methods[i];
-    const std::string signature =
-        "fn " + method.name + types().function(method.parameters, method.result)->name.substr(2);
-    const SourceRange declared = wanted.symbol->declaration->methods[i]->name.range;
-    auto found = nominal.symbol->methods.find(method.name);
-    if (found == nominal.symbol->methods.end()) {
-      FunctionSymbol& given = *wanted.symbol->methods.at(method.name);
-      if (given.declaration->has_body()) {
-        const bool is_wrong =
-            !given.declaration->type_parameters.empty() || method.result->is(TypeKind::kError);
-        if (is_wrong) continue;
-        implementation.functions.push_back(
-            forwarder(*this, nominal, instantiate(given, &wanted, {}, range), range));
-        continue;
-      }
-      error(range, "'{}' has no method '{}', which '{}' demands", nominal.type->name, method.name,
-            interface->name)
-          .note(declared, "'{}' is declared here", method.name)
-          .help("add `{}`", signature);
-      continue;
-    }
-    FunctionSymbol& symbol = *found->second;
-    const SourceRange here = symbol.declaration->name.range;
-    if (!symbol.declaration->type_parameters.empty()) {
-      error(here, "'{}' cannot be generic: it implements '{}'", method.name, interface->name);
-      continue;
-    }
-    FunctionInstance& instance = instantiate(symbol, &nominal, {}, here);
-    const Type* result = result_of(instance, here);
-    if (result->is(TypeKind::kError) || method.result->is(TypeKind::kError)) continue;
-    if (instance.parameters != method.parameters || result != method.result) {
-      error(here, "'{}' differs from the method of '{}' that it implements", method.name, interface->name)
-          .note(declared, "'{}' is declared here", method.name)
-          .help("write `{}`", signature);
-      continue;
-    }
-    implementation.functions.push_back(use(instance));
-  }
-  nominal.type->implementations.push_back(std::move(implementation));
 }
 
 bool Analysis::is_plain(const Type* type) {

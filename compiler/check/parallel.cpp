@@ -16,14 +16,14 @@ void ParallelLoopChecker::parallel_hints(const ast::Stmt& stmt, hir::ParallelLoo
   for (const ast::Hint& hint : stmt.parallel->hints) {
     switch (hint.kind) {
       case ast::HintKind::kDevice: {
-        const hir::Expr* name = analysis_.constant_expression(*hint.argument, state_.context,
-                                                              basic(TypeKind::kStr), "the name of a device");
+        const hir::Expr* name = analysis_.constants().expression(
+            *hint.argument, state_.context, basic(TypeKind::kStr), "the name of a device");
         if (name != nullptr) loop.device_hint = name->text;
         break;
       }
       case ast::HintKind::kBatch: {
-        const hir::Expr* count = analysis_.constant_expression(*hint.argument, state_.context,
-                                                               basic(TypeKind::kI64), "the size of a batch");
+        const hir::Expr* count = analysis_.constants().expression(
+            *hint.argument, state_.context, basic(TypeKind::kI64), "the size of a batch");
         if (count == nullptr) break;
         if (static_cast<std::int64_t>(count->integer) <= 0) {
           error(hint.range, "a batch has at least one iteration");

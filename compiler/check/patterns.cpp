@@ -330,7 +330,7 @@ void PatternChecker::check_parts(const ast::Pattern& pattern, const CaseInfo& op
 const hir::Expr* PatternChecker::constant(const ast::Expr& expr, const Type* type) {
   E checked = parts_.conversions.value_as(expr, type);
   if (checked->type->is(TypeKind::kError)) return nullptr;
-  const hir::Expr* known = analysis_.evaluate(*checked);
+  const hir::Expr* known = analysis_.constants().evaluate(*checked);
   if (known == nullptr) error(expr.range, "a pattern must be constant").help("use `else` and an `if`");
   return known;
 }

@@ -163,7 +163,7 @@ const Type* TypeResolver::fixed_array(const ast::Type& syntax) {
   for (const ast::Expr* part : {syntax.count, syntax.columns}) {
     if (part == nullptr) continue;
     const hir::Expr* size =
-        analysis_.constant_expression(*part, context_, analysis_.basic(TypeKind::kI64), kFixedArraySize);
+        analysis_.constants().expression(*part, context_, analysis_.basic(TypeKind::kI64), kFixedArraySize);
     good = good && size != nullptr;
     if (size == nullptr) continue;
     sizes[part == syntax.count ? 0 : 1] = size->integer;
