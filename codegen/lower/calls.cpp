@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of functions, methods, natives and parallel loops.
 #include <algorithm>
+#include <map>
 
 #include "codegen/cached/code_keys.h"
 #include "codegen/lower/function_lowering.h"

@@ -31,7 +31,6 @@ FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuil
       function_(function),
       form_(Form::kBody),
       frame_(unit, index, flow_, registers_, strips_, ir_, Mirror::Entry::kInLoops),
-      loops_(flow_.blocks()),
       loop_(loop) {
   begin_function();
 }
@@ -226,8 +225,8 @@ void FunctionLowering::lower_special(const Instruction& i) {
     case Family::kJumpNull: return lower_jump_null(i);
     case Family::kTrapMessage: return leave_with_trap(i, TrapKind::kTrapMessage);
     case Family::kProtect: return go_to(flow_.blocks()[block_].successors.front());
-    case Family::kCaught: return lower_caught(i);
-    case Family::kTrapAgain: return lower_trap_again(i);
+    case Family::kCaught: return handlers_.lower_caught(i);
+    case Family::kTrapAgain: return handlers_.lower_trap_again(i);
     case Family::kNullCheck: return null_check(i, registers_.get_reference(i.a));
     case Family::kNull: return registers_.set_reference(i.a, llvm::ConstantPointerNull::get(b_.getPtrTy()));
     case Family::kSameObject:

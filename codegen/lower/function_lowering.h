@@ -8,15 +8,15 @@
 // to r[0..n), and the callee gets r + n: everything below it is a root. Objects do not move, so nothing is loaded back.
 #pragma once
 
-#include <map>
 #include <set>
 #include <vector>
 
-#include "bytecode/loop_tree.h"
 #include "codegen/codegen.h"
 #include "codegen/lower/function_frame.h"
+#include "codegen/lower/loop_entries.h"
 #include "codegen/lower/lowering.h"
 #include "codegen/lower/runtime_calls.h"
+#include "codegen/lower/trap_handlers.h"
 #include "codegen/lower/unit.h"
 
 namespace dhpvm::codegen {
@@ -63,7 +63,7 @@ class FunctionLowering final : public Lowering {
   void lower_special(const Instruction& i) override;
   void block_begins() override;
   void enter_body() override;
-  bool is_outside(std::uint32_t block) const override { return loops_ && !loops_->body(loop_)[block]; }
+  bool is_outside(std::uint32_t block) const override { return loops_ && !loops_->contains(block); }
   void lower_outside(std::uint32_t block) override;
   void lowered(const Instruction& i) override;
   // Other threads access elements only while this one waits for a parallel loop.
@@ -75,17 +75,8 @@ class FunctionLowering final : public Lowering {
   void null_check(const Instruction& i, Value* reference);
   void lower_jump_null(const Instruction& i);
 
-  // handlers.cpp
-  llvm::BasicBlock* way_to_handler(std::uint32_t handler);
-  llvm::BasicBlock* landing(std::uint32_t handler);
-  void lower_caught(const Instruction& i);
-  void lower_trap_again(const Instruction& i);
-
   // continuation.cpp
-  llvm::BasicBlock* way_into(std::uint32_t header);
-  std::uint64_t local_bytes(std::size_t local) const;
-  void branch_to_loops(Value* wanted, const std::vector<std::uint32_t>& headers, std::uint32_t outer,
-                       llvm::BasicBlock* otherwise);
+  void for_each_local(llvm::function_ref<void(Value* local, Value* in_frame, std::uint64_t bytes)> receive);
 
   // calls.cpp
   void lower_call(const Instruction& i);
@@ -142,13 +133,11 @@ class FunctionLowering final : public Lowering {
   FunctionFrame frame_;
   llvm::BasicBlock* leave_body_ = nullptr;       // see make_exit(); null in continuations
   std::vector<llvm::AllocaInst*> result_slots_;  // the ticks, and the results
-  // In a continuation: the interpreter's registers, the loops of the function, the header of the lowered one, and the
-  // header at which to continue until control has reached it.
+  TrapHandlers handlers_{*this, frame_, unit_.module};
+  // In a continuation: the header of the lowered loop, the interpreter's registers, and the ways into the loop.
+  const std::uint32_t loop_ = bytecode::kNoIndex;
   Value* window_p_ = nullptr;
-  std::optional<bytecode::LoopTree> loops_;
-  std::uint32_t loop_ = bytecode::kNoIndex;
-  llvm::AllocaInst* wanted_ = nullptr;
-  std::map<std::uint32_t, llvm::BasicBlock*> landings_;  // by handler: see landing()
+  std::optional<LoopEntries> loops_;
   // Registers with objects allocated in this block with no collection since: they need no write barrier.
   std::set<std::uint32_t> fresh_;
 };

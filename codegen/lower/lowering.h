@@ -28,7 +28,7 @@ class Lowering : public LoweringEnvironment {
   Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder, LoopSearch loops,
            const SeenCalls& seen = kNoSeenCalls, std::uint32_t loop = bytecode::kNoIndex);
 
-  // ---- For the inner loops.
+  // ---- For the inner loops, and the parts of a function's lowering.
   // kPaid: leaves a counted loop at its end, where all paid back-edges have been taken.
   enum class EdgeKind : std::uint8_t { kUsual, kPaid };
   const Flow& flow() const { return flow_; }
@@ -40,6 +40,8 @@ class Lowering : public LoweringEnvironment {
   Instruction instruction(std::uint32_t pc) const { return decode(module_, source_, pc); }
   // Branches to a block of the bytecode along an edge: converts registers, leaves counted loops.
   llvm::BasicBlock* edge_to(std::uint32_t successor, EdgeKind kind = EdgeKind::kUsual);
+  // The block for edges from outside into this block: for counted loops, it sets up their first strip.
+  llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
   void lower_block(std::uint32_t number);
   // An element of an array of references that is known to exist.
   Value* load_reference(Value* data, Value* index);
@@ -53,8 +55,6 @@ class Lowering : public LoweringEnvironment {
   // Whether the block is not part of what is lowered; lower_outside() then emits the code for edges that lead to it.
   virtual bool is_outside(std::uint32_t /*block*/) const { return false; }
   virtual void lower_outside(std::uint32_t /*block*/) {}
-  // The block for edges from outside into this block: for counted loops, it sets up their first strip.
-  llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
   // Ends the block with the branch of the current, conditional instruction: taken if `condition`.
   void lower_branch(Value* condition);
 

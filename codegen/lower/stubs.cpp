@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions between compiled bodies and the virtual machine: entries for the interpreter, and stubs for functions
 // that are not compiled (yet).
+#include "bytecode/loop_tree.h"
 #include "codegen/lower/function_lowering.h"
 
 namespace dhpvm::codegen {
