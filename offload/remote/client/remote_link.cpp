@@ -49,6 +49,7 @@ std::shared_ptr<Lane> RemoteLink::accept(const std::shared_ptr<Channel>& channel
   const std::lock_guard lock(mutex_);
   if (lost_) return nullptr;
   frames_ = lane;
+  outgoing_.open(lane);
   frames_open_ = true;
   return lane;
 }
@@ -86,6 +87,7 @@ Status RemoteLink::handle(wire::Welcome& record) {
   {
     const std::lock_guard lock(mutex_);
     place = std::exchange(place_, 0);
+    outgoing_.set_most_operations(welcome_.max_operations);
   }
   if (place != 0) await_ready(2 * options_.channel.handshake_deadline);
   if (!dialled_) return {};  // the worker dials the other lane as well
@@ -293,42 +295,17 @@ void RemoteLink::post(const wire::FromClient& record, std::uint64_t operations, 
   wire::write(held.bytes, record);
   const std::lock_guard lock(mutex_);
   if (lost_) return;
-  held_.hold(std::move(held));
-  release();
-  if (frame_.has_enough()) send_batch();
-}
-
-// With the mutex held.
-void RemoteLink::release() {
-  while (const auto record = held_.next(welcome_.max_operations)) {
-    if (!frame_.has_room_for(*record)) send_batch();
-    frame_.add(*record);
-  }
-}
-
-void RemoteLink::send_batch() {
-  if (frame_.is_empty() || frames_ == nullptr) return;
-  frames_->send(frame_.bytes());
-  frame_.clear();
+  outgoing_.add(std::move(held));
 }
 
 void RemoteLink::flush() {
   const std::lock_guard lock(mutex_);
-  send_batch();
+  outgoing_.flush();
 }
 
 void RemoteLink::done(std::uint64_t operations, std::uint64_t answer_bytes) {
   const std::lock_guard lock(mutex_);
-  held_.operations_done(operations);
-  held_.answered(answer_bytes);
-  send_waiting();
-}
-
-// With the mutex held.
-void RemoteLink::send_waiting() {
-  if (held_.is_empty()) return;
-  release();
-  send_batch();
+  outgoing_.done(operations, answer_bytes);
 }
 
 void RemoteLink::send_now(const wire::FromClient& record) {

@@ -13,9 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "offload/remote/client/frame_batch.h"
-#include "offload/remote/client/held_records.h"
 #include "offload/remote/client/link_counters.h"
+#include "offload/remote/client/outgoing_records.h"
 #include "offload/remote/client/remote_operations.h"
 #include "offload/remote/client/worker_clock.h"
 #include "offload/remote/fabric/bulk_lane.h"
@@ -141,9 +140,6 @@ class RemoteLink final : public FrameHandler,
     std::optional<wire::Reply> reply;
   };
 
-  void release();
-  void send_waiting();
-  void send_batch();
   void end(const Error& reason);
   void mark_lost(const Error& reason);
   void lose(const Error& reason);
@@ -193,8 +189,7 @@ class RemoteLink final : public FrameHandler,
   std::uint64_t place_ = 0;  // in the worker's queue
   unsigned devices_ = 0;
   wire::Id next_id_ = 1;
-  FrameBatch frame_;
-  HeldRecords held_;
+  OutgoingRecords outgoing_;
   std::map<wire::Id, Request*> requests_;
 };
 
