@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decides by how many bytes a heap may grow before the next full collection.
-// || The number follows from the cost of the last ones: a program whose full collections take more than a fortieth of
+//
+// The number follows from the cost of the last ones: a program whose full collections take more than a fortieth of
 // its time lets its heap grow further, up to a bound in proportion to the live data; where they take less, the heap
 // stays smaller.
 #pragma once

@@ -41,8 +41,6 @@ Heap::Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProv
       // A nursery must not take most of a small heap.
       nursery_(options.nursery_bytes,
                options.limit_bytes == 0 ? 0 : std::max(options.limit_bytes / 8, kBlockSize)),
-      growth_(options.growth),
-      limit_(options.limit_bytes),
       attention_(options.stress != 0),
       stress_countdown_(options.stress) {}
 
@@ -61,7 +59,7 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
     return error(ErrorCode::kOutOfMemory, "the system grants no address space for the mark stack: {}",
                  memory_shortage());
   }
-  heap->set_thresholds();
+  heap->limits_.set(heap->size());
   if (options.tracer != nullptr) heap->trace_track_ = options.tracer->add_track("gc");
   return heap;
 }
@@ -81,7 +79,7 @@ Object* Heap::allocate_slow(TypeId type, std::size_t size) {
   // In a fragmented heap this is nearly as hot as the inlined path.
   if (size <= kMediumThreshold && !attention_) [[likely]] {
     if (std::byte* memory = bump_.take_open(area_, size)) [[likely]]
-      return initialize(memory, type, size);
+      return initialize_object(memory, type, size);
   }
   return allocate_sized(type, size, 0, Contents::kZeroed);
 }
@@ -134,7 +132,7 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
   } else {
     object = allocate_or_collect(size, [&](Shortage& shortage, bool) -> Object* {
       std::byte* memory = take_small(size, shortage);
-      return memory == nullptr ? nullptr : initialize(memory, type, size);
+      return memory == nullptr ? nullptr : initialize_object(memory, type, size);
     });
   }
   if (options_.stress != 0) demand_attention();
@@ -159,21 +157,23 @@ Object* Heap::allocate_or_collect(std::size_t size, Take&& take) {
       relieved = true;
       continue;
     }
-    const bool at_limit = limit_ != 0 && footprint_threshold_ == limit_;
+    const bool at_limit = limits_.is_limit_near();
     const bool nursery = shortage == Shortage::kNursery;
-    if (!after_minor && nursery && (is_marking_ || !grown_too_far())) {
+    if (!after_minor && nursery &&
+        (is_marking_ || !limits_.is_full_due(live_bytes() - large_allocated_, nursery_.bytes()))) {
       collect_part(CollectionReason::kNursery);
       after_minor = !is_marking_;
       continue;
     }
-    if (!after_minor && !nursery && (is_marking_ || (at_limit && worth_a_minor()))) {
+    if (!after_minor && !nursery &&
+        (is_marking_ || (at_limit && limits_.is_worth_a_minor(bump_.opened_bytes() + large_allocated_)))) {
       collect(CollectionKind::kMinor, CollectionReason::kNursery);
       after_minor = true;
       continue;
     }
     const bool short_of_memory = at_limit || !fits_memory(size);
     collect(CollectionKind::kFull, short_of_memory ? CollectionReason::kLimit : CollectionReason::kGrowth);
-    if (nearly_full()) return give_up(Shortage::kGrowth, size);
+    if (limits_.is_nearly_full(live_bytes())) return give_up(Shortage::kGrowth, size);
     after_full = true;
   }
 }
@@ -192,40 +192,11 @@ bool Heap::fits_memory(std::size_t bytes) const {
   return occupied <= options_.memory_bytes && bytes <= options_.memory_bytes - occupied;
 }
 
-// While a minor collection runs in parts, allocations of the program do not count here: otherwise the part in which the
-// heap becomes too large would have to be the last one, however much is left to mark.
-bool Heap::may_grow(std::size_t bytes) const {
-  std::size_t threshold = footprint_threshold_ + (is_marking_ ? nursery_.bytes() : 0);
-  if (limit_ != 0) threshold = std::min(threshold, limit_);
-  return footprint() + bytes <= threshold;
-}
-
-// A heap near its limit has little room, and uses it up before the nursery's budget. Most of what it has just allocated
-// is garbage all the same, so a minor collection comes first, unless it cannot free 1/64 of the limit.
-bool Heap::worth_a_minor() const {
-  return bump_.opened_bytes() + large_allocated_ > options_.limit_bytes / 256;
-}
-
-// With less than 1/64 left even after a full collection, a full collection would come every few allocations: it is
-// better to give up early.
-bool Heap::nearly_full() const { return limit_ != 0 && live_bytes() > limit_ - limit_ / 64; }
-
-// A full collection has left holes that are too small: their pages go back to the system, and the limit is raised by
-// the holes that remain, so that the heap counts as full only when live objects fill half of it.
+// A full collection has left holes that are too small: their pages go back to the system.
 void Heap::relieve() {
   release_memory();
   blocks_.release_pages();
-  if (options_.limit_bytes == 0) return set_thresholds();
-  const std::size_t most = options_.fragmented_limit_bytes != 0
-                               ? options_.fragmented_limit_bytes
-                               : options_.limit_bytes * 2 + options_.limit_bytes / 4;
-  limit_ = std::max(options_.limit_bytes, std::min(limit_for_holes(), most));
-  set_thresholds();
-}
-
-// With this limit, holes are at most half of a full heap.
-std::size_t Heap::limit_for_holes() const {
-  return 2 * (blocks_.used_bytes() - blocks_.live_bytes()) + options_.limit_bytes / 64;
+  limits_.raise(size());
 }
 
 std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
@@ -234,7 +205,7 @@ std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
   if (nursery_used_up()) return nullptr;
   if (std::byte* memory = bump_.take(area_, size)) return memory;
   shortage = Shortage::kGrowth;
-  if (!may_grow(kBlockSize)) return nullptr;
+  if (!limits_.may_grow(this->size(), kBlockSize, is_marking_)) return nullptr;
   if (blocks_.used_bytes() + kBlockSize > blocks_.resident_bytes() && !fits_memory(kBlockSize))
     return nullptr;
   shortage = Shortage::kSystem;
@@ -247,11 +218,11 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     shortage = Shortage::kNursery;
     if (nursery_used_up()) return nullptr;
     shortage = Shortage::kGrowth;
-    if (!may_grow(bytes)) blocks_.sweep_all();
-    if (!may_grow(bytes)) {
+    if (!limits_.may_grow(this->size(), bytes, is_marking_)) blocks_.sweep_all();
+    if (!limits_.may_grow(this->size(), bytes, is_marking_)) {
       // One object may exceed the expected growth of the heap; only the limit is absolute.
       if (!after_full) return nullptr;
-      if (limit_ != 0 && footprint() + bytes > limit_) return nullptr;
+      if (!limits_.is_within_limit(footprint() + bytes)) return nullptr;
     }
     if (!fits_memory(bytes)) return nullptr;
     shortage = Shortage::kSystem;
@@ -259,7 +230,7 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     if (object == nullptr) return nullptr;
     object->header = Header{type, static_cast<std::uint32_t>(kLarge) << Header::kFlagShift};
     large_allocated_ += bytes;
-    if (!is_marking_ && footprint() > footprint_threshold_) allow_footprint(footprint());
+    if (!is_marking_ && limits_.is_above_threshold(footprint())) limits_.allow_more(this->size());
     return object;
   });
 }
@@ -284,7 +255,7 @@ Array* Heap::allocate_array(TypeId type, const TypeInfo& info, std::int64_t leng
   const std::size_t bytes = round_up(info.size + element_bytes, kGranule);
   Object* object = nullptr;
   if (std::byte* memory = bytes <= kMediumThreshold ? area_.take(bytes) : nullptr) {
-    object = initialize(memory, type, bytes);
+    object = initialize_object(memory, type, bytes);
   } else {
     const std::size_t card_bytes = info.shape == Shape::kRefArray ? element_bytes : 0;
     object = allocate_sized(type, bytes, card_bytes, Contents::kZeroed);
@@ -331,28 +302,6 @@ String* Heap::allocate_immortal_string(TypeId type, std::string_view text) {
   return string;
 }
 
-// ---- Write barrier, slow paths
-
-void Heap::log(Object* holder) {
-  if (holder->header.has(kLarge) && LargeNode::of(holder)->cards != nullptr) {
-    return log_elements(reinterpret_cast<Array*>(holder), 0, reinterpret_cast<Array*>(holder)->length);
-  }
-  remembered_.add(holder);
-}
-
-// Scanning a large array again for one changed element would make minor pauses grow with the array: it stays
-// unlogged, and its cards remember which kilobytes changed.
-void Heap::log_elements(Array* holder, std::int64_t first, std::int64_t count) {
-  auto* object = reinterpret_cast<Object*>(holder);
-  LargeNode* node = holder->header.has(kLarge) ? LargeNode::of(object) : nullptr;
-  if (node == nullptr || node->cards == nullptr) return log(object);
-  if (count <= 0) return;
-  const std::size_t stride = types_[holder->header.type].element_size;
-  const std::size_t first_card = static_cast<std::size_t>(first) * stride / kCardSize;
-  const std::size_t last_card = (static_cast<std::size_t>(first + count) * stride - 1) / kCardSize;
-  remembered_.add_cards(node, first_card, last_card);
-}
-
 // ---- Outside memory
 
 void Heap::add_cleaner(Object* object, Cleaner cleaner, void* context) {
@@ -370,30 +319,6 @@ void Heap::add_external(std::size_t bytes) {
 }
 
 // ---- Figures
-
-// When the next full collection is due: as soon as what minor collections keep alive, much of which may be
-// dead by now, and a nursery exceed the live threshold; or when the heap needs a block and its footprint,
-// holes and all, would exceed the footprint threshold. The nursery never dominates the footprint: it may have a quarter
-// of the live bytes, and less where half of the heap is holes, so that both stay within twice the live bytes.
-void Heap::set_thresholds() {
-  live_after_full_ = live_bytes();
-  const std::size_t holes = footprint() - std::min(footprint(), live_after_full_);
-  nursery_room_ = std::clamp((live_after_full_ - std::min(holes, live_after_full_)) / 2, live_after_full_ / 8,
-                             live_after_full_ / 4);
-  limit_ = std::max(options_.limit_bytes, std::min(limit_, limit_for_holes()));
-  live_threshold_ = live_after_full_ + growth_.bytes(live_after_full_);
-  footprint_threshold_ = live_threshold_;
-  if (limit_ != 0) footprint_threshold_ = std::min(footprint_threshold_, limit_);
-  allow_footprint(footprint());
-}
-
-// A fragmented heap may occupy more than the threshold after a full collection. It must be able to grow a little all
-// the same; otherwise it would collect for every block.
-void Heap::allow_footprint(std::size_t bytes) {
-  footprint_threshold_ =
-      std::max(footprint_threshold_, bytes + std::max(nursery_.bytes(), live_after_full_ / 8));
-  if (limit_ != 0) footprint_threshold_ = std::min(footprint_threshold_, limit_);
-}
 
 HeapStats Heap::stats() const {
   HeapStats stats = stats_;

@@ -24,7 +24,7 @@
 #include "gc/bump_allocator.h"
 #include "gc/death_watch.h"
 #include "gc/external_pressure.h"
-#include "gc/growth.h"
+#include "gc/heap_limits.h"
 #include "gc/idle_watch.h"
 #include "gc/immortal_space.h"
 #include "gc/large_space.h"
@@ -37,6 +37,14 @@
 #include "gc/roots.h"
 
 namespace dhpvm::gc {
+
+// Writes the header of a new object of `size` bytes, a multiple of kGranule, and nothing else.
+inline Object* initialize_object(std::byte* memory, TypeId type, std::size_t size) {
+  // One store for the whole header.
+  const auto header = Header{type, static_cast<std::uint32_t>(size / kGranule)};
+  *reinterpret_cast<std::uint64_t*>(memory) = std::bit_cast<std::uint64_t>(header);
+  return reinterpret_cast<Object*>(memory);
+}
 
 class Heap {
  public:
@@ -57,7 +65,7 @@ class Heap {
   Object* allocate(TypeId type, const TypeInfo& info) {
     const std::size_t size = round_up(info.size, kGranule);
     if (std::byte* memory = area_.take(size)) [[likely]]
-      return initialize(memory, type, size);
+      return initialize_object(memory, type, size);
     return allocate_slow(type, size);
   }
 
@@ -74,7 +82,7 @@ class Heap {
     std::byte* memory = area_.take(bytes);
     if (memory == nullptr) memory = take_from_next_hole(bytes);
     if (memory == nullptr) return nullptr;
-    auto* const string = reinterpret_cast<String*>(initialize(memory, type, bytes));
+    auto* const string = reinterpret_cast<String*>(initialize_object(memory, type, bytes));
     string->size = static_cast<std::uint32_t>(size);  // its hash is zero, as new memory is
     return string;
   }
@@ -104,14 +112,14 @@ class Heap {
   // For a field of `holder`. For arrays too, if the element is not known.
   void write_barrier(Object* holder) {
     if (holder->header.has(kUnlogged)) [[unlikely]]
-      log(holder);
+      remembered_.log(holder);
   }
   // For element `index` of an array.
   void write_barrier(Array* holder, std::int64_t index) { write_barrier(holder, index, 1); }
   // For `count` elements from `first` on.
   void write_barrier(Array* holder, std::int64_t first, std::int64_t count) {
     if (holder->header.has(kUnlogged)) [[unlikely]]
-      log_elements(holder, first, count);
+      remembered_.log_elements(holder, first, count);
   }
 
   // ---- Memory outside the heap that dies with objects inside it.
@@ -171,13 +179,6 @@ class Heap {
 
   Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProvider& roots);
 
-  static Object* initialize(std::byte* memory, TypeId type, std::size_t size) {
-    // One store for the whole header.
-    const auto header = Header{type, static_cast<std::uint32_t>(size / kGranule)};
-    *reinterpret_cast<std::uint64_t*>(memory) = std::bit_cast<std::uint64_t>(header);
-    return reinterpret_cast<Object*>(memory);
-  }
-
   String* allocate_string_slow(TypeId type, std::size_t size);
   Object* allocate_sized(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents);
   Object* allocate_large(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents);
@@ -194,8 +195,6 @@ class Heap {
     attention_ = true;
     area_.limit = area_.cursor;
   }
-  void log(Object* holder);
-  void log_elements(Array* holder, std::int64_t first, std::int64_t count);
 
   void release_scarce_memory(CollectionKind kind, std::size_t occupied_before, std::size_t external_before);
   // One pause of a minor collection that is done in parts. The last part ends the collection.
@@ -210,25 +209,18 @@ class Heap {
   std::size_t young_bytes() const { return bump_.consumed_bytes() + large_allocated_; }
   void adapt(CollectionKind kind, CollectionReason reason, std::size_t live_before, std::size_t allocated,
              std::size_t survived, Growth::Clock::time_point begin);
-  void set_thresholds();
-  void allow_footprint(std::size_t bytes);
   bool nursery_used_up() const { return young_bytes() >= nursery_.bytes() + allowance_; }
-  bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_.bytes() > live_threshold_; }
-  bool worth_a_minor() const;
-  bool may_grow(std::size_t bytes) const;
-  bool nearly_full() const;
   void relieve();
   bool is_idle(IdleWatch::Wait wait);
   std::uint64_t allocated_bytes() const {
     return stats_.bytes_allocated + bump_.allocated_bytes(area_) + large_allocated_;
   }
   Object* give_up(Shortage shortage, std::size_t size);
-  std::size_t limit_for_holes() const;
-  void verify_or_die(CollectionKind kind, bool after) const;
   void visit_all_roots(RootVisitor& visitor) const;
   // Memory from the system that holds objects.
   std::size_t footprint() const { return blocks_.used_bytes() + large_.bytes(); }
   std::size_t live_bytes() const { return blocks_.live_bytes() + large_.bytes(); }
+  HeapSize size() const { return {live_bytes(), footprint(), nursery_.bytes()}; }
 
   AllocationArea area_;  // first, at a fixed place for compiled code
 
@@ -249,7 +241,7 @@ class Heap {
   RootBase handles_;
   Ref protected_ = nullptr;  // a root for the duration of an allocation
 
-  RememberedSet remembered_;
+  RememberedSet remembered_{types_};
 
   // a minor collection has marked a part and has not ended
   bool is_marking_ = false;
@@ -257,13 +249,7 @@ class Heap {
   std::size_t young_before_ = 0;  // young_bytes() when it began
   unsigned root_scans_ = 0;       // of this collection
   Nursery nursery_;
-  Growth growth_;
-  std::size_t
-      limit_;  // of the footprint: options_.limit_bytes, or more while the heap is full of holes; 0: none
-  std::size_t live_after_full_ = 0;
-  std::size_t live_threshold_ = 0;  // see set_thresholds()
-  std::size_t footprint_threshold_ = 0;
-  std::size_t nursery_room_ = 0;     // see set_thresholds()
+  HeapLimits limits_{options_};
   std::size_t large_allocated_ = 0;  // bytes of large objects since the last collection
   bool attention_ = false;           // allocations must come to safepoint()
   std::optional<CollectionKind> requested_;

@@ -27,13 +27,22 @@ constexpr std::size_t kLeastAllowance = kBlockSize;
 // Each scan finds only what the program has allocated since the one before, which is not much by the third.
 constexpr unsigned kMostRootScans = 3;
 
+void verify_or_die(const Heap& heap, CollectionKind kind, bool after) {
+  Verifier verifier(heap);
+  const Status status = after ? verifier.check_after(kind) : verifier.check();
+  if (status.ok()) return;
+  fmt::print(stderr, "dhpvm: heap verification failed {} a {} collection: {}\n", after ? "after" : "before",
+             to_string(kind), status.error().message());
+  std::abort();
+}
+
 }  // namespace
 
 // ---- Minor collections in parts
 
 void Heap::collect_part(CollectionReason reason) {
   const auto begin = Marker::Clock::now();
-  if (options_.verify) verify_or_die(CollectionKind::kMinor, false);
+  if (options_.verify) verify_or_die(*this, CollectionKind::kMinor, false);
   const std::size_t marked_before = marker_.marked();
   // A program that writes to more old objects than the parts have time for gets one long pause in the end.
   if (!std::exchange(is_marking_, true)) young_before_ = young_bytes();
@@ -67,7 +76,7 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   const auto begin = Marker::Clock::now();
   const bool full = kind == CollectionKind::kFull;
   if (full) roots_.drop_dead_roots();
-  if (options_.verify) verify_or_die(kind, false);
+  if (options_.verify) verify_or_die(*this, kind, false);
   if (full) {
     mark_all();
   } else {
@@ -122,7 +131,7 @@ void Heap::finish_collection(CollectionKind kind, CollectionReason reason, Marke
   release_scarce_memory(kind, occupied_before, external_before);
   const std::size_t large_survived = large_.bytes() - std::min(large_.bytes(), large_before);
   adapt(kind, reason, live_before, allocated, marked * kGranule + large_survived, begin);
-  if (options_.verify) verify_or_die(kind, true);
+  if (options_.verify) verify_or_die(*this, kind, true);
   const auto end = Marker::Clock::now();
   external_.collected(kind, reason, external_before, begin, end);
   idle_watch_.collected(kind, reason, occupied_before, live_bytes() + external_.live(), begin, end);
@@ -182,23 +191,13 @@ void Heap::adapt(CollectionKind kind, CollectionReason reason, std::size_t live_
     const auto pause = std::chrono::nanoseconds(Growth::Clock::now() - begin).count();
     const bool is_little = survived < allocated / 128;
     const std::size_t cost = is_little ? std::max(survived, static_cast<std::size_t>(pause)) : survived;
-    return nursery_.minor_collected(allocated, cost, nursery_room_);
+    return nursery_.minor_collected(allocated, cost, limits_.nursery_room());
   }
-  const std::size_t grown = live_before - std::min(live_before, live_after_full_);
-  nursery_.full_collected(grown, live_before - std::min(live_before, live_bytes()));
+  nursery_.full_collected(limits_.grown(live_before), live_before - std::min(live_before, live_bytes()));
   // Collections for other reasons do not tell when the next one pays.
   if (reason == CollectionReason::kGrowth || reason == CollectionReason::kLimit)
-    growth_.collected(grown, begin, Growth::Clock::now());
-  set_thresholds();
-}
-
-void Heap::verify_or_die(CollectionKind kind, bool after) const {
-  Verifier verifier(*this);
-  const Status status = after ? verifier.check_after(kind) : verifier.check();
-  if (status.ok()) return;
-  fmt::print(stderr, "dhpvm: heap verification failed {} a {} collection: {}\n", after ? "after" : "before",
-             to_string(kind), status.error().message());
-  std::abort();
+    limits_.collected(live_before, begin, Growth::Clock::now());
+  limits_.set(size());
 }
 
 Status Heap::check() const { return Verifier(*this).check(); }

@@ -15,6 +15,26 @@ constexpr std::size_t kCardsInPart = 32;
 
 }  // namespace
 
+void RememberedSet::log(Object* holder) {
+  if (holder->header.has(kLarge) && LargeNode::of(holder)->cards != nullptr) {
+    return log_elements(reinterpret_cast<Array*>(holder), 0, reinterpret_cast<Array*>(holder)->length);
+  }
+  holder->header.clear(kUnlogged);
+  objects_.push_back(holder);
+}
+
+void RememberedSet::log_elements(Array* holder, std::int64_t first, std::int64_t count) {
+  auto* object = reinterpret_cast<Object*>(holder);
+  LargeNode* node = holder->header.has(kLarge) ? LargeNode::of(object) : nullptr;
+  if (node == nullptr || node->cards == nullptr) return log(object);
+  if (count <= 0) return;
+  const std::size_t stride = types_[holder->header.type].element_size;
+  const std::size_t first_card = static_cast<std::size_t>(first) * stride / kCardSize;
+  const std::size_t last_card = (static_cast<std::size_t>(first + count) * stride - 1) / kCardSize;
+  add_cards(node, first_card, last_card);
+}
+
+// Adds the cards from `first` to `last`, inclusive.
 void RememberedSet::add_cards(LargeNode* node, std::size_t first, std::size_t last) {
   for (std::size_t card = first; card <= last; ++card) {
     if (std::exchange(node->cards[card], std::uint8_t{1}) == 0)

@@ -8,9 +8,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "gc/large_space.h"
+#include "gc/layout.h"
 #include "gc/marker.h"
 #include "gc/object.h"
 
@@ -23,13 +25,15 @@ class RememberedSet {
     std::uint32_t index;
   };
 
-  // Adds an object that has kUnlogged, which means that it is not in the set yet. Not for arrays with cards.
-  void add(Object* holder) {
-    holder->header.clear(kUnlogged);
-    objects_.push_back(holder);
-  }
-  // Adds the cards from `first` to `last`, inclusive, of an array that has cards. The array keeps kUnlogged.
-  void add_cards(LargeNode* node, std::size_t first, std::size_t last);
+  // `types` describes the objects by their type ids, and must outlive the set.
+  explicit RememberedSet(std::span<const TypeInfo> types) : types_(types) {}
+
+  // Adds an object that has kUnlogged, which means that it is not in the set yet.
+  void log(Object* holder);
+  // For an array of which only `count` elements from `first` on were written. Scanning a large array again for one
+  // changed element would make minor pauses grow with the array: it keeps kUnlogged, and its cards remember which
+  // kilobytes changed.
+  void log_elements(Array* holder, std::int64_t first, std::int64_t count);
 
   // Lets the marker trace the set until nothing is left or the marker is late. True if nothing is left.
   bool scan(Marker& marker);
@@ -44,8 +48,10 @@ class RememberedSet {
   }
 
  private:
+  void add_cards(LargeNode* node, std::size_t first, std::size_t last);
   void clear();
 
+  const std::span<const TypeInfo> types_;
   std::vector<Object*> objects_;
   std::vector<Card> cards_;
   std::size_t next_object_ = 0;  // objects_ before this one have been scanned
