@@ -98,7 +98,9 @@ void SourceStatements::visit_own() {
       break;
     case 3: sequence = Phrase{"typed<Set<i64>>([{}, 3, {}])", size, expressions_.value(i64, 1)}.text; break;
     default:
-      sequence = Phrase{"moves.map(fn((a, b)) => a + 2 * b).filter(fn(x) => x < {})", size}.text;
+      // Not `size`: a closure cannot capture a fixed array.
+      sequence =
+          Phrase{"moves.map(fn((a, b)) => a + 2 * b).filter(fn(x) => x < {})", decisions_.below(6)}.text;
       may_have_place = true;
       break;
   }
