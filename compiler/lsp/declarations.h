@@ -57,7 +57,7 @@ Declaration declaration_of(const ast::EnumCase& option, std::string_view owner);
 
 // All declarations of a module in the order of the source, except imports, parameters and variables.
 std::vector<Declaration> declarations_of(const ast::Module& module);
-// The declaration or type parameter with this name.
+// The declaration or type parameter whose name is at this place.
 std::optional<Declaration> declaration_at(const ast::Module& module, SourceRange name);
 
 // The head on one line, as written: "fn area(r: f64) -> f64".

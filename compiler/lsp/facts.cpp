@@ -28,8 +28,8 @@ bool Facts::are_about(const ast::Function& function) const {
 }
 
 bool Facts::wants(const ast::Function& function) const {
-  constexpr unsigned kAtOnce =
-      16;  // functions between two checks for messages of the client, which are system calls
+  // The number of functions between two checks for messages of the client, which are system calls.
+  constexpr unsigned kAtOnce = 16;
   if (interrupt_ && ++asked_ % kAtOnce == 0 && !was_interrupted_) was_interrupted_ = interrupt_();
   return !was_interrupted_ && are_about(function);
 }

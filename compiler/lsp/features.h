@@ -34,7 +34,7 @@ Json diagnostics_of(Workspace& workspace, const std::string& path);
 
 // --- shared helpers
 
-// The declaration with this name in any module of the snapshot; variables are not declarations here.
+// The declaration whose name is at this place, in any module of the snapshot; variables are not declarations here.
 std::optional<Declaration> declaration_at(const Snapshot& snapshot, SourceRange name);
 // The uses of a declaration's name in the document of a view, and in all sources that may use it: the document and the
 // range of each.

@@ -30,7 +30,8 @@ class Parsed {
   const ast::Module& module() const { return *module_; }  // the document's
   const SourceFile& file() const { return sources_.file(module_->file); }
   std::string_view text_of(const ast::Function& function) const { return sources_.text(function.range); }
-  // False if syntax errors have swallowed declarations, so that answers may be incomplete.
+  // False if syntax errors have swallowed declarations or an imported module is missing, so that answers may be
+  // incomplete.
   bool is_complete() const { return complete_; }
   // The paths of the imported files, without the library's.
   const std::vector<std::string>& imported() const { return imported_; }

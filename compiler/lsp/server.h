@@ -44,10 +44,10 @@ class Server {
   Workspace workspace_;
   State state_ = State::kNew;
   bool was_shut_down_ = false;
-  std::map<std::string, std::weak_ptr<const Snapshot>>
-      published_;  // by path: the snapshot that was published last
-  std::optional<std::chrono::steady_clock::time_point>
-      waits_since_;  // when the oldest unpublished change was made
+  // By path: the snapshot that was published last.
+  std::map<std::string, std::weak_ptr<const Snapshot>> published_;
+  // Set while diagnostics are to be published: the time of the first try.
+  std::optional<std::chrono::steady_clock::time_point> waits_since_;
 };
 
 }  // namespace dhpvm::compiler::lsp

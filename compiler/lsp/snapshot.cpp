@@ -28,7 +28,7 @@ Snapshot::Snapshot(std::shared_ptr<const Parsed> parsed, std::optional<FunctionL
 
 void Snapshot::check() {
   if (!is_complete()) {
-    // Syntax errors may have hidden declarations, so errors about unknown names are dropped.
+    // Declarations are missing, so a name that the checker does not find may exist: its errors are not reported.
     Diagnostics unsaid(parsed_->sources());
     checked_ = check_observed(program(), unsaid, *facts_);
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A document as a feature sees it: the latest snapshot, or an older one while the text has syntax errors.
+// A document as a feature sees it: the latest snapshot, or an older one while declarations are missing in the text.
 #pragma once
 
 #include <cstdint>

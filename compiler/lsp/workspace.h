@@ -57,8 +57,8 @@ class Workspace {
   void tidy() { retired_.clear(); }
   // The current view of a part of the document that the request's parameters name.
   std::optional<View> view(const Json& params, const Part& part);
-  // The part around the position of the parameters. If the document has syntax errors, it comes from the last state
-  // without errors, provided that the position is in the text that has not changed since.
+  // The part around the position of the parameters. If the document is not complete (Parsed::is_complete), it comes from
+  // the last state that was, provided that the position is in the text that has not changed since.
   std::optional<View> view_at_position(const Json& params);
   // Another part of the text of a view.
   View other_part(const View& view, const Part& part);
@@ -80,7 +80,7 @@ class Workspace {
  private:
   struct Entry {
     std::shared_ptr<Version> latest;
-    std::shared_ptr<Version> complete;  // the last version without syntax errors
+    std::shared_ptr<Version> complete;  // the last that was complete, see Parsed
   };
 
   Stamp stamp_of(const std::string& path) const;

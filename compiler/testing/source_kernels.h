@@ -25,7 +25,7 @@ class SourceKernels {
     std::string name;
     const SourceType* type = nullptr;
     std::string op;
-    unsigned rank = 0;                    // 1 and 2: an array, whose elements are reduced
+    unsigned rank = 0;                    // 1 and 2: an array of 8, whose elements are reduced
     const SourceType* element = nullptr;  // of the array: the type, or a struct that has it
     std::string field;                    // empty, or `.name`
   };

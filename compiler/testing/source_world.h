@@ -133,7 +133,7 @@ struct SourcePlace {
   std::vector<std::string> labels;            // labels of these loops, except a parallel one
   std::vector<SourceFunction> pure_closures;  // closures in variables that a parallel loop may call
   unsigned closures = 0;                      // enclosing closures
-  unsigned calls_left = 3;                    // limits nested calls, so that the program ends
+  unsigned calls_left = 3;                    // that may be written here: the program is to end soon
 };
 
 struct SourceWorld {
