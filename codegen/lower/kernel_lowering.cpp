@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lower/kernel_lowering.h"
 
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LoopDeletion.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -252,6 +262,68 @@ class KernelLowering final : public Lowering {
   std::vector<llvm::AllocaInst*> results_;
 };
 
+// Removes the polls of loops that have a known number of turns, those of inner loops included, of no more than a
+// counted loop does between two polls. A poll may leave the loop, so it keeps LLVM from doing several turns together,
+// in the loop and in those around it.
+class WithoutPolls : public llvm::PassInfoMixin<WithoutPolls> {
+ public:
+  explicit WithoutPolls(const llvm::Value* stop) : stop_(stop) {}
+
+  llvm::PreservedAnalyses run(llvm::Function& body, llvm::FunctionAnalysisManager& analyses) {
+    const auto& loops = analyses.getResult<llvm::LoopAnalysis>(body);
+    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(body);
+    for (const llvm::Loop* loop : loops) visit(*loop, loops, evolution);
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  // Returns the most turns that an execution of the loop does without a poll.
+  std::uint64_t visit(const llvm::Loop& loop, const llvm::LoopInfo& loops,
+                      llvm::ScalarEvolution& evolution) const {
+    std::uint64_t turn = 1;
+    for (const llvm::Loop* inner : loop) turn += visit(*inner, loops, evolution);
+    const std::uint64_t turns = evolution.getSmallConstantMaxTripCount(&loop);
+    if (turns == 0 || turns > kPollInterval / turn) return kPollInterval;
+    for (BasicBlock* block : loop.blocks()) {
+      if (loops.getLoopFor(block) == &loop) remove_polls(*block);
+    }
+    return turns * turn;
+  }
+
+  void remove_polls(BasicBlock& block) const {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+      auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      if (load == nullptr || load->getPointerOperand() != stop_) continue;
+      load->replaceAllUsesWith(llvm::ConstantInt::get(load->getType(), 0));
+      load->eraseFromParent();
+    }
+  }
+
+  const llvm::Value* stop_;
+};
+
+void poll_seldom(llvm::Function& body) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(call_graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  llvm::FunctionPassManager passes;
+  // Registers become values, and the loop over the strips of a counted loop goes if there is one strip.
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false)));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopDeletionPass()));
+  passes.addPass(WithoutPolls(body.getArg(kStop)));
+  passes.run(body, functions);
+}
+
 // Rarely called, so it must not impede optimisation: it writes only to the memory of its first argument, and reads
 // nothing else.
 llvm::Function* declare_trap(llvm::Module& module) {
@@ -338,6 +410,7 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
         "the loop and the functions that it calls are more than {} words of code when they are put together",
         kMaximumWords);
   }
+  if (form.can_be_stopped && !body.function->getArg(kStop)->use_empty()) poll_seldom(*body.function);
   if (body.trap != nullptr && body.trap->use_empty()) {
     body.trap->eraseFromParent();
     body.trap = nullptr;

@@ -87,6 +87,8 @@ void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses)
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(shape)));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
                                                        /*UseMemorySSA=*/true));
+  // Local arrays whose indices unrolling has made known are values, which the choice of lanes counts.
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(true)));
   passes.addPass(JoinCases());
