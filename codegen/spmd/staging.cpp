@@ -16,6 +16,7 @@
 #include "codegen/spmd/canonical_form.h"
 #include "codegen/spmd/loop_analyses.h"
 #include "codegen/spmd/row_tiles.h"
+#include "codegen/spmd/staged_loop.h"
 #include "codegen/spmd/transfer.h"
 
 namespace dhpvm::codegen::spmd {
@@ -32,39 +33,6 @@ constexpr std::int64_t kLine = 64;
 constexpr unsigned kFewTurns = 16;
 // More buffers in a loop would evict each other from the cache.
 constexpr std::size_t kMostBuffers = 4;
-
-enum class Along : std::uint8_t { kRows, kColumns };
-
-struct Operand {
-  llvm::Instruction* access = nullptr;  // a load or a store
-  const llvm::SCEVAddRecExpr* address = nullptr;
-  Along along = Along::kRows;  // along each lane's own row, or adjacent columns of all lanes
-  // Computed on demand: the address in the first turn, and its increment per turn.
-  Value* start = nullptr;
-  Value* step = nullptr;
-};
-
-// An operand's part of a block of turns.
-struct BlockOfRow {
-  const Operand& operand;
-  Value* buffer;  // or a panel
-  Value* row;     // the address of the lane's part
-  Value* turns;
-  Value* turn;  // the loop's turn in the block
-};
-
-// An inner loop that executes its whole body in each of a uniform number of turns. Its loads can be moved before it,
-// because it writes no memory, or only one operand, last in each turn.
-struct StagedLoop {
-  llvm::Loop* loop = nullptr;
-  BasicBlock* exiting = nullptr;
-  BasicBlock* exit = nullptr;
-  const llvm::SCEV* back_edges = nullptr;  // number taken: one less than turns
-  Value* last = nullptr;                   // the same as a value, created on demand
-  llvm::StoreInst* store = nullptr;        // its only store, if any
-  bool packs = false;                      // packs its operands for all rows
-  std::vector<Operand> operands = {};
-};
 
 llvm::Type* type_of(const llvm::Instruction& access) {
   const auto* store = llvm::dyn_cast<llvm::StoreInst>(&access);
@@ -111,11 +79,16 @@ class Staging {
   std::optional<Along> direction_of(const llvm::Instruction& access,
                                     const llvm::SCEVAddRecExpr& address) const;
   void add_operands(StagedLoop& staged);
+  std::uint64_t most_in_block(const StagedLoop& staged) const;
+  bool is_one_block(const StagedLoop& staged) const;
+  llvm::Instruction* place_of_fill(const StagedLoop& staged, const Operand& operand);
+  bool stays_in(const llvm::Loop& loop, const StagedLoop& staged, const Operand& operand);
   void expand(StagedLoop& staged);
   void cut_into_blocks(const StagedLoop& staged);
   Value* turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, Value* total);
   Value* is_apart(llvm::IRBuilder<>& b, const Operand& read, const Operand& written, Value* total);
   Value* buffer(std::size_t number);
+  Value* own_buffer();
   Value* next_panel();
   void pack(const BlockOfRow& part, llvm::IRBuilder<>& before);
   void replace_load(llvm::Instruction& load, Value* buffer, Value* turn);
@@ -139,12 +112,13 @@ class Staging {
 std::optional<StagedLoop> Staging::examine(llvm::Loop& loop) {
   BasicBlock* const exiting = loop.getExitingBlock();
   if (!loop.isInnermost() || exiting == nullptr || loop.getExitBlock() == nullptr) return {};
-  const unsigned known_turns = analyses_.evolution.getSmallConstantTripCount(&loop);
-  if (known_turns != 0 && known_turns < kFewTurns) return {};
+  const unsigned most_turns = analyses_.evolution.getSmallConstantMaxTripCount(&loop);
+  if (most_turns != 0 && most_turns < kFewTurns) return {};
   StagedLoop staged{.loop = &loop,
                     .exiting = exiting,
                     .exit = loop.getExitBlock(),
-                    .back_edges = analyses_.evolution.getBackedgeTakenCount(&loop)};
+                    .back_edges = analyses_.evolution.getBackedgeTakenCount(&loop),
+                    .known_turns = analyses_.evolution.getSmallConstantTripCount(&loop)};
   if (!can_be_read_ahead(staged)) return {};
   if (llvm::isa<llvm::SCEVCouldNotCompute>(staged.back_edges) || !is_uniform(staged.back_edges)) return {};
   const llvm::Instruction* const before = loop.getLoopPreheader()->getTerminator();
@@ -263,10 +237,59 @@ void Staging::expand(StagedLoop& staged) {
   staged.last = expander_.expandCodeFor(staged.back_edges, staged.back_edges->getType(), end);
   for (Operand& operand : staged.operands) {
     const llvm::SCEV* const start = operand.address->getStart();
-    operand.start = expander_.expandCodeFor(start, start->getType(), end);
+    operand.filled_before = place_of_fill(staged, operand);
+    operand.start = expander_.expandCodeFor(start, start->getType(),
+                                            operand.filled_before == nullptr ? end : operand.filled_before);
     const llvm::SCEV* const step = operand.address->getOperand(1);
     operand.step = expander_.expandCodeFor(step, step->getType(), end);
   }
+}
+
+std::uint64_t Staging::most_in_block(const StagedLoop& staged) const {
+  std::uint64_t widest = 0;
+  for (const Operand& operand : staged.operands) widest = std::max(widest, bytes_of(*operand.access));
+  return std::min(kBufferBytes / options_.width, kStagedRowBytes) / widest;
+}
+
+// Whether one block is known to hold all turns.
+bool Staging::is_one_block(const StagedLoop& staged) const {
+  const bool is_read_only = staged.store == nullptr || turns_are_iterations_;
+  return !staged.packs && is_read_only && staged.known_turns != 0 &&
+         staged.known_turns <= most_in_block(staged);
+}
+
+// The end of the preheader of the outermost loop in whose turns the operand's only block is the same; null if there is
+// none. Such loops compare a point with each of several others.
+llvm::Instruction* Staging::place_of_fill(const StagedLoop& staged, const Operand& operand) {
+  if (!is_one_block(staged) || !llvm::isa<llvm::LoadInst>(operand.access)) return nullptr;
+  llvm::Instruction* place = nullptr;
+  for (const llvm::Loop* loop = staged.loop->getParentLoop();
+       loop != nullptr && stays_in(*loop, staged, operand); loop = loop->getParentLoop()) {
+    place = loop->getLoopPreheader()->getTerminator();
+  }
+  return place;
+}
+
+// Whether each execution of the loop reads the operand, in its first turn, and writes no memory.
+bool Staging::stays_in(const llvm::Loop& loop, const StagedLoop& staged, const Operand& operand) {
+  if (loop.getLoopPreheader() == nullptr) return false;
+  llvm::Instruction* const end = loop.getLoopPreheader()->getTerminator();
+  for (const llvm::SCEV* part : {operand.address->getStart(), operand.address->getOperand(1)}) {
+    if (!analyses_.evolution.isLoopInvariant(part, &loop) || !expander_.isSafeToExpandAt(part, end))
+      return false;
+  }
+  llvm::SmallVector<BasicBlock*, 4> exiting;
+  loop.getExitingBlocks(exiting);
+  const auto is_read_before = [&](const BasicBlock* block) {
+    return analyses_.dominators.dominates(staged.loop->getHeader(), block);
+  };
+  if (!llvm::all_of(exiting, is_read_before)) return false;
+  return llvm::none_of(loop.blocks(), [](const BasicBlock* block) {
+    return llvm::any_of(*block, [](const llvm::Instruction& instruction) {
+      // LLVM counts atomic loads, such as those of the stop flag, as writes.
+      return instruction.mayWriteToMemory() && !llvm::isa<llvm::LoadInst>(instruction);
+    });
+  });
 }
 
 // Puts a loop over blocks of turns around the loop.
@@ -276,35 +299,44 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
   BasicBlock* const latch = staged.loop->getLoopLatch();
   llvm::IRBuilder<> b(before->getTerminator());
   llvm::Type* const number = b.getInt64Ty();
-  Value* const total = b.CreateAdd(b.CreateZExtOrTrunc(staged.last, number), b.getInt64(1));
-
+  const bool is_one = is_one_block(staged);
+  Value* const total = is_one ? b.getInt64(staged.known_turns)
+                              : b.CreateAdd(b.CreateZExtOrTrunc(staged.last, number), b.getInt64(1));
   Value* const most = turns_in_block(b, staged, total);
 
   BasicBlock* const block = BasicBlock::Create(b.getContext(), "block", &function_, header);
   BasicBlock* const over = BasicBlock::Create(b.getContext(), "block.over", &function_, staged.exit);
   before->getTerminator()->replaceSuccessorWith(header, block);
   b.SetInsertPoint(block);
-  llvm::PHINode* const done = b.CreatePHI(number, 2);
+  llvm::PHINode* const done = is_one ? nullptr : b.CreatePHI(number, 2);
   for (llvm::PHINode& phi : header->phis()) {
+    if (is_one) {
+      phi.replaceIncomingBlockWith(before, block);
+      continue;
+    }
     llvm::PHINode* const carried = b.CreatePHI(phi.getType(), 2);
     carried->addIncoming(phi.getIncomingValueForBlock(before), before);
     carried->addIncoming(phi.getIncomingValueForBlock(latch), over);
     phi.setIncomingValueForBlock(before, carried);
     phi.replaceIncomingBlockWith(before, block);
   }
-  Value* const turns = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(total, done), most);
+  Value* const turns =
+      is_one ? total : b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(total, done), most);
   llvm::PHINode* const turn = llvm::PHINode::Create(number, 2, "turn", header->begin());
   llvm::IRBuilder<> behind(over);
   for (std::size_t n = 0; n < staged.operands.size(); ++n) {
     const Operand& operand = staged.operands[n];
-    Value* const row = b.CreateGEP(b.getInt8Ty(), operand.start, b.CreateMul(done, operand.step));
+    Value* const row =
+        is_one ? operand.start : b.CreateGEP(b.getInt8Ty(), operand.start, b.CreateMul(done, operand.step));
     BlockOfRow part{.operand = operand, .buffer = nullptr, .row = row, .turns = turns, .turn = turn};
     if (staged.packs) {
       part.buffer = next_panel();
       pack(part, b);
     } else {
-      part.buffer = buffer(n);
-      stage(part, b, behind);
+      const bool is_early = operand.filled_before != nullptr;
+      part.buffer = is_early ? own_buffer() : buffer(n);
+      llvm::IRBuilder<> early(is_early ? operand.filled_before : before->getTerminator());
+      stage(part, is_early ? early : b, behind);
     }
   }
   b.CreateBr(header);
@@ -318,21 +350,24 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
   turn->addIncoming(b.getInt64(0), block);
   turn->addIncoming(next, latch);
   b.SetInsertPoint(over);
+  for (llvm::PHINode& phi : staged.exit->phis()) phi.replaceIncomingBlockWith(staged.exiting, over);
+  if (is_one) {
+    b.CreateBr(staged.exit);
+    return;
+  }
   Value* const all = b.CreateNUWAdd(done, turns);
   done->addIncoming(b.getInt64(0), before);
   done->addIncoming(all, over);
   b.CreateCondBr(b.CreateICmpULT(all, total), block, staged.exit);
-  for (llvm::PHINode& phi : staged.exit->phis()) phi.replaceIncomingBlockWith(staged.exiting, over);
 }
 
 // As many as the buffers hold, all for a panel, or one if a written row would have to be read again in the middle of a
 // block.
 Value* Staging::turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, Value* total) {
-  std::uint64_t widest = 0;
-  for (const Operand& operand : staged.operands) widest = std::max(widest, bytes_of(*operand.access));
-  const std::uint64_t row = std::min(kBufferBytes / options_.width, kStagedRowBytes);
-  Value* most = b.getInt64(row / widest);
+  Value* most = b.getInt64(most_in_block(staged));
   if (staged.packs) {
+    std::uint64_t widest = 0;
+    for (const Operand& operand : staged.operands) widest = std::max(widest, bytes_of(*operand.access));
     Value* const held = b.getInt64(bytes_of_panel(panels_) / (options_.width * widest));
     return b.CreateSelect(b.CreateICmpULE(total, held), held, most);
   }
@@ -369,6 +404,12 @@ Value* Staging::buffer(std::size_t number) {
   llvm::Function* const made = declare(kStagingBuffer, entry.getPtrTy(), {word, word});
   return buffers_.emplace_back(
       entry.CreateCall(made, {entry.getInt64(number), entry.getInt64(kBufferBytes)}));
+}
+
+// For a block that outlives its inner loop.
+Value* Staging::own_buffer() {
+  for (std::size_t shared = buffers_.size(); shared < kMostBuffers; ++shared) buffer(shared);
+  return buffer(buffers_.size());
 }
 
 Value* Staging::next_panel() {
