@@ -54,7 +54,10 @@ double throughput_of_call(const llvm::CallInst& call, unsigned vector_bits) {
     case llvm::Intrinsic::masked_gather: {
       const double in_512 = bits_of(type->getScalarType()) > 32 ? kThroughput.gather64 : kThroughput.gather32;
       const bool is_full = llvm::isa<llvm::Constant>(call.getArgOperand(2));
-      const double in_256 = is_full ? kThroughput.gather_in_256 : kThroughput.masked_gather_in_256;
+      const bool is_narrow = bits_of(type->getScalarType()) < 32;
+      const double in_256 =
+          is_full ? (is_narrow ? kThroughput.narrow_gather_in_256 : kThroughput.gather_in_256)
+                  : (is_narrow ? kThroughput.masked_narrow_gather_in_256 : kThroughput.masked_gather_in_256);
       return throughput_of_elements(type, vector_bits > 256 ? in_512 : in_256, vector_bits);
     }
     case llvm::Intrinsic::masked_scatter:
