@@ -12,6 +12,7 @@
 
 #include <string>
 
+#include "codegen/host/absolute_differences.h"
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/gathers.h"
 #include "codegen/host/llvm_error.h"
@@ -51,7 +52,8 @@ constexpr const char* kFirstOfFunctions = DHPVM_INLINE
     // `y[i] = a * x[i] + b * y[i - 1]` of a new array took 2.3 times as long.
     "loop-load-elim,instcombine<no-verify-fixpoint>,simplifycfg,";
 // Vectorises fully unrolled short inner loops: sums of absolute differences over 8 x 8 bytes took 14 times as long.
-constexpr const char* kJoinScalars = "slp-vectorizer,instcombine<no-verify-fixpoint>,";
+constexpr const char* kJoinScalars = "slp-vectorizer,instcombine<no-verify-fixpoint>,absolute-differences,";
+constexpr const char* kAbsoluteDifferences = "absolute-differences";
 constexpr const char* kUnrollSmallLoops = "unroll-small";
 // LLVM's loop-unroll-full with the limits of O3, which are twice those of its default: enough for loops over three by
 // three neighbours.
@@ -92,15 +94,18 @@ std::string passes_for(const llvm::Module& module, Pipeline pipeline) {
   return kFirstOfFunctions + between + kLastOfFunctions;
 }
 
-class UnrollSmallLoops : public llvm::PassInfoMixin<UnrollSmallLoops> {
+// A pass of ours that asks for the processor.
+class ForMachine : public llvm::PassInfoMixin<ForMachine> {
  public:
-  explicit UnrollSmallLoops(const llvm::TargetMachine& machine) : machine_(machine) {}
+  using Change = void (*)(llvm::Function&, const llvm::TargetMachine&);
+  ForMachine(Change change, const llvm::TargetMachine& machine) : change_(change), machine_(machine) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& /*analyses*/) {
-    unroll_small_loops(function, machine_);
+    change_(function, machine_);
     return llvm::PreservedAnalyses::none();
   }
 
  private:
+  const Change change_;
   const llvm::TargetMachine& machine_;
 };
 
@@ -143,8 +148,9 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pip
       passes.addPass(KeepObjectsLocal());
       return true;
     }
-    if (name != kUnrollSmallLoops) return false;
-    passes.addPass(UnrollSmallLoops(machine));
+    const bool unrolls = name == kUnrollSmallLoops;
+    if (!unrolls && name != kAbsoluteDifferences) return false;
+    passes.addPass(ForMachine(unrolls ? unroll_small_loops : join_absolute_differences, machine));
     return true;
   });
   builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::LoopPassManager& passes,
