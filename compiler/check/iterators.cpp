@@ -59,7 +59,6 @@ IteratorLoops::Loop IteratorLoops::begin(const ast::Stmt& stmt, E iterator) {
   loop.whole = analysis_.make(StmtKind::kBlock, stmt.range);
   loop.made = analysis_.make(StmtKind::kWhile, stmt.range);
   hir::Local* state = keep(iterator, loop.whole->body);
-  if (stmt.has_index()) loop.position = keep(integer(0, basic(TypeKind::kI64), range), loop.whole->body);
   loop.made->value = parts_.calls.invoke(read(state, range), "has_next", {}, range);
   E step = parts_.calls.invoke(read(state, range), "next", {}, range);
   const Type* type = step->type;
@@ -83,9 +82,10 @@ IteratorLoops::Loop IteratorLoops::begin(const ast::Stmt& stmt, E iterator) {
 }
 
 void IteratorLoops::count(const Loop& loop, hir::Local* index, Range range) {
-  loop.made->body.push_back(let(index, read(loop.position, range)));
-  E next = binary(hir::Binary::kAdd, read(loop.position, range), integer(1, index->type, range), range);
-  loop.made->body.push_back(assign(read(loop.position, range), next, range));
+  hir::Local* const position = keep(integer(0, index->type, range), loop.whole->body);
+  loop.made->body.push_back(let(index, read(position, range)));
+  E next = binary(hir::Binary::kAdd, read(position, range), integer(1, index->type, range), range);
+  loop.made->body.push_back(assign(read(position, range), next, range));
 }
 
 }  // namespace dhpvm::compiler

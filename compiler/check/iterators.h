@@ -25,12 +25,11 @@ class IteratorLoops : public BodyPart {
   struct Loop {
     hir::Stmt* whole = nullptr;  // a block that sets up the loop; the loop belongs at its end
     hir::Stmt* made = nullptr;
-    E element = nullptr;             // the error type after a diagnostic
-    hir::Local* position = nullptr;  // of the next element, or null
+    E element = nullptr;  // the error type after a diagnostic
     bool is_good = false;
   };
   Loop begin(const ast::Stmt& stmt, E iterator);
-  // `index = position` and `position += 1`.
+  // Lets `index` be the position of the element, at the beginning of the loop's body.
   void count(const Loop& loop, hir::Local* index, Range range);
 
  private:

@@ -107,23 +107,28 @@ void LoopChecker::for_range(const ast::Stmt& stmt, Body& out) {
 }
 
 // A loop that gets its elements from an iterator.
-void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, E given, Body& out) {
+void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, const IteratedValue& given,
+                               Body& out) {
   parts_.narrowing.forget_assigned_in(stmt.range);
   const Flow entry = state_.flow;
   Flow left;
-  const IteratorLoops::Loop loop = iterators.begin(stmt, given);
+  IteratorLoops::Loop loop = iterators.begin(stmt, given.collection);
+  const bool positions = given.names == LoopNames::kPositionAndElement && stmt.has_index();
   parts_.scopes.open_scope();
-  if (loop.position != nullptr) iterators.count(loop, declare_position(stmt), stmt.value->range);
+  if (positions) iterators.count(loop, declare_position(stmt), stmt.value->range);
   parts_.scopes.open_scope();
-  if (!stmt.patterns.empty()) {
-    declare_parts(stmt, loop.element, false, loop.made->body);
+  if (given.names == LoopNames::kPair) {
+    loop.element = declare_pair(loop.element, stmt, loop.made->body);
+    loop.is_good = loop.is_good && !loop.element->type->is(TypeKind::kError);
+  } else if (!stmt.patterns.empty()) {
+    declare_parts(stmt, loop.element, given.has_pairs, loop.made->body);
   } else {
     Variable* item = parts_.scopes.declare(stmt.name, loop.element->type, VariableKind::kLoop);
     loop.made->body.push_back(let(item->local, loop.element));
   }
   const std::size_t errors = analysis_.diagnostics().error_count();
   loop_body(stmt, left, loop.made->body);
-  if (loop.position != nullptr && stmt.patterns.empty())
+  if (positions && stmt.patterns.empty())
     warn_of_position(stmt, loop.element->type, analysis_.diagnostics().error_count() != errors);
   parts_.scopes.close_scope();
   parts_.scopes.close_scope();
@@ -135,14 +140,16 @@ void LoopChecker::for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, 
 void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   IteratorLoops iterators(parts_);
   E given = iterators.value(*stmt.value);
-  if (iterators.is_iterator(given->type, stmt.value->range)) return for_iterator(stmt, iterators, given, out);
-  const IteratedValue iterated_value = iterated(given, stmt);
+  const Range range = stmt.value->range;
+  IteratedValue iterated_value{given};
+  if (!iterators.is_iterator(given->type, range)) iterated_value = iterated(given, stmt);
   E collection = iterated_value.collection;
+  if (iterators.is_iterator(collection->type, range))
+    return for_iterator(stmt, iterators, iterated_value, out);
   parts_.narrowing.forget_assigned_in(stmt.range);
   const Flow entry = state_.flow;
   Flow left;
   const Type* i64 = basic(TypeKind::kI64);
-  const Range range = stmt.value->range;
   Body before;
   if (is_assigned_in(*stmt.value, stmt.range)) {
     // The loop continues over the initial collection, even if its body assigns the variable.
@@ -252,28 +259,27 @@ bool LoopChecker::is_assigned_in(const ast::Expr& name, Range loop) {
   return variable != nullptr && state_.assignments.inside(variable->range, loop);
 }
 
-// `collection`, or the result of its method `iterate()` or `iterate_pairs()`, which `for` iterates over.
+// `collection`, or the result of its method `iterate()` or `iterate_pairs()`, which `for` iterates over. That method's
+// result may have such a method itself.
 LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& loop) {
+  constexpr int kMostResults = 8;  // of methods that give objects of their own type
   const Range range = loop.value->range;
   const auto given_by = [&](std::string_view method) {
-    E given = parts_.calls.invoke(collection, method, {}, range);
-    return given == nullptr || given->type->is(TypeKind::kVoid) ? nullptr : given;
+    E result = nullptr;
+    for (int i = 0; i < kMostResults; ++i) {
+      E given = parts_.calls.invoke(result == nullptr ? collection : result, method, {}, range);
+      if (given == nullptr || given->type->is(TypeKind::kVoid)) break;
+      result = given;
+      if (parts_.calls.parameters_of(given->type, "nth", range) != nullptr) break;
+    }
+    return result;
   };
-  if (!loop.has_index()) {
-    E given = given_by("iterate");
-    const bool has_pairs = !loop.patterns.empty() && given_by("iterate_pairs") != nullptr;
-    return {given == nullptr ? collection : given, LoopNames::kPositionAndElement, has_pairs};
+  if (loop.has_index()) {
+    if (E pairs = given_by("iterate_pairs"); pairs != nullptr) return {pairs, LoopNames::kPair, true};
   }
-  if (E pairs = given_by("iterate_pairs"); pairs != nullptr) return {pairs, LoopNames::kPair, true};
-  if (given_by("iterate") == nullptr) return {collection, LoopNames::kPositionAndElement, false};
-  error(join(loop.index_name.range, loop.name.range), "the elements of a '{}' have no positions",
-        collection->type->name)
-      .help(
-          "write `for {} in ...` and count in a `var`, or give it a method `iterate_pairs()` whose elements "
-          "are "
-          "structs of two fields",
-          loop.name.text);
-  return {wrong(range), LoopNames::kPositionAndElement, false};
+  E given = given_by("iterate");
+  const bool has_pairs = !loop.has_index() && !loop.patterns.empty() && given_by("iterate_pairs") != nullptr;
+  return {given == nullptr ? collection : given, LoopNames::kPositionAndElement, has_pairs};
 }
 
 namespace {

@@ -22,7 +22,6 @@ class LoopChecker : public BodyPart {
   E count_of(E collection, Range range);
 
  private:
-  void for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, E given, Body& out);
   void loop_body(const ast::Stmt& loop, Flow& left, Body& out);
   E element_of(E collection, E index, Range range);
   bool is_assigned_in(const ast::Expr& name, Range loop);
@@ -34,6 +33,7 @@ class LoopChecker : public BodyPart {
     bool has_pairs = false;
   };
   IteratedValue iterated(E collection, const ast::Stmt& loop);
+  void for_iterator(const ast::Stmt& stmt, IteratorLoops& iterators, const IteratedValue& given, Body& out);
   void declare_parts(const ast::Stmt& stmt, E element, bool has_pairs, Body& out);
   hir::Local* declare_position(const ast::Stmt& stmt);
   E declare_pair(E pair, const ast::Stmt& stmt, Body& out);
