@@ -155,6 +155,12 @@ class FloatUpdates : public BodyPart {
   Range range_;
 };
 
+// Whether it is an `i64` that is written as a number in this text, and not by the name of a constant.
+bool is_integer_literal(const hir::Expr& argument, std::string_view text) {
+  return argument.kind == ExprKind::kInt && argument.type->is(TypeKind::kI64) &&
+         text.find_first_not_of("-0123456789_") == std::string_view::npos;
+}
+
 }  // namespace
 
 hir::Expr* IntrinsicCalls::machine_op(Op op, const Type* type, const std::vector<E>& arguments, Range range) {
@@ -179,6 +185,18 @@ hir::Expr* IntrinsicCalls::intrinsic(const FunctionInstance& instance, const std
     if (known.name != name) continue;
     if (type->is(TypeKind::kF32)) return machine_op(known.single, type, arguments, range);
     if (type->is(TypeKind::kF64)) return machine_op(known.twice, type, arguments, range);
+    const auto is_literal = [&](const hir::Expr* argument) {
+      return is_integer_literal(*argument,
+                                analysis_.diagnostics().sources().text(analysis_.range_of(argument)));
+    };
+    if (std::ranges::all_of(arguments, is_literal)) {
+      std::vector<E> floats;
+      for (E argument : arguments) {
+        floats.push_back(make(ExprKind::kFloat, basic(TypeKind::kF64), analysis_.range_of(argument)));
+        floats.back()->number = static_cast<double>(static_cast<std::int64_t>(argument->integer));
+      }
+      return machine_op(known.twice, basic(TypeKind::kF64), floats, range);
+    }
     Diagnostic& diagnostic = error(range, "'math.{}' takes f32 or f64, not '{}'", name, type->name);
     if (type->is_integer()) diagnostic.help("convert: `x as f64`");
     return wrong(range);
