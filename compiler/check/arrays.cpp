@@ -60,6 +60,18 @@ hir::Expr* ArrayChecker::array_literal(const ast::Expr& expr, const Type* expect
   return make(ExprKind::kArrayLiteral, types().array(element, 1), expr.range, std::move(values));
 }
 
+namespace {
+
+// Whether the value is a new array that has elements.
+bool makes_elements(const hir::Expr& value) {
+  if (value.kind == ExprKind::kArrayLiteral) return !value.operands.empty();
+  if (value.kind != ExprKind::kNewArray) return false;
+  const auto size = fold(*value.operands[0]);
+  return !size.has_value() || size->integer != 0;
+}
+
+}  // namespace
+
 hir::Expr* ArrayChecker::new_array(const ast::Expr& expr) {
   const Type* type = analysis_.resolve(expr.type, state_.context);
   if (type->is(TypeKind::kError)) {
@@ -75,6 +87,14 @@ hir::Expr* ArrayChecker::new_array(const ast::Expr& expr) {
     } else if (argument.name.text == "fill") {
       fill = parts_.conversions.value_as(*argument.value, type->element);
       good = good && !fill->type->is(TypeKind::kError);
+      if (makes_elements(*fill)) {
+        analysis_.diagnostics()
+            .warning(argument.value->range, "this is one array, and every element is that one")
+            .help(
+                "make one for each: `array.range(0, n).map(fn(_i) => {}(m))`; rows of one length are a "
+                "`[{}, 2](n, m)`",
+                fill->type->name, fill->type->element->name);
+      }
     } else {
       error(argument.name.range, "a new array takes sizes and `fill: value`");
       good = false;

@@ -2,12 +2,12 @@
 #include "compiler/check/warnings.h"
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <set>
 #include <string>
 #include <string_view>
 
+#include "compiler/check/foreign_formats.h"
 #include "compiler/check/lexical_walk.h"
 #include "compiler/check/unused_imports.h"
 #include "compiler/parse/ast_children.h"
@@ -24,39 +24,6 @@ const ast::Function* function_named(const ast::Module& module, std::string_view 
   const auto known = std::find_if(module.functions.begin(), module.functions.end(),
                                   [&](const ast::Function* function) { return function->name.text == name; });
   return known == module.functions.end() ? nullptr : *known;
-}
-
-// Whether the text contains a format of C, `%d` or `%.3f`.
-bool has_percent_format(std::string_view text) {
-  for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
-    const std::size_t end = text.find_first_not_of("0123456789.-+#l", at + 1);
-    if (end != std::string_view::npos &&
-        std::string_view("dixufegsc").find(text[end]) != std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// Whether the text contains a placeholder of another language, `{}` or `{0}` or `{:.3f}`.
-bool has_brace_format(std::string_view text) {
-  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
-    const std::size_t end = text.find_first_not_of("0123456789", at + 1);
-    if (end != std::string_view::npos && (text[end] == '}' || text[end] == ':')) return true;
-  }
-  return false;
-}
-
-// The first `{name}` of the text, without its braces; empty when there is none.
-std::string_view name_in_braces(std::string_view text) {
-  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
-    const std::size_t end = text.find('}', at);
-    if (end == std::string_view::npos) break;
-    const std::string_view name = text.substr(at + 1, end - at - 1);
-    const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
-    if (!name.empty() && std::all_of(name.begin(), name.end(), letter)) return name;
-  }
-  return {};
 }
 
 class Warnings final : public LexicalWalk {
@@ -162,6 +129,7 @@ class Warnings final : public LexicalWalk {
 
   // ---- values
   void on_statement(const ast::Stmt& stmt) override {
+    if (stmt.kind == StmtKind::kForRange) empty_range(stmt);
     if (stmt.kind != StmtKind::kExpr || stmt.gives_value) return;
     const ast::Expr& value = *stmt.value;
     if (value.kind == ExprKind::kCall) {
@@ -233,24 +201,68 @@ class Warnings final : public LexicalWalk {
     }
   }
 
-  // ---- formats of other languages
+  // ---- formats and powers of other languages
   void on_expr(const ast::Expr& expr) override {
-    if (!is_builtin_call(expr, "print")) return;
-    for (const ast::Argument& argument : expr.arguments) {
-      const ast::Expr& text = *argument.value;
-      if (text.kind != ExprKind::kString) continue;
-      const bool foreign =
-          expr.arguments.size() > 1 && (has_percent_format(text.text) || has_brace_format(text.text));
-      const std::string_view name = name_in_braces(text.text);
-      if (foreign) {
-        diagnostics_.warning(text.range, "`print` writes a text as it is")
-            .help("put the values into a formatted string: `f\"{{x}}\"`, `f\"{{x:8.3f}}\"`");
-      } else if (!name.empty() && find(name) != nullptr) {
-        diagnostics_.warning(text.range, "`{{{}}}` is written as it is: this is no formatted string", name)
-            .help("write `f\"...\"`");
-      }
+    if (expr.kind == ExprKind::kBinary) {
+      exclusive_or(expr);
+    } else if (is_builtin_call(expr, "print")) {
+      for (const ast::Argument& argument : expr.arguments) format(expr, *argument.value);
     }
   }
+
+  void format(const ast::Expr& call, const ast::Expr& text) {
+    if (text.kind != ExprKind::kString) return;
+    const bool foreign =
+        call.arguments.size() > 1 && (has_percent_format(text.text) || has_brace_format(text.text));
+    const std::string_view name = name_in_braces(text.text);
+    if (foreign) {
+      std::vector<std::string_view> values;
+      for (std::size_t i = 1; i < call.arguments.size(); ++i)
+        values.push_back(source(call.arguments[i].value->range));
+      std::string meant;
+      if (&text == call.arguments[0].value) meant = formatted_string_for(source(text.range), values);
+      Diagnostic& diagnostic = diagnostics_.warning(text.range, "`print` writes a text as it is");
+      if (meant.empty()) {
+        diagnostic.help("put the values into a formatted string: `f\"{{x}}\"`, `f\"{{x:8.3f}}\"`");
+      } else {
+        diagnostic.help("put the values into a formatted string: `print({})`", meant);
+      }
+    } else if (Local* const variable = name.empty() ? nullptr : find(name); variable != nullptr) {
+      variable->is_read = true;  // by the formatted string that is meant
+      diagnostics_.warning(text.range, "`{{{}}}` is written as it is: this is no formatted string", name)
+          .help("write `f\"...\"`{}", text.text.find("${") == std::string::npos ? "" : ", without the `$`");
+    }
+  }
+
+  // `2 ^ 8`, which is 10 and not 256.
+  void exclusive_or(const ast::Expr& expr) {
+    const ast::Expr& base = *expr.operands[0];
+    const ast::Expr& exponent = *expr.operands[1];
+    const auto is_decimal = [&](const ast::Expr& operand) {
+      return operand.kind == ExprKind::kInt && !operand.is_byte &&
+             source(operand.range).find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    if (expr.binary != ast::BinaryOp::kBitXor || !is_decimal(base) || !is_decimal(exponent) ||
+        (base.integer != 2 && base.integer != 10))
+      return;
+    diagnostics_.warning(expr.range, "`^` combines bits: this is {}", base.integer ^ exponent.integer)
+        .help("for a power, write `{}math.ipow({}, {})`, with `import math;` at the top",
+              base.integer == 2 ? fmt::format("1 << {}` or `", exponent.integer) : "", base.integer,
+              exponent.integer);
+  }
+
+  // `for i in 3..0`, which never runs.
+  void empty_range(const ast::Stmt& loop) {
+    const bool goes_up = loop.step == nullptr || loop.step->kind == ExprKind::kInt;
+    if (!goes_up || loop.value->kind != ExprKind::kInt || loop.limit->kind != ExprKind::kInt ||
+        loop.value->integer <= loop.limit->integer)
+      return;
+    const SourceRange range = join(loop.value->range, loop.limit->range);
+    diagnostics_.warning(range, "there are no numbers in this range: it begins above its end")
+        .help("to count down, write `{} step -1`", source(range));
+  }
+
+  std::string_view source(SourceRange range) const { return diagnostics_.sources().text(range); }
 
   bool is_builtin_call(const ast::Expr& expr, std::string_view name) {
     return expr.kind == ExprKind::kCall && expr.operands[0]->kind == ExprKind::kName &&
