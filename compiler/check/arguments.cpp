@@ -11,7 +11,7 @@ using hir::ExprKind;
 
 namespace {
 
-// "Map.get" of "Map<str, i64>.get"
+// "Map.get" of "Map<str, i64>.get".
 std::string without_type_arguments(std::string_view name) {
   const std::size_t begin = name.find('<');
   const std::size_t end = name.rfind('>');
@@ -20,6 +20,17 @@ std::string without_type_arguments(std::string_view name) {
 }
 
 }  // namespace
+
+// Adds what to write in place of such arguments, for functions and types of the library.
+void ArgumentMatching::help_with_arguments(Diagnostic& diagnostic, const Callee& callee,
+                                           std::string_view arguments) {
+  if (!callee.has_declaration) return;
+  const std::string& file = analysis_.diagnostics().sources().file(callee.declared.file).name();
+  const bool is_of_arrays = file == "stdlib/array.dhp";
+  const std::string_view advice = advice_for_foreign(
+      fmt::format("{}{}{}", is_of_arrays ? "array." : "", without_type_arguments(callee.name), arguments));
+  if (!advice.empty()) diagnostic.help("{}", advice);
+}
 
 bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& call,
                                        std::vector<const ast::Expr*>& matched) {
@@ -33,9 +44,8 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
     const std::size_t given = call.arguments.size() - receivers;
     Diagnostic& diagnostic =
         error(range, "'{}' takes {} argument{}, not {}", callee.name, wanted, wanted == 1 ? "" : "s", given);
-    const std::string_view advice =
-        advice_for_foreign(fmt::format("{}/{}", without_type_arguments(callee.name), given));
-    if (!advice.empty()) diagnostic.help("{}", advice);
+    help_with_arguments(diagnostic, callee, fmt::format("/{}", given));
+    help_with_arguments(diagnostic, callee, "(...)");
     declared(diagnostic);
   };
   matched.assign(count, nullptr);
@@ -60,6 +70,8 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
         declared(diagnostic);
         if (std::string_view near = nearest_name(argument.name.text, names); !near.empty()) {
           diagnostic.help("write `{}: ...`", near);
+        } else {
+          help_with_arguments(diagnostic, callee, fmt::format("({}: )", argument.name.text));
         }
         return false;
       }
@@ -80,7 +92,8 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
     } else {
       Diagnostic& diagnostic = error(call.range, "'{}' is not given to '{}'", parameter.name, callee.name);
       declared(diagnostic);
-      if (parameter.type != nullptr)
+      help_with_arguments(diagnostic, callee, "(...)");
+      if (diagnostic.helps.empty() && parameter.type != nullptr)
         diagnostic.help("add `{}: ...`, a '{}', or give it a default where it is declared", parameter.name,
                         parameter.type->name);
     }

@@ -18,6 +18,8 @@ class ArgumentMatching : public BodyPart {
                  std::vector<E>& values);
   E fallback_value(const ast::Expr& expr, const Type* type, const TypeContext& context);
   void check_all(const ast::Expr& call);  // finds mistakes inside the arguments of a wrong call
+  // Adds what to write for such arguments in other languages, where the library has another form: "/2", "(reverse: )".
+  void help_with_arguments(Diagnostic& diagnostic, const Callee& callee, std::string_view arguments);
   bool expect_arguments(const ast::Expr& call, std::size_t least, std::size_t most, std::string_view usage);
 };
 

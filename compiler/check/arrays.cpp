@@ -102,7 +102,9 @@ hir::Expr* ArrayChecker::new_array(const ast::Expr& expr) {
   }
   if (good && operands.size() != type->rank) {
     error(expr.range, "'{}' takes {} size{}, not {}", type->name, type->rank, type->rank == 1 ? "" : "s",
-          operands.size());
+          operands.size())
+        .help("a first value is written `fill: x`, and rows and columns `[{}, 2](rows, cols)`",
+              type->element->name);
     return wrong(expr.range);
   }
   for (E operand : operands) good = good && !operand->type->is(TypeKind::kError);
@@ -115,9 +117,12 @@ hir::Expr* ArrayChecker::new_array(const ast::Expr& expr) {
             ? fmt::format(", or take `array.unset<{}>(n)` for elements that are set before they are read",
                           type->element->name)
             : "";
-    error(expr.range, "the elements of '{}' need a first value: '{}' has no null", type->name,
-          type->element->name)
-        .help("write `{}(..., fill: value)`, or make the elements `{}`{}", type->name, nullable, otherwise);
+    Diagnostic& diagnostic = error(expr.range, "the elements of '{}' need a first value: '{}' has no null",
+                                   type->name, type->element->name);
+    if (type->element->is(TypeKind::kArray) && type->rank == 1)
+      diagnostic.help("make one for each: `array.range(0, n).map(fn(_i) => {}(m))`", type->element->name);
+    diagnostic.help("write `{}(..., fill: value)`, or make the elements `{}`{}", type->name, nullable,
+                    otherwise);
     good = false;
   }
   if (!good) return wrong(expr.range);
@@ -236,6 +241,8 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
     if (wanted > 1) {
       diagnostic.help("write all of them in one pair of brackets: `{}`",
                       wanted == 2 ? "a[i, j]" : "a[i, j, k]");
+    } else if (type->is(TypeKind::kArray) && type->element->is(TypeKind::kArray)) {
+      diagnostic.help("its elements are arrays: write `a[i][j]`");
     }
     return false;
   };

@@ -164,9 +164,7 @@ hir::Expr* CallChecker::call_method(E object, const ast::Expr& member, const ast
       break;
     case TypeKind::kNullable:
       parts_.argument_matching.check_all(call);
-      parts_.narrowing.explain_null(
-          error(name.range, "this '{}' may be null", type->name), member.operands[0]->range,
-          fmt::format("write `?.{}(...)`, or trap on null: `!.{}(...)`", name.text, name.text));
+      parts_.narrowing.report_null_member(type, name, member.operands[0]->range, "(...)");
       return wrong(call.range);
     default: break;
   }
@@ -361,6 +359,12 @@ hir::Expr* CallChecker::call_value(E function, const ast::Expr& call) {
                                     call.operands[0]->range, "trap on null: `f!(...)`");
     } else if (!type->is(TypeKind::kError)) {
       Diagnostic& diagnostic = error(call.operands[0]->range, "a '{}' cannot be called", type->name);
+      if (call.operands[0]->kind == ast::ExprKind::kArrayLiteral) {
+        diagnostic.help(
+            "in brackets stands the type of the elements: `[f64](n)`, or `[f64, 2](rows, cols)` for rows of "
+            "one "
+            "length");
+      }
       explain_hidden_function(diagnostic, *call.operands[0]);
     }
     return wrong(call.range);

@@ -2,6 +2,7 @@
 #include "compiler/check/convert.h"
 
 #include "compiler/check/body_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -113,7 +114,13 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
     }
     return wrong(range);
   }
-  Diagnostic& diagnostic = error(range, "'{}' expected, found '{}'", target->name, from->name);
+  explain(error(range, "'{}' expected, found '{}'", target->name, from->name), from, target, range);
+  return wrong(range);
+}
+
+// How to make a `target` of the value in the range.
+void Conversions::explain(Diagnostic& diagnostic, const Type* from, const Type* target, Range range) {
+  const std::string text = quoted(analysis_.diagnostics(), range);
   parts_.results.explain(diagnostic, from, range);
   const Type* wanted = without_null(target);
   if (from->is_number() && wanted->is_number()) {
@@ -121,14 +128,15 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
   } else if (from->is(TypeKind::kBool) && wanted->is_integer()) {
     diagnostic.help("write `{} as {}`", text, wanted->name);
   } else if (from->is_integer() && wanted->is(TypeKind::kBool)) {
-    diagnostic.help("compare: `{} != 0`", text);
+    diagnostic.help("compare: {}`{} != 0`", text.find('-') == std::string::npos ? "" : "`a < b`, or ", text);
   } else if (from->is(TypeKind::kStr) && wanted->is_number()) {
     diagnostic.help("`{}.{}()` reads a number, and gives null where there is none", text,
                     wanted->is_float() ? "parse_float" : "parse_int");
   } else if (from->is(TypeKind::kStr) && wanted->is(TypeKind::kArray) && wanted->element->is(TypeKind::kU8)) {
     diagnostic.help("write `{}.to_bytes()`", text);
   } else if (wanted->is(TypeKind::kStr) && from->is_primitive()) {
-    diagnostic.help("write `str({})`", text);
+    const std::string advice = parts_.texts.advice(from, range);
+    diagnostic.help("{}", advice.empty() ? fmt::format("write `str({})`", text) : advice);
   } else if (from->is(TypeKind::kNullable) && can_coerce(from->element, target)) {
     parts_.narrowing.explain_null(
         diagnostic, range,
@@ -138,25 +146,39 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
         "an error is returned: `return Error(...)`, also behind `x ??`, from a function that gives a `T!`");
   } else if (is_object(from) && wanted->is(TypeKind::kInterface)) {
     diagnostic.help("'{}' does not implement '{}'", from->name, wanted->name);
-  } else if (takes_elements_of(wanted, from)) {
+  } else if (const std::string_view advice =
+                 advice_for_foreign(fmt::format("{} as {}", from->name, wanted->name));
+             !advice.empty() && analysis_.nominal(from) != nullptr) {
+    diagnostic.help("{}", advice);
+  } else if (from->is(TypeKind::kArray) && wanted->is(TypeKind::kArray) && from->rank == 1 &&
+             from->element->is_number() && wanted->element->is_number()) {
+    diagnostic.help("write `{}.map(fn(x) => x as {})`", text, wanted->element->name);
+  } else if (takes(wanted, "append_array", types().array(from, 1))) {
+    diagnostic.help("`[{}]` makes one of this element; `{}` adds an element to one", text,
+                    takes(wanted, "push", from) ? "push" : "add");
+  } else if (from->is(TypeKind::kArray) && takes(wanted, "append_array", from)) {
     if (wanted->name.starts_with("List<")) {
       diagnostic.help("write `list.of(...)` around it");
     } else {
       diagnostic.help("make one and add the elements: `let x = {}();`, `x.append_array(...);`", wanted->name);
     }
+  } else if (wanted->is(TypeKind::kArray) && wanted->rank == 1 && wanted->element == from) {
+    diagnostic.help("write `[{}]`", text);
+  } else if (wanted->is(TypeKind::kFunction) && wanted->result->is(TypeKind::kBool) &&
+             wanted->parameters == std::vector<const Type*>{from}) {
+    diagnostic.help("write `fn(x) => x == {}`", text);
   } else if (wanted->is(TypeKind::kArray) && gives_array(from, wanted)) {
     diagnostic.help("write `{}.to_array()`", text);
   } else if (from->is(TypeKind::kInterface) && wanted->is(TypeKind::kClass)) {
     diagnostic.help("write `{} as {}`, which traps if it is another class", text, wanted->name);
   }
-  return wrong(range);
 }
 
-// Whether the collection is a list or set, which can add the elements of such an array.
-bool Conversions::takes_elements_of(const Type* collection, const Type* elements) {
-  if (!collection->is(TypeKind::kClass) || !elements->is(TypeKind::kArray)) return false;
-  const std::vector<const Type*>* parameters = parts_.calls.parameters_of(collection, "append_array", {});
-  return parameters != nullptr && parameters->size() == 1 && parameters->front() == elements;
+// Whether the class has such a method, and it takes only such a value.
+bool Conversions::takes(const Type* type, std::string_view method, const Type* value) {
+  if (!type->is(TypeKind::kClass)) return false;
+  const std::vector<const Type*>* parameters = parts_.calls.parameters_of(type, method, {});
+  return parameters != nullptr && parameters->size() == 1 && parameters->front() == value;
 }
 
 // Whether the collection is a list whose method `to_array` returns such an array.
@@ -199,7 +221,11 @@ hir::Expr* Conversions::cast(const ast::Expr& expr) {
   }
   if (!is_object(without_null(from)) || !is_object(target)) {
     Diagnostic& diagnostic = error(expr.range, "a '{}' cannot be cast to '{}'", from->name, target->name);
-    if (target->is(TypeKind::kNullable) && is_object(target->element) && is_object(without_null(from))) {
+    if (!or_null && can_coerce(from, target)) {
+      diagnostic.help("a value becomes a '{}' where one is expected: `let x: {} = ...;`", target->name,
+                      target->name);
+    } else if (target->is(TypeKind::kNullable) && is_object(target->element) &&
+               is_object(without_null(from))) {
       diagnostic.help("write `as? {}`, which gives null for another class", target->element->name);
     } else if (target->is_number() && from->is(TypeKind::kStr)) {
       diagnostic.help("write `try text.{}()`, or `text.{}()`, which gives null for other texts",
@@ -239,8 +265,14 @@ hir::Expr* Conversions::is_type(const ast::Expr& expr, Condition* facts) {
   if (operand->type->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
   const Type* object = without_null(operand->type);
   if (!is_object(object) || !is_object(target)) {
-    error(expr.range, "`is` tests objects for a class or interface, not '{}' for '{}'", operand->type->name,
-          target->name);
+    Diagnostic& diagnostic =
+        error(expr.range, "`is` tests objects for a class or interface, not '{}' for '{}'",
+              operand->type->name, target->name);
+    if (operand->type->is(TypeKind::kNullable)) {
+      diagnostic.help("write `!= null`");
+    } else if (!is_object(object)) {
+      diagnostic.help("its type is known when compiling");
+    }
     return wrong(expr.range);
   }
   const bool possible = may_be(object, target);

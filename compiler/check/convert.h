@@ -2,6 +2,8 @@
 // Implicit conversions (to nullable, to an interface), casts and type tests.
 #pragma once
 
+#include <string_view>
+
 #include "compiler/check/body_part.h"
 
 namespace dhpvm::compiler {
@@ -18,7 +20,6 @@ class Conversions : public BodyPart {
   E coerce(E expr, const Type* target, Range range);
   bool can_coerce(const Type* from, const Type* to);
   bool may_be(const Type* from, const Type* to);
-  bool takes_elements_of(const Type* collection, const Type* elements);
   bool gives_array(const Type* collection, const Type* array);
   E cast(const ast::Expr& expr);
   E is_type(const ast::Expr& expr, Condition* facts);
@@ -26,6 +27,8 @@ class Conversions : public BodyPart {
   const Type* common_type(E& left, Range left_range, E& right, Range right_range, const Type* expected);
 
  private:
+  void explain(Diagnostic& diagnostic, const Type* from, const Type* target, Range range);
+  bool takes(const Type* type, std::string_view method, const Type* value);
   E usable(E checked, const ast::Expr& expr, const Type* expected);
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/check/body_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -40,8 +41,13 @@ void ElementMethods::report_unreadable(E object, const ast::Expr& expr) {
     diagnostic.help("the values of a tuple are `.0`, `.1` and so on, or take it apart: `let (a, b) = ...;`");
     return;
   }
-  const char* otherwise =
-      analysis_.nominal(type)->symbol->methods.contains("get") ? "write `.get(...)`, or " : "";
+  const NominalSymbol& symbol = *analysis_.nominal(type)->symbol;
+  if (const std::string_view advice = advice_for_foreign(fmt::format("{} x[i]", symbol.name()));
+      symbol.module->module->is_stdlib && !advice.empty()) {
+    diagnostic.help("{}", advice);
+    return;
+  }
+  const char* otherwise = symbol.methods.contains("get") ? "write `.get(...)`, or " : "";
   diagnostic.help("{}give it a method `fn at(i: i64) -> T`, which `x[i]` calls", otherwise);
 }
 

@@ -138,6 +138,7 @@ hir::Expr* EnumChecker::call(NominalSymbol& symbol, const ast::Expr& member, con
     for (const ast::EnumCase& known : symbol.declaration->cases) names.push_back(known.name.text);
     if (const std::string_view near = nearest_name(member.name.text, names); !near.empty())
       diagnostic.help("write `{}.{}`", symbol.name(), near);
+    if (member.name.text == "values") diagnostic.help("write `{}.cases`", symbol.name());
     if (symbol.methods.contains(member.name.text))
       diagnostic.help("'{}' is a method of its values", member.name.text);
     return wrong(call.range);

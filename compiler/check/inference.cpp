@@ -220,6 +220,7 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);
   };
+  const auto is_function = [](const ast::Type& type) { return type.kind == ast::TypeKind::kFunction; };
   const auto is_closure = [](const ast::Expr& expr) { return expr.kind == ast::ExprKind::kClosure; };
   const auto is_open = [&](const ast::Expr& expr) {
     return LiteralChecker::is_flexible(expr) || expr.kind == ast::ExprKind::kNull ||
@@ -248,6 +249,14 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
     if (matched[i] == nullptr || ready[i] != nullptr || !is_closure(*matched[i])) continue;
     ClosureChecker::Hints hints;
     types_of_closure(patterns[i], inference, hints);
+    if (const std::size_t given = matched[i]->closure->parameters.size();
+        is_function(*patterns[i]) && given != hints.parameters.size()) {
+      Diagnostic& diagnostic =
+          error(matched[i]->range, "this closure takes {} parameter{}, and '{}' is expected", given,
+                given == 1 ? "" : "s", analysis_.diagnostics().sources().text(patterns[i]->range));
+      parts_.argument_matching.help_with_arguments(diagnostic, callee, fmt::format("(fn/{})", given));
+      return false;
+    }
     ready[i] = parts_.closures.closure(*matched[i], hints);
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);

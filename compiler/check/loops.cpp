@@ -9,6 +9,7 @@
 #include "compiler/check/fold.h"
 #include "compiler/check/iterators.h"
 #include "compiler/parse/ast_children.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -389,6 +390,12 @@ void LoopChecker::report_not_iterable(const Type* type, Range range) {
     diagnostic.help("iterate over its indices: `for i in 0..a.rows`");
   } else if (analysis_.tuples().is_tuple(type)) {
     diagnostic.help("take it apart, `let (a, b) = ...;`, or make an array of its values");
+  } else if (const std::string_view advice =
+                 nominal == nullptr || !nominal->symbol->module->module->is_stdlib
+                     ? std::string_view()
+                     : advice_for_foreign(fmt::format("for {}", nominal->symbol->name()));
+             !advice.empty()) {
+    diagnostic.help("{}", advice);
   } else if (nominal != nullptr && nominal->symbol->methods.contains("get")) {
     diagnostic.help(
         "if `get` takes positions from 0 to `len() - 1`, say so: `fn nth(i: i64) -> T => get(i);`");

@@ -32,6 +32,11 @@ bool is_function(const Type* expected) {
   return expected != nullptr && expected->is(TypeKind::kFunction);
 }
 
+// Whether it is the method of other languages, or of classes, that gives the text of a value.
+bool is_name_of_text(std::string_view name) {
+  return name == "to_string" || name == "toString" || name == "to_str";
+}
+
 // Tuples have no source.
 bool is_of_library(const Nominal* nominal) {
   if (nominal == nullptr || nominal->symbol->module->module == nullptr) return false;
@@ -40,10 +45,16 @@ bool is_of_library(const Nominal* nominal) {
 
 // Adds the name here for a member of texts or collections in other languages.
 bool help_with_library(Analysis& analysis, Diagnostic& diagnostic, const Type* type, std::string_view name) {
-  if (const Nominal* nominal = analysis.nominal(type); is_of_library(nominal)) {
-    const std::string_view advice = advice_for_foreign(fmt::format("{}.{}", nominal->symbol->name(), name));
-    if (!advice.empty()) diagnostic.help("{}", advice);
-    return !advice.empty();
+  const Nominal* nominal = analysis.nominal(type);
+  std::string_view owner;
+  if (is_of_library(nominal)) owner = nominal->symbol->name();
+  if (type->is(TypeKind::kStr)) owner = "str";
+  if (type->is(TypeKind::kArray) && type->rank == 1) owner = "array";
+  std::string_view advice = advice_for_foreign(fmt::format("{}.{}", owner, name));
+  if (advice.empty()) advice = advice_for_foreign(fmt::format("{}.*", owner));
+  if (!advice.empty()) {
+    diagnostic.help("{}", advice);
+    return true;
   }
   const std::string_view function = type->is(TypeKind::kStr) ? text_function_for(name) : std::string_view();
   if (function.empty()) return false;
@@ -218,9 +229,7 @@ hir::Expr* MemberChecker::member_of(E object, const ast::Expr& expr) {
         return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
       break;
     case TypeKind::kNullable:
-      parts_.narrowing.explain_null(
-          error(name.range, "this '{}' may be null", type->name), expr.operands[0]->range,
-          fmt::format("write `?.{}`, or trap on null: `!.{}`", name.text, name.text));
+      parts_.narrowing.report_null_member(type, name, expr.operands[0]->range, "");
       return wrong(expr.range);
     default: break;
   }
@@ -314,8 +323,10 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
     return std::find(list.begin(), list.end(), name.text) != list.end();
   };
   if (!called && contains(methods)) {
+    const std::vector<const Type*>* parameters = parts_.calls.parameters_of(type, name.text, name.range);
+    const bool takes_none = parameters != nullptr && parameters->empty();
     error(name.range, "'{}' of '{}' is a method", name.text, type->name)
-        .help("call it: `.{}(...)`{}", name.text,
+        .help("call it: `.{}({})`{}", name.text, takes_none ? "" : "...",
               nominal != nullptr ? "; it is a value where a function is expected, as in `let f: fn() = x.f;`"
                                  : "");
     return;
@@ -353,26 +364,20 @@ void MemberChecker::help_with_member(Diagnostic& diagnostic, const Type* type, c
                       type->element->name);
     } else if (type->rank != 1) {
       diagnostic.help("the methods of module `array` are for arrays of rank 1");
-    } else if (const std::string_view advice = advice_for_foreign("array." + std::string(name.text));
-               !advice.empty()) {
-      diagnostic.help("{}", advice);
     } else {
       diagnostic.help("arrays keep their size, a `List<{}>` grows; functions on arrays are in module `array`",
                       type->element->name);
     }
-  } else if (type->is(TypeKind::kStr)) {
-    if (const std::string_view advice = advice_for_foreign("str." + std::string(name.text));
-        !advice.empty()) {
-      diagnostic.help("{}", advice);
-    }
   } else if (type->is(TypeKind::kU8) &&
              analysis_.library_method(basic(TypeKind::kStr), name.text) != nullptr) {
     diagnostic.help("a byte is a number; the text of one is `s[i..=i]`");
-  } else if (type->is_primitive() &&
-             (name.text == "to_string" || name.text == "toString" || name.text == "to_str")) {
+  } else if (type->is_primitive() && is_name_of_text(name.text)) {
     diagnostic.help("write `str(x)`");
   } else if (type->is_number() && library_module_of(name.text) == "math") {
     diagnostic.help("write `math.{}(x)`, with `import math;` at the top", name.text);
+  } else if (type->is_enum && analysis_.enums().is_plain(type) &&
+             (name.text == "name" || is_name_of_text(name.text))) {
+    diagnostic.help("`str(x)` is the name of its case");
   } else if (type->is_enum) {
     diagnostic.help("a `match` takes it apart: its cases are {}", parts_.enums.list_of_cases(type));
   } else if (analysis_.tuples().is_tuple(type)) {

@@ -21,6 +21,11 @@ bool is_followed_by_member(const SourceManager& sources, SourceRange range) {
   return behind.starts_with('.') && !behind.starts_with("..");
 }
 
+// Whether the text is the name of a type that can be called, such as `Deque`, and not a form such as `[T]`.
+bool is_name_of_type(std::string_view text) {
+  return !text.empty() && text.front() >= 'A' && text.front() <= 'Z' && text.size() > 2;
+}
+
 }  // namespace
 
 hir::Expr* NameChecker::read_variable(Variable* variable, Range range) {
@@ -325,7 +330,9 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
     }
   }
   std::string_view near = value_for_foreign(name);
-  if (const std::string_view advice = advice_for_foreign(name); !advice.empty()) {
+  std::string_view advice = called ? advice_for_foreign(fmt::format("{}()", name)) : std::string_view();
+  if (advice.empty()) advice = advice_for_foreign(name);
+  if (!advice.empty()) {
     diagnostic.help("{}", advice);
     return;
   }
@@ -338,6 +345,10 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
   if (has_member && is_library_module(name)) {
     diagnostic.help("add `import {};` at the top of the file", name);
     return;
+  }
+  if (called && near.empty() && is_name_of_type(type_for_foreign(name))) {
+    name = type_for_foreign(name);
+    diagnostic.help("write `{}`", name);
   }
   const std::string_view module = near.empty() ? library_module_of(name) : std::string_view();
   if (!module.empty() && !is_known_module(module) && !state_.context.module->imports.contains(module)) {

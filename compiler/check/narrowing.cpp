@@ -2,6 +2,7 @@
 #include "compiler/check/narrowing.h"
 
 #include "compiler/check/body_parts.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -103,6 +104,24 @@ void Narrowing::explain_null(Diagnostic& diagnostic, Range object, std::string_v
   }
   diagnostic.help("bind it, then test and use that: `let {} = {}; if {} != null {{ ... }}`", name, text,
                   name);
+}
+
+// A member of a nullable, which `call` follows. Other languages have such members for tests and for the value itself.
+void Narrowing::report_null_member(const Type* type, const ast::Name& name, Range object,
+                                   std::string_view call) {
+  Diagnostic& diagnostic = error(name.range, "this '{}' may be null", type->name);
+  Nominal* const nominal = analysis_.nominal(type->element);
+  std::uint32_t index = 0;
+  const bool exists =
+      nominal != nullptr && (analysis_.find_field(type->element, name.text, index) != nullptr ||
+                             analysis_.find_method(*nominal, name.text).symbol != nullptr);
+  const std::string_view advice = advice_for_foreign(fmt::format("T?.{}", name.text));
+  if (!exists && !advice.empty()) {
+    diagnostic.help("{}", advice);
+    return;
+  }
+  explain_null(diagnostic, object,
+               fmt::format("write `?.{}{}`, or trap on null: `!.{}{}`", name.text, call, name.text, call));
 }
 
 Variable* Narrowing::narrowable(const ast::Expr& expr) {

@@ -22,6 +22,7 @@ class Narrowing : public BodyPart {
   void learn(const std::vector<Fact>& facts);
   void forget_assigned_in(Range loop);
   void explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise);
+  void report_null_member(const Type* type, const ast::Name& name, Range object, std::string_view call);
   void assigned(Variable* variable, const Type* value_type);
   static Flow merge(const Flow& a, const Flow& b);
 

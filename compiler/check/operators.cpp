@@ -258,8 +258,15 @@ void OperatorChecker::suggest_method(Diagnostic& diagnostic, const Type* type, s
                                      std::string_view parameter, std::string_view example) {
   const bool is_declared = analysis_.nominal(type) != nullptr && !analysis_.errors().is_result(type) &&
                            !analysis_.tuples().is_tuple(type);
-  if (!is_declared || method.empty()) return;
+  if (!is_declared) return;
+  const NominalSymbol& symbol = *analysis_.nominal(type)->symbol;
   const bool exists = analysis_.find_method(*analysis_.nominal(type), method).symbol != nullptr;
+  if (symbol.module->module->is_stdlib && !exists) {
+    const std::string_view advice = advice_for_foreign(fmt::format("{} {}", symbol.name(), example));
+    if (!advice.empty()) diagnostic.help("{}", advice);
+    return;
+  }
+  if (method.empty()) return;
   if (exists) {
     const Type* const taken = parameter_of(method, type, {});
     diagnostic.help("`{}` calls the method `{}` of '{}', which takes {}", example, method, type->name,
@@ -301,7 +308,11 @@ hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range rang
     const Type* target = wider(a, b);
     diagnostic.help("convert the {} side: `... as {}`", target == a ? "right" : "left", target->name);
   } else if (op == Binary::kAdd && (a->is(TypeKind::kStr) || b->is(TypeKind::kStr))) {
-    diagnostic.help("write `str(...)` around the other side, or a formatted string: `f\"{{x}}\"`");
+    const E other = a->is(TypeKind::kStr) ? right : left;
+    const std::string advice = parts_.texts.advice(other->type, analysis_.range_of(other));
+    diagnostic.help("{}", advice.empty()
+                              ? "write `str(...)` around the other side, or a formatted string: `f\"{x}\"`"
+                              : advice);
   } else if (op == Binary::kMul && a->is(TypeKind::kStr) && b->is_integer()) {
     diagnostic.help("write `text.repeat(n)`");
   } else if (op == Binary::kAdd && a == b && a->is(TypeKind::kArray)) {

@@ -2,6 +2,7 @@
 // Conversion of values to text: for print, str and formatted strings.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "compiler/check/body_part.h"
@@ -15,6 +16,8 @@ class TextMaker : public BodyPart {
   E text_of(E value, Range range);
   E join_text(const std::vector<E>& parts, Range range);
   E format_expr(const ast::Expr& expr);
+  // How to write a byte as a text, where `str(x)` is not what is meant; empty for other values.
+  std::string advice(const Type* type, Range range);
 
  private:
   E struct_text(E value, Range range);

@@ -257,7 +257,17 @@ void Lexer::string(Escapes escapes) {
   const std::uint32_t begin = pos_;
   pos_ += escapes == Escapes::kRaw ? 2 : 1;
   std::string value;
-  while (!at_line_end() && current() != '"') {
+  bool goes_on = false;  // behind `\"` in a raw string, as the character behind it shows
+  while (!at_line_end()) {
+    if (current() == '"') {
+      const bool belongs = goes_on || is_word(at(pos_ + 1)) || at(pos_ + 1) == '(' || at(pos_ + 1) == '\\';
+      if (escapes != Escapes::kRaw || at(pos_ - 1) != '\\' || !belongs) break;
+      if (!std::exchange(goes_on, true)) {
+        diagnostics_
+            .error(range(pos_ - 1, pos_ + 1), "a backslash is a backslash here: the quote ends the text")
+            .help("write `r\"\"\"...\"\"\"`, in which quotes may stand");
+      }
+    }
     if (current() == '\\' && escapes == Escapes::kResolved) {
       escape(value);
     } else {

@@ -13,6 +13,11 @@ using ast::StmtKind;
 
 ast::Stmt* ValueBlockParser::block(std::string_view what) {
   ast::Stmt* node = make(StmtKind::kBlock, range());
+  if (at_word("then") && kind(1) != TokenKind::kLeftBrace) {
+    error(range(), "a value behind a condition stands in braces, without `then`")
+        .help("write `if condition {{ a }} else {{ b }}`");
+    return node;
+  }
   const SourceRange open = range();
   if (!expect(TokenKind::kLeftBrace, what)) return node;
   const bool outer_arrows = std::exchange(state_.arrow_closures, true);

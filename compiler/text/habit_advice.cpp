@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to write for functions, members, operators and arguments of other languages.
+#include "compiler/text/habits.h"
+#include "compiler/text/word_table.h"
+
+namespace dhpvm::compiler {
+namespace {
+
+constexpr std::string_view kList = "write `let xs: List<i64> = [1, 2];` or `List<T>()`";
+constexpr std::string_view kMap = "write `[\"a\": 1]` or `Map<K, V>()`";
+constexpr std::string_view kClosure = "a closure is written `fn(x) => x + 1`";
+constexpr std::string_view kPrint = "write `print(x, y)`";
+constexpr std::string_view kReadText = "write `io.read_text(path)!`";
+constexpr std::string_view kParseJson = "write `json.parse(text)!`";
+constexpr std::string_view kFormatJson = "write `json.format(value)!`";
+constexpr std::string_view kRandom = "write `let r = Random(seed);` and `r.uniform()`";
+constexpr std::string_view kRegex = "write `regex.compile(expression)!.find(text)`";
+constexpr std::string_view kFormat = "write a formatted string: `f\"{x:.3f}\"`";
+constexpr std::string_view kPrintFormat =
+    "write `print(x, y)`, or with values in the text `print(f\"x = {x}\")`";
+constexpr std::string_view kCast = "write `x as T` for a number, `o as C` or `o as? C` for an object";
+constexpr std::string_view kZeros = "write `[f64](n)`, whose elements are 0, or `[f64](n, fill: 1.0)`";
+constexpr std::string_view kMatrices =
+    "arrays have methods, `a.sum()`; `[f64](n)` makes one; products of matrices are in module `linalg`";
+constexpr std::string_view kFilter = "write `xs.filter(fn(x) => x > 0)` and `xs.map(fn(x) => x + 1)`";
+
+constexpr std::string_view kSwap = "write `(xs[i], xs[j]) = (xs[j], xs[i]);`";
+constexpr std::string_view kUnique =
+    "a set has each once, in the order of the first: `map.set_of(array).keys()`";
+constexpr std::string_view kRetain = "write `xs.filter(fn(x) => ...)`, which gives a list of those that stay";
+constexpr std::string_view kPairs = "write `for key, value in m`";
+constexpr std::string_view kCodePoints =
+    "`for c in text` goes over bytes, and `unicode.code_points(text)` gives code points, with `import "
+    "unicode;`";
+constexpr std::string_view kIsNull = "write `x == null`";
+constexpr std::string_view kIsNotNull = "write `x != null`";
+constexpr std::string_view kValue =
+    "`x!` is the value, and traps on null; `if let y = x { ... }` tests first";
+constexpr std::string_view kOtherwise = "write `x ?? y`";
+constexpr std::string_view kSortedMap =
+    "write `for key in m.keys().sorted()`; a `SortedMap<K, V>` of module `sorted` keeps its keys in order";
+constexpr std::string_view kByte = "write `s[i]` for the byte, `s[i..=i]` for a text of it";
+constexpr std::string_view kTestBytes =
+    "a byte has it, `s[i].is_digit()`; of a text, write `s.to_bytes().all(fn(c) => c.is_digit())`";
+constexpr std::string_view kFormatWidth = "write a formatted string: `f\"{x:05}\"`, `f\"{text:^20}\"`";
+constexpr std::string_view kOpen = "write `io.open(path)!`, with `import io;` at the top";
+constexpr std::string_view kParse = "write `text.parse_int()`, which is null for other texts";
+constexpr std::string_view kSplitOnce =
+    "write `let at = text.find(\"=\");`, and for the parts `text[..at]` and `text[at + 1..]`";
+
+constexpr Translation kAdvice[] = {
+    {"range", "write `for i in 0..n`, with `step 2` behind it where needed"},
+    {"len", "write `x.len`, or `x.len()` of a list or map"},
+    {"enumerate", "write `for i, x in xs`"},
+    {"zip", "write `for x, y in xs.zip(ys)` of lists, `for i in 0..a.len` of arrays"},
+    {"sorted", "`a.sorted()` is a sorted copy, and `a.sort()` sorts in place"},
+    {"unreachable", "write `trap(\"...\")`, which fits every type"},
+    {"todo", "write `trap(\"...\")`, which fits every type"},
+    {"reversed", "`a.reversed()` is a reversed copy, and `a.reverse()` reverses in place"},
+    {"input", "write `io.read_line()`, with `import io;` at the top"},
+    {"int", "write `x as i64` for a number, `text.parse_int()` for text"},
+    {"float", "write `x as f64` for a number, `text.parse_float()` for text"},
+    {"string", "write `str(x)`"},
+    {"String", "write `str(x)`"},
+    {"chr", "write `str.from_code_point(n)`"},
+    {"ord", "a character is a number already: `'a'`, `text[0]`"},
+    {"isinstance", "write `x is C`"},
+    {"append", "arrays keep their size; a `List` grows: `xs.push(x)`"},
+    {"Array", "write `[T](n)` for an array of n elements"},
+    {"make", "write `[T](n)` for an array, `Map<K, V>()` for a map"},
+    {"malloc", "write `[T](n)` for an array of n elements"},
+    {"sizeof", "arrays and text have `.len`"},
+    {"vec", kList},
+    {"Vec", kList},
+    {"vector", kList},
+    {"ArrayList", kList},
+    {"listOf", kList},
+    {"list", kList},
+    {"mutableListOf", kList},
+    {"HashMap", kMap},
+    {"dict", kMap},
+    {"Dict", kMap},
+    {"mapOf", kMap},
+    {"mutableMapOf", kMap},
+    {"Some", "a value is a `T?` as it is: leave out `Some`"},
+    {"lambda", kClosure},
+    {"function", kClosure},
+    {"console", kPrint},
+    {"System", kPrint},
+    {"fmt", kPrint},
+    {"std", kPrint},
+    {"cout", kPrint},
+    {"cin", "write `io.read_line()`, with `import io;` at the top"},
+    {"sprintf", kFormat},
+    {"format", kFormat},
+    {"str.format", kFormat},
+    {"printf", kPrintFormat},
+    {"println", kPrintFormat},
+    {"np", kMatrices},
+    {"numpy", kMatrices},
+    {"torch", kMatrices},
+    {"static_cast", kCast},
+    {"dynamic_cast", kCast},
+    {"reinterpret_cast", kCast},
+    {"zeros", kZeros},
+    {"ones", kZeros},
+    {"empty", kZeros},
+    {"linspace", "fill an array in a loop: `for i in 0..n { a[i] = low + i as f64 * step; }`"},
+    {"arange", "write `array.range(low, high)`"},
+    {"filter", kFilter},
+    {"map", kFilter},
+    {"reduce", "write `xs.fold(first, fn(sum, x) => sum + x)`"},
+    {"any", "write `xs.any(fn(x) => x > 0)`"},
+    {"all", "write `xs.all(fn(x) => x > 0)`"},
+    {"type", "types are known when compiling; `x is C` asks for the class of an object"},
+    {"typeof", "types are known when compiling; `x is C` asks for the class of an object"},
+    {"array.enumerate", "write `for i, x in xs`"},
+    {"array.take", "write `xs[..n]`"},
+    {"array.skip", "write `xs[n..]`"},
+    {"array.reduce", "write `xs.fold(first, fn(sum, x) => sum + x)`"},
+    {"array.swap", kSwap},
+    {"array.unique", kUnique},
+    {"array.mean", "write `stats.mean(xs)`, with `import stats;` at the top"},
+    {"List.enumerate", "write `for i, x in xs`"},
+    {"List.extend", "write `xs.append(list)`, or `xs.append_array(a)` of an array"},
+    {"List.addAll", "write `xs.append(list)`, or `xs.append_array(a)` of an array"},
+    {"List.take", "write `xs[..n]`"},
+    {"List.skip", "write `xs[n..]`"},
+    {"List.drop", "write `xs[n..]`"},
+    {"List.reduce", "write `xs.fold(first, fn(sum, x) => sum + x)`"},
+    {"List.group_by",
+     "write `for x in xs { groups.get_or_add(key, fn() => List<T>()).push(x); }` with a map `groups`"},
+    {"List.swap", kSwap},
+    {"List.unique", kUnique},
+    {"List.distinct", kUnique},
+    {"List.remove_if", kRetain},
+    {"List.removeIf", kRetain},
+    {"List.retain", kRetain},
+    {"Map.items", kPairs},
+    {"Map.entries", kPairs},
+    {"Map.iter", kPairs},
+    {"Map.update", "write `for key, value in other { m[key] = value; }`"},
+    {"Map.putAll", "write `for key, value in other { m[key] = value; }`"},
+    {"Map.filter", "write a loop: `for key, value in m { if ... { kept[key] = value; } }`"},
+    {"Map.map_values", "write a loop: `for key, value in m { out[key] = f(value); }`"},
+    {"Map.pop", "write `m.get(key)` for its value, and `m.remove(key);`"},
+    {"Map.get/2", "write `m.get_or(key, otherwise)`"},
+    {"Set.map", "write `s.keys().map(f)`"},
+    {"Set.filter", "write `s.keys().filter(f)`"},
+    {"Set.to_array", "write `s.keys()`"},
+    {"Set.to_list", "write `list.of(s.keys())`"},
+    {"str.reverse", "write `unicode.reverse(text)`, with `import unicode;` at the top"},
+    {"str.chars", kCodePoints},
+    {"str.code_points", kCodePoints},
+    {"str.runes", kCodePoints},
+    {"str.partition", kSplitOnce},
+    {"str.split_once", kSplitOnce},
+    {"str.capitalize", "write `text[..1].upper() + text[1..]`"},
+    {"str.at", kByte},
+    {"str.charAt", kByte},
+    {"str.char_at", kByte},
+    {"str.get", kByte},
+    {"str.nth", kByte},
+    {"str.is_digit", kTestBytes},
+    {"str.isdigit", kTestBytes},
+    {"str.is_letter", kTestBytes},
+    {"str.isalpha", kTestBytes},
+    {"str.is_space", kTestBytes},
+    {"str.isspace", kTestBytes},
+    {"str.zfill", kFormatWidth},
+    {"str.center", kFormatWidth},
+    {"str.title", "write `text[..1].upper() + text[1..]` for each of `text.words()`"},
+    {"array.join", "texts have it: write `xs.map(fn(x) => str(x)).join(\", \")`"},
+    {"Map.sort", kSortedMap},
+    {"Map.sorted", kSortedMap},
+    {"Map.map", "write a loop: `for key, value in m { out[key] = f(value); }`"},
+    {"Set.first", "write `s.keys()[0]`"},
+    {"Set.sorted", "write `s.keys().sorted()`"},
+    {"Set x[i]", "a set has no positions: write `for x in s`, or `s.keys()[i]`"},
+    {"Heap x[i]", "only the smallest element is known: `heap.first()`"},
+    {"Set a | b", "write `s.union(t)`"},
+    {"Set a + b", "write `s.union(t)`"},
+    {"Set a & b", "write `s.intersection(t)`"},
+    {"Set a - b", "write `s.difference(t)`"},
+    {"List a + b", "write `xs.append(ys);`, after `let zs = xs.copy();` for a new list"},
+    {"Map a + b", "write `for key, value in other { m[key] = value; }`"},
+    {"Map a | b", "write `for key, value in other { m[key] = value; }`"},
+    // Members of nullables.
+    {"T?.unwrap", kValue},
+    {"T?.value", kValue},
+    {"T?.get", kValue},
+    {"T?.expect", "write `x ?? trap(\"message\")`"},
+    {"T?.is_null", kIsNull},
+    {"T?.is_none", kIsNull},
+    {"T?.isNull", kIsNull},
+    {"T?.is_some", kIsNotNull},
+    {"T?.has_value", kIsNotNull},
+    {"T?.isPresent", kIsNotNull},
+    {"T?.unwrap_or", kOtherwise},
+    {"T?.value_or", kOtherwise},
+    {"T?.or_else", kOtherwise},
+    {"T?.orElse", kOtherwise},
+    {"T?.map", "write `x?.f()`, or `if let y = x { ... }`"},
+    // Arguments of calls: a number of them, any wrong number, one by name.
+    {"List(...)", "elements stand in brackets: `let xs: List<T> = [a, b];`, or `list.of(array)`"},
+    {"Set(...)", "elements stand in brackets: `let s: Set<T> = [a, b];`, or `map.set_of(array)`"},
+    {"Map(...)", "entries stand in brackets: `[key: value]`"},
+    {"Deque(...)", "elements stand in brackets: `let d: Deque<T> = [a, b];`"},
+    {"List.pop(...)", "`xs.remove(i)` removes at a position"},
+    {"array.sort(...)", "write `xs.sort_by(fn(x, y) => x < y)`"},
+    {"array.sort_by(fn/1)",
+     "write `xs.sorted_by(key)` for a sorted copy, or `xs.sort_by(fn(x, y) => x < y)`"},
+    {"sort_by(fn/2)", "write `xs.sort(fn(x, y) => x < y)`; `sort_by` takes a key, `fn(x) => x.name`"},
+    {"array.sort(reverse: )", "write `xs.sort();`, then `xs.reverse();`"},
+    {"List.sort(reverse: )", "write `xs.sort();`, then `xs.reverse();`"},
+    {"Regex(...)", "write `regex.compile(expression)!`"},
+    {"max(...)", "of an array or a list, write `xs.max()`"},
+    {"min(...)", "of an array or a list, write `xs.min()`"},
+    {"datetime.date(...)", "of a text, write `datetime.parse_date(text)!`"},
+    {"path.join(...)", "write `path.join(path.join(a, b), c)`"},
+    // Members, elements and values of types of modules.
+    {"Json.*",
+     "write `v[\"name\"]` for a field, and `.int()`, `.float()`, `.text()` or `.bool()` for its value"},
+    {"Json a + b", "take its value first: `try v.int()`, `.float()` or `.text()`"},
+    {"Json as i64", "write `try v.int()`"},
+    {"Json as f64", "write `try v.float()`"},
+    {"Json as str", "write `try v.text()`, or `str(v)` for JSON's text of it"},
+    {"Json as bool", "write `try v.bool()`"},
+    {"DateTime.year", "write `t.date().year()`"},
+    {"DateTime.month", "write `t.date().month()`"},
+    {"DateTime.day", "write `t.date().day()`"},
+    {"DateTime.weekday", "write `t.date().weekday()`"},
+    {"Table x[i]", "write `t.rows[i]` for a row, `t.get(row, column)` for a field"},
+    {"array.hex", "write `hash.hex(bytes)`, with `import hash;` at the top"},
+    {"for File",
+     "write `while let line = try file.read_line() { ... }`, or `for line in io.read_text(path)!.lines()`"},
+    // Names that are called, where a module has the same.
+    {"random()", "write `let r = Random(seed);` and `r.uniform()`, with `import random;` at the top"},
+    {"open", kOpen},
+    {"os.open", kOpen},
+    {"parseInt", kParse},
+    {"parse_int", kParse},
+    {"parseFloat", "write `text.parse_float()`, which is null for other texts"},
+    {"Integer", kParse},
+    {"Function", "write the type of a function as `fn(i64) -> i64`"},
+    {"Stack", "a list is one: `List<T>()` with `push` and `pop`"},
+    {"swap", "write `(a, b) = (b, a);`"},
+    {"divmod", "write `(a / b, a % b)`"},
+    {"setattr", "fields are declared in their type: `o.name = value;`"},
+    {"getattr", "fields are declared in their type: `o.name`"},
+    {"pass", "leave the block empty: `{ }`"},
+    {"assert_eq", "write `assert(a == b)`"},
+    {"Ok", "a value is a `T!` as it is: leave out `Ok`"},
+    {"Err", "write `Error(\"message\")`"},
+    {"super", "classes have no base classes: keep the other object in a field"},
+    {"sum", "write `xs.sum()` of an array or a list"},
+    {"Mutex", kThreads},
+    {"Thread", kThreads},
+    {"thread", kThreads},
+    {"spawn", kThreads},
+    {"atomic_add", "write `atomic.add(a[i], x)`, with `import atomic;` at the top"},
+    {"atomicAdd", "write `atomic.add(a[i], x)`, with `import atomic;` at the top"},
+    {"Queue", "write `Deque<T>()`, or `Heap<T>()` for the smallest element, with `import queue;` at the top"},
+    // Functions of modules.
+    {"atomic.sub", "write `atomic.add(a[i], -x)`"},
+    {"atomic.fetch_add", "write `atomic.add(a[i], x)`, which gives the old value"},
+    {"atomic.increment", "write `atomic.add(a[i], 1)`"},
+    {"atomic.cas", "write `atomic.compare_exchange(a[i], expected, x)`"},
+    {"atomic.swap", "write `atomic.exchange(a[i], x)`"},
+    {"atomic.and", "write `atomic.and_(a[i], x)`"},
+    {"atomic.or", "write `atomic.or_(a[i], x)`"},
+    {"io.read", kReadText},
+    {"io.read_file", kReadText},
+    {"io.read_to_string", kReadText},
+    {"io.read_lines",
+     "write `io.read_text(path)!.lines()`, or read line by line: `io.open(path)!.read_line()!`"},
+    {"io.lines", "write `io.read_text(path)!.lines()`"},
+    {"io.input", "write `print(\"name?\");` and `io.read_line()`"},
+    {"io.readline", "write `io.read_line()`"},
+    {"io.println", kPrint},
+    {"io.print", kPrint},
+    {"io.list_dir", "write `os.list_dir(path)!`, with `import os;` at the top"},
+    {"io.remove", "write `os.remove(path)!`, with `import os;` at the top"},
+    {"json.loads", kParseJson},
+    {"json.decode", kParseJson},
+    {"json.load", "write `json.read(path)!`"},
+    {"json.dump", "write `json.write(path, value)!`"},
+    {"json.dumps", kFormatJson},
+    {"json.stringify", kFormatJson},
+    {"json.encode", kFormatJson},
+    {"json.to_string", kFormatJson},
+    {"math.inf", "write `f64.infinity`"},
+    {"math.infinity", "write `f64.infinity`"},
+    {"math.nan", "write `f64.nan`"},
+    {"random.random", kRandom},
+    {"random.rand", kRandom},
+    {"random.randint", "write `let r = Random(seed);` and `r.range(low, high)`"},
+    {"random.range", "write `let r = Random(seed);` and `r.range(low, high)`"},
+    {"random.choice", "write `let r = Random(seed);` and `xs[r.range(0, xs.len)]`"},
+    {"os.system", "write `process.run([\"sh\", \"-c\", line])!`, with `import process;` at the top"},
+    {"io.write_file", "write `io.write_text(path, text)!`"},
+    {"math.random", kRandom},
+    {"random.shuffle", "write `let r = Random(seed);` and `r.shuffle(a)`"},
+    {"regex.match", kRegex},
+    {"regex.search", kRegex},
+    {"regex.find", kRegex},
+    {"regex.findall", "write `regex.compile(expression)!.find_all(text)`"},
+    {"regex.sub", "write `regex.compile(expression)!.replace(text, with)!`"},
+    {"regex.split", "write `regex.compile(expression)!.split(text)`"},
+    {"os.getenv", "write `os.env(name)`"},
+    {"os.listdir", "write `os.list_dir(path)!`"},
+    {"os.args", "declare `fn main(args: [str])`"},
+    {"os.path", "write `import path;` at the top, and `path.join(base, name)`"},
+    {"time.time", "write `time.now()`"},
+    {"time.perf_counter", "write `time.monotonic()`"},
+};
+
+}  // namespace
+
+std::string_view advice_for_foreign(std::string_view name) { return translate(kAdvice, name); }
+
+}  // namespace dhpvm::compiler
