@@ -235,7 +235,7 @@ std::string TextMaker::advice(const Type* type, Range range) {
   const std::string_view text = analysis_.diagnostics().sources().text(range);
   if (text.size() > 2 && text.front() == '\'' && text.back() == '\'') {
     const std::string_view byte = text.substr(1, text.size() - 2);
-    return fmt::format("text stands in double quotes: write `\"{}\"`", byte == "\"" ? "\\\"" : byte);
+    return fmt::format("write `\"{}\"`", byte == "\"" ? "\\\"" : byte);
   }
   if (!type->is(TypeKind::kU8)) return {};
   return "the text of a byte is `s[i..=i]`, where it stands in a text; `str(x)` is that of its number";
