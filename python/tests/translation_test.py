@@ -238,13 +238,6 @@ class Refused(unittest.TestCase):
         def f(x):
             try:
                 return 1 // x
-            finally:
-                print(x)
-        self.refuse(f, "keep what is to be returned in a variable", 1, line=4)
-
-        def f(x):
-            try:
-                return 1 // x
             except ZeroDivisionError as error:
                 return len(error.args)
         self.refuse(f, "an exception can be raised again and printed here", 1, line=4)
@@ -361,7 +354,7 @@ class Refused(unittest.TestCase):
                 (r"\[f\(x\) for x in xs\]", lambda x: list(map(abs))),
                 ("where a loop goes over it", lambda x: itertools.product(x, x)),
                 ("loops in each other", lambda x: list(itertools.product(x, x, x, x))),
-                ("write a loop", lambda x: functools.reduce(max, x)),
+                ("in a statement of its own", lambda x: functools.reduce(max, x, x[0])),
                 (r"np.searchsorted\(values, a\)", lambda x: np.unique(x, return_inverse=True, return_counts=True)),
                 ("a constant from 0 to 0", lambda x: np.sort(x, axis=1)),
                 (": unique is for arrays of 1 dimension", lambda x: np.unique(np.eye(2), return_inverse=True)),
@@ -371,9 +364,15 @@ class Refused(unittest.TestCase):
 
         def f(x):
             match x:
-                case 1:
+                case {}:
                     return 2
-        self.refuse(f, "write if and elif", 1)
+        self.refuse(f, "write if and elif", 1, line=2)
+
+        def f(x):
+            match x:
+                case [a, b]:
+                    return a + b
+        self.refuse(f, r"match \(x, y\) and case \(0, y\)", X, line=2)
 
         def f(x):
             xs = [1, 2]
@@ -461,13 +460,14 @@ class Refused(unittest.TestCase):
 
     def test_functions_in_functions(self):
         def f(x):
-            k = x
+            if x:
+                k = x
             def g(y):
                 nonlocal k
                 k = y
             g(1)
             return k
-        self.refuse(f, "Nonlocal statements cannot be compiled", 1, line=3)
+        self.refuse(f, "assign it first by a statement of its own, k = 0", 1, line=4)
 
         def f(x):
             if x:

@@ -296,13 +296,24 @@ def roll(a, shift, axis=None):
     return r
 
 
-def diff(a, n=1, axis=-1):
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    if prepend is not None:
+        return diff(concatenate(as_array(prepend), a), n, axis, None, append)
+    if append is not None:
+        return diff(concatenate(a, as_array(append)), n, axis)
     assert n > 0, "differences of order 1 and higher can be compiled"
     assert -a.ndim <= axis and axis < a.ndim, "the array has fewer dimensions"
     r = diff_once(a, axis % a.ndim)
     for _ in range(n - 1):
         r = diff_once(r, axis % a.ndim)
     return r
+
+
+def as_array(x):
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    else:
+        return np.array([x])
 
 
 def diff_once(a, axis):

@@ -433,7 +433,9 @@ class Assignments(Stores):
         else:
             self._note_written(node.target)
             value = self.expressions.operation(node, node.op, old, self.expressions.scalar(node.value))
-            if UNKNOWN not in (old.type, value.type):
+            if isinstance(base.type, List):
+                lists.store_item(self, node.target, value, node)
+            elif UNKNOWN not in (old.type, value.type):
                 self.emit(f"{old.text} = {value.as_type(old.type)};", node)
 
     def _augment_collection(self, node, old):

@@ -11,7 +11,7 @@ from . import (advice, complex_numbers, creation, dicts, dtypes, functions, gene
                products, records, reductions, selections, sequences, sets, structs, views, whole)
 from .function_names import BINARY, COMPARISONS, HELPERS, MATH_BINARY, MATH_TO_INTEGER, MATH_UNARY, OPERATORS, UNARY
 from .types import (BOOL, COMPLEX, FLOAT, GENERATOR, INT, LARGE, NONE, NUMPY_NAMES, UNKNOWN, Array, Dict, List, Scalar,
-                    Set, Text, Unconvertible, numpy_name, promote)
+                    Set, Text, Unconvertible, float_of, numpy_name, promote)
 from .values import NOTHING, Value, as_numpys, constant, marked, tuple_of
 
 
@@ -111,7 +111,7 @@ def _method(expressions, node):
         known = library.of_method(expressions, node)
         if known is not None:
             return known
-    expressions.fail(node, f".{name}() of {base.type} cannot be compiled: write a loop")
+    expressions.fail(node, f".{name}() of {base.type} cannot be compiled: {advice.of_method(name, base.type)}")
 
 
 def _to_list(expressions, node, base):
@@ -201,9 +201,13 @@ def _builtin(expressions, node, function):
         return constant(ord(text.constant))
     if function in (builtins.abs, _numpy("abs"), _numpy("absolute"), _numpy("fabs")) and function is not None:
         (value,) = _arguments(expressions, node, 1)
-        kind = INT if value.type == BOOL else value.type
-        if kind == UNKNOWN:
+        if value.type == UNKNOWN:
             return value
+        if function is _numpy("fabs"):
+            value = Value(value.as_type(float_of(value.type)), float_of(value.type))
+        elif value.type == BOOL and (expressions.is_element or function is not builtins.abs):
+            return value  # as NumPy has it
+        kind = INT if value.type == BOOL else value.type
         if not kind.name.startswith("u"):
             value = Value(f"{expressions.unit.module('math')}.abs({value.as_type(kind)})", kind)
         return value if function is builtins.abs else as_numpys(value)
@@ -308,6 +312,9 @@ def _fold(expressions, values, name):
     for value in values[1:]:
         if UNKNOWN in (result.type, value.type):
             return Value("0", UNKNOWN)
+        if result.type == value.type == BOOL:
+            result = Value(f"({result.text} {'&&' if name == 'min' else '||'} {value.text})", BOOL)
+            continue
         kind = promote(result.type, value.type)
         if kind.is_complex:
             raise Unconvertible(f"complex numbers have no {name}: compare abs(z), or z.real")
@@ -320,19 +327,6 @@ def _numpy(name):
     return getattr(_modules()["numpy"], name, None)
 
 
-def _float_of(value):
-    """The type in which NumPy computes a function of reals of this argument."""
-    kind = INT if value.type == BOOL else value.type
-    if kind.is_complex:
-        raise Unconvertible("this function of a complex number cannot be compiled: abs, angle, exp, log, sqrt, sin, "
-                            "cos, sinh and cosh can")
-    if kind.is_float:
-        return kind
-    if kind.is_weak:
-        return FLOAT
-    return Scalar("f32" if int(kind.name[1:]) <= 16 else "f64")
-
-
 def _of_numpy(expressions, node, function):
     unit = expressions.unit
     if _is_from(function, "numpy", UNARY):
@@ -342,13 +336,13 @@ def _of_numpy(expressions, node, function):
         if function.__name__ in ("floor", "ceil", "trunc") and not (
                 value.type.is_float or value.type.is_complex):
             return as_numpys(value)
-        kind = Scalar(_float_of(value).name)
+        kind = Scalar(float_of(value.type).name)
         return Value(f"{unit.module('math')}.{UNARY[function.__name__]}({value.as_type(kind)})", kind)
     if _is_from(function, "numpy", ("rint",)):
         (value,) = _arguments(expressions, node, 1)
         if value.type == UNKNOWN:
             return value
-        kind = Scalar(_float_of(value).name)
+        kind = Scalar(float_of(value.type).name)
         return Value(f"{unit.helper('rint', kind.name)}({value.as_type(kind)})", kind)
     if _is_from(function, "numpy", BINARY):
         kind, (x, y) = _pair(expressions, node)
@@ -356,7 +350,7 @@ def _of_numpy(expressions, node, function):
             return Value("0", UNKNOWN)
         if function.__name__ == "power":
             return as_numpys(expressions.operation(node, ast.Pow(), x, y))
-        kind = Scalar(kind.name if kind.is_float else "f64")
+        kind = Scalar(float_of(kind).name)
         return Value(f"{unit.module('math')}.{BINARY[function.__name__]}({x.as_type(kind)}, {y.as_type(kind)})", kind)
     if _is_from(function, "numpy", OPERATORS):
         return as_numpys(expressions.operation(node, OPERATORS[function.__name__](), *_arguments(expressions, node, 2)))
@@ -368,6 +362,8 @@ def _of_numpy(expressions, node, function):
             return Value("0", UNKNOWN)
         if x.type == y.type == BOOL and function.__name__ in ("minimum", "maximum"):
             return Value(f"({x.text} {'&&' if function.__name__ == 'minimum' else '||'} {y.text})", BOOL)
+        if function.__name__ == "copysign":
+            kind = float_of(kind)
         return Value(f"{unit.helper(HELPERS[function.__name__], kind.name)}({x.as_type(kind)}, {y.as_type(kind)})",
                      Scalar(kind.name))
     if _is_from(function, "numpy", ("isnan", "isfinite", "isinf")):
@@ -376,7 +372,8 @@ def _of_numpy(expressions, node, function):
         return _clip(expressions, node)
     if _is_from(function, "numpy", ("square",)):
         (value,) = _arguments(expressions, node, 1)
-        return as_numpys(expressions.operation(node, ast.Pow(), value, constant(2)))
+        squared = ast.copy_location(ast.BinOp(node.args[0], ast.Pow(), ast.Constant(2)), node)
+        return as_numpys(expressions.operation(squared, ast.Pow(), value, constant(2)))
     if function is _numpy("where") and function is not None:
         if len(node.args) != 3:
             expressions.fail(node, "np.where takes three arguments here")

@@ -144,7 +144,7 @@ def part(expressions, node, value):
         return constant(getattr(value.constant, node.attr))
     if value.type.is_complex:
         return method(value, node.attr)
-    kind = INT if value.type.name == "bool" else value.type
+    kind = INT if value.type.name == "bool" and not expressions.is_element else value.type
     return Value(value.as_type(kind), kind) if node.attr == "real" else Value(Value("0", INT, 0).as_type(kind), kind, 0)
 
 
@@ -162,7 +162,8 @@ def of_call(expressions, node, function):
         if value.type == UNKNOWN:
             return NOTHING
         if not value.type.is_complex and name in CONJUGATES:
-            return as_numpys(value)
+            is_bool = value.type.name == "bool"  # whose conjugates are int8 in NumPy
+            return Value(value.as_type(Scalar("i8")), Scalar("i8")) if is_bool else as_numpys(value)
         if not value.type.is_complex and name in PARTS:
             attribute = ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node)
             return part(expressions, attribute, value)

@@ -213,7 +213,7 @@ class Spread:
         kind = self._means(call.func) if call is not None else None
         name = self.name("list")
         self._give_own_names(node)
-        element, store = _elements(node)[-1], ast.Name(name, ast.Store())
+        element, store, behind = _elements(node)[-1], ast.Name(name, ast.Store()), []
         if isinstance(node, ast.DictComp):
             place = ast.Subscript(ast.Name(name, ast.Load()), node.key, ast.Store())
             first, update, call = ast.Dict([], []), ast.Assign([place], element), node
@@ -230,6 +230,9 @@ class Spread:
                 known, ast.UnaryOp(ast.Not(), element)]
             first = ast.Constant(kind is all)
             update = ast.If(ast.BoolOp(ast.And(), tests), [ast.Assign([store], ast.Constant(kind is any))], [])
+        elif hasattr(node, "fold"):
+            name, call = node.fold[0], node
+            first, update, behind = self._fold(node, name, element)
         else:
             append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
             first, update, call = ast.List([], ast.Load()), ast.Expr(ast.Call(append, [element], [])), node
@@ -238,12 +241,28 @@ class Spread:
                 update = ast.If(test, [update], [])
             update = ast.For(each.target, each.iter, [update], [])
         _replace(statement, call, ast.copy_location(ast.Name(name, ast.Load()), node))
-        made = [ast.Assign([ast.Name(name, ast.Store())], first), update]
+        made = [first if isinstance(first, ast.stmt) else ast.Assign([ast.Name(name, ast.Store())], first), update,
+                *behind]
         if not any(map(_has_comprehension, _elements(node))):
             return made
         for each in made:
             ast.fix_missing_locations(ast.copy_location(each, statement))
         return self.block(made)
+
+    def _fold(self, node, name, element):
+        """functools.reduce: what is before the loop, in it and behind it."""
+        update, start = ast.Assign([ast.Name(name, ast.Store())], element), node.fold[1]
+        if start is not None:
+            return start, update, []
+        is_first, item = self.name("first"), copy.deepcopy(node.generators[0].target)
+        item.ctx = ast.Load()
+        known = ast.Name(is_first, ast.Load())
+        begin = [ast.Assign([ast.Name(name, ast.Store())], item),
+                 ast.Assign([ast.Name(is_first, ast.Store())], ast.Constant(False))]
+        error = ast.Call(ast.Name("TypeError", ast.Load()), [
+            ast.Constant("reduce() of empty iterable with no initial value")], [])
+        return (ast.Assign([ast.Name(is_first, ast.Store())], ast.Constant(True)), ast.If(known, begin, [update]),
+                [ast.If(known, [ast.Raise(error)], [])])
 
     def _give_own_names(self, node):
         """Gives the variables of the comprehension, which are its own, new names."""

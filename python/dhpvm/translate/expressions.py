@@ -20,7 +20,7 @@ class Expressions(Comparisons, Operators):
     def __init__(self, source, unit, scope, version):
         self.source, self.unit, self.scope, self.version = source, unit, scope, version
         self._given = {}  # values of nodes that are known already
-        self._is_element = False
+        self.is_element = False
         self.least = None  # what is known of its integers: see places.py
         self.statements = None  # that these expressions are in
 
@@ -72,15 +72,15 @@ class Expressions(Comparisons, Operators):
         return self._with(node, operands, True)
 
     def _with(self, node, operands, is_element):
-        before = self._given, self._is_element
-        self._given, self._is_element = {**self._given, **operands}, is_element
+        before = self._given, self.is_element
+        self._given, self.is_element = {**self._given, **operands}, is_element
         try:
             method = getattr(self, f"_{type(node).__name__.lower()}", None)
             if method is None:
                 self.fail(node, advice.of_expression(node))
             return method(node)
         finally:
-            self._given, self._is_element = before
+            self._given, self.is_element = before
 
     def copied_view_of(self, node, is_returned=False):
         """The name of the array that this shares memory with in NumPy, where it is a copy: x of x.reshape(2, 3)."""
@@ -202,7 +202,7 @@ class Expressions(Comparisons, Operators):
         if not isinstance(value.type, Scalar) or value.is_constant:
             return value
         name = f"_given_{self.scope.text(node.id)}_{value.type.name}"
-        error = f"UnboundLocalError: {unassigned.message(node.id)}"
+        error = getattr(node, "missing", f"UnboundLocalError: {unassigned.message(node.id)}")
         given = self.unit.function(name, f'fn {name}(is_given: bool, x: {value.type.name}) -> {value.type.name} {{\n'
                                          f'    assert(is_given, "{error}");\n    return x;\n}}')
         return Value(f"{given}({self.scope.text(node.flag)}, {value.text})", value.type)

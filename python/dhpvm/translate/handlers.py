@@ -42,11 +42,6 @@ class Handlers:
             self.source.fail(node, "a prange loop catches no exceptions: set a flag in an array")
         if not node.finalbody:
             return self._try_except(node)
-        parts = [part for part in scopes.parts(node) if part is not node.finalbody]
-        if any(scopes.has_break(part) or scopes.has_continue(part) or any(
-                isinstance(each, ast.Return) for inner in part for each in ast.walk(inner)) for part in parts):
-            self.source.fail(node.finalbody[0], "a try with finally is left at its end alone: keep what is to be "
-                                                "returned in a variable, and return it behind")
         failure = self.temporary()
         self.emit(f"var {failure} = \"\";", node)
         self.emit("try {", node)

@@ -39,7 +39,7 @@ from .sums_over_indices import einsum
 from .turning_functions import (extract, flip, fliplr, flipud, kron, nanargmax, nanargmin, nancumsum, repeat, rot90,
                                 sliding_window_view, tile)
 from .window_functions import median_around, percentile_around, quantile_around
-from .types import INT, NONE, UNKNOWN, Array, List, Scalar, Tuple
+from .types import BOOL, INT, NONE, UNKNOWN, Array, List, Scalar, Tuple, float_of
 from .values import NOTHING, Value, as_numpys, constant, tuple_of
 
 # Their names in NumPy and math; the number of dimensions that the first argument may have, 0 if it is a number.
@@ -97,6 +97,8 @@ ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.lo
             np.round: round_to, np.around: round_to, np.fmax: fmax, np.fmin: fmin, np.invert: invert,
             np.arcsinh: arcsinh, np.arccosh: arccosh, np.arctanh: arctanh, np.gcd: gcd, np.lcm: lcm,
             np.signbit: signbit}
+# Those that are computed in the type of a float.
+_OF_REALS = (np.radians, np.deg2rad, np.degrees, np.rad2deg, np.arcsinh, np.arccosh, np.arctanh)
 # In a `try`: see observed.py.
 _OBSERVED = {math.gamma: observed_gamma, math.lgamma: observed_lgamma, math.acosh: observed_acosh,
              math.atanh: observed_atanh}
@@ -116,6 +118,10 @@ def of_call(expressions, node, function):
         return None
     if function in ELEMENTS:
         nodes, values = functions.arguments(expressions, node, ELEMENTS[function])
+        _check_numbers(expressions, node, function, [value.type for value in values])
+        if function in _OF_REALS:
+            values = [value if value.type == UNKNOWN else Value(value.as_type(float_of(value.type)),
+                                                                float_of(value.type)) for value in values]
         value = call(expressions, node, ELEMENTS[function], nodes, values)
         return as_numpys(value)
     if function in ORDERS:
@@ -216,7 +222,19 @@ def of_call(expressions, node, function):
     if not rank or (own is digitize and isinstance(values[0].type, Scalar)):
         return call(expressions, node, own, nodes, values)
     _check_ranks(expressions, node, own, [value.type for value in values])
+    if own in (ediff1d, gradient, cross) and getattr(values[0].type, "element", "") == "bool":
+        expressions.fail(node, f"NumPy has no - of bools, and so no {name} of them: write {name} of x.astype(int)")
     return checked(expressions, node, name, values[0], rank) or call(expressions, node, own, nodes, values)
+
+
+def _check_numbers(expressions, node, function, kinds):
+    """Raises where NumPy has no such function of these numbers."""
+    if function in (np.negative, np.sign, np.round, np.around) and kinds[0] == BOOL:
+        instead = "~a" if function is np.negative else f"np.{function.__name__} of x.astype(int)"
+        expressions.fail(node, f"np.{function.__name__} is for numbers, and this is bool: write {instead}")
+    if function in (np.gcd, np.lcm) and any(
+            kind == BOOL or kind.is_float or kind.is_complex for kind in kinds if kind != UNKNOWN):
+        expressions.fail(node, f"np.{function.__name__} is for integers: write np.{function.__name__} of x.astype(int)")
 
 
 def _several_shifts(expressions, node):
@@ -319,6 +337,9 @@ def _check_ranks(expressions, node, own, kinds):
     if own is norm and kinds[0].rank > 1 and kinds[1] != NONE and kinds[2] == NONE:
         expressions.fail(node, "the norm of a matrix is a root of a sum of squares here: leave out ord, or name the "
                                "axis of its rows or columns")
+    if own is diff and kinds[0].rank > 1 and any(kind not in (NONE, UNKNOWN) for kind in kinds[3:]):
+        expressions.fail(node, "prepend and append are for arrays of one dimension here: join them first, by "
+                               "np.concatenate((b, a))")
     if own is average and kinds[2] not in (NONE, UNKNOWN) and getattr(kinds[2], "rank", 0) != kinds[0].rank and (
             kinds[0].rank != 2 or kinds[1] == NONE or getattr(kinds[2], "rank", 0) != 1):
         expressions.fail(node, "the weights of an average are an array of the same shape here, or one for each row or "

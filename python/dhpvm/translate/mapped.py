@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""map and filter as generators, (f(x) for x in xs), dict(mean=m) as {"mean": m}, and sum(xs, s) as s + sum(xs)."""
+"""map, filter and reduce as generators, (f(x) for x in xs), dict(mean=m) as {"mean": m}, and sum(xs, s) as s + sum(xs).
+"""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import copy
+import functools
+import operator
+
+# Functions of Python's operator, as reduce is given them.
+_OPERATORS = {operator.add: ast.Add, operator.sub: ast.Sub, operator.mul: ast.Mult, operator.and_: ast.BitAnd,
+              operator.or_: ast.BitOr, operator.xor: ast.BitXor}
 
 
 def replace(tree, meaning, new_name):
@@ -32,7 +39,7 @@ class _Calls(ast.NodeTransformer):
 
     def visit_Call(self, node):
         self.generic_visit(node)
-        function = self._meaning(node.func) if isinstance(node.func, ast.Name) else None
+        function = self._meaning(node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else None
         made = None
         if any(isinstance(each, ast.Starred) for each in node.args):
             return node
@@ -42,6 +49,8 @@ class _Calls(ast.NodeTransformer):
             made = self._mapped(*node.args)
         elif function is builtins.filter and len(node.args) == 2 and not node.keywords:
             made = self._filtered(*node.args)
+        elif function is functools.reduce and 1 < len(node.args) < 4 and not node.keywords:
+            made = self._reduced(*node.args)
         elif function is builtins.sum:
             made = self._sum(node)
         return node if made is None else ast.fix_missing_locations(ast.copy_location(made, node))
@@ -62,6 +71,21 @@ class _Calls(ast.NodeTransformer):
             return value and self._generator(value, ast.Name(names[0], ast.Store()), iterated[0], [])
         target = ast.Tuple([ast.Name(each, ast.Store()) for each in names], ast.Store())
         return value and self._generator(value, target, ast.Call(ast.Name("zip", ast.Load()), [*iterated], []), [])
+
+    def _reduced(self, function, iterated, start=None):
+        """A generator with a `fold`: the variable that each of its values is given to, and the first one."""
+        if start is not None and not isinstance(start, (ast.Constant, ast.Name, ast.UnaryOp)):
+            return None  # which is evaluated behind what is iterated
+        total, name = self._new_name("total"), self._new_name("item")
+        meant = self._meaning(function) if isinstance(function, (ast.Name, ast.Attribute)) else None
+        if getattr(meant, "__hash__", None) is not None and meant in _OPERATORS:
+            value = ast.BinOp(ast.Name(total, ast.Load()), _OPERATORS[meant](), ast.Name(name, ast.Load()))
+        else:
+            value = self._called(function, [total, name])
+        made = value and self._generator(value, ast.Name(name, ast.Store()), iterated, [])
+        if made:
+            made.fold = (total, start)
+        return made
 
     def _filtered(self, function, iterated):
         name = self._new_name("item")

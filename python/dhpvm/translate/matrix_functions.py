@@ -269,7 +269,7 @@ def vander(x, N=None, increasing=False):
     count = len(x)
     if N is not None:
         count = N
-    m = np.ones((len(x), count), x.dtype)
+    m = np.ones((len(x), count), (x[:0] * np.int64(1)).dtype)
     for i in range(len(x)):
         for j in range(1, count):
             if increasing:

@@ -18,7 +18,7 @@ from .array_functions import ravel, sum_along
 def var(a, axis=None, ddof=0):
     if axis is None:
         mean = a.mean()
-        return ((a - mean) ** 2).sum() / (a.size - ddof)
+        return ((a - mean) ** 2).sum() / max(a.size - ddof, 0)
     assert -a.ndim <= axis and axis < a.ndim, "the array has fewer dimensions"
     if a.ndim == 3:
         return var_3(a, axis % 3, ddof)
@@ -28,24 +28,24 @@ def var(a, axis=None, ddof=0):
             s = r[j] - r[j]
             for i in range(a.shape[0]):
                 s += (a[i, j] - r[j]) ** 2
-            r[j] = s / (a.shape[0] - ddof)
+            r[j] = s / max(a.shape[0] - ddof, 0)
         return r
     q = a.mean(axis=1)
     for i in prange(len(q)):
         s = q[i] - q[i]
         for j in range(a.shape[1]):
             s += (a[i, j] - q[i]) ** 2
-        q[i] = s / (a.shape[1] - ddof)
+        q[i] = s / max(a.shape[1] - ddof, 0)
     return q
 
 
 def var_3(a, axis, ddof):
     n = a.shape[axis]
     if axis == 0:
-        return ((a - a.mean(axis=0)) ** 2).sum(axis=0) / (n - ddof)
+        return ((a - a.mean(axis=0)) ** 2).sum(axis=0) / max(n - ddof, 0)
     if axis == 1:
         return ((a - a.mean(axis=1)[:, None]) ** 2).sum(axis=1) / (n - ddof)
-    return ((a - a.mean(axis=2)[:, :, None]) ** 2).sum(axis=2) / (n - ddof)
+    return ((a - a.mean(axis=2)[:, :, None]) ** 2).sum(axis=2) / max(n - ddof, 0)
 
 
 def average(a, axis=None, weights=None):
@@ -113,7 +113,10 @@ def nanvar(a, ddof=0):
     there = ~np.isnan(a)
     n = there.sum()
     mean = nansum(a) / n
-    return np.where(there, (a - mean) ** 2, 0).sum() / (n - ddof)
+    squares = np.where(there, (a - mean) ** 2, 0).sum()
+    if (a.dtype == np.float64 or a.dtype == np.float32) and n <= ddof:
+        return squares * np.nan
+    return squares / max(n - ddof, 0)
 
 
 def nanstd(a, ddof=0):
@@ -293,7 +296,8 @@ def median(a, axis=None):
 def median_of_all(a):
     s = sort(ravel(a))
     n = len(s)
-    assert n > 0, "median of an array without elements"
+    if n == 0:
+        return a.mean()
     if s[n - 1] != s[n - 1]:
         return s[n - 1] / 1
     return (s[(n - 1) // 2] / 1 + s[n // 2] / 1) / 2

@@ -48,7 +48,7 @@ class Operators:
         if kind in BITWISE and left.type == right.type == BOOL and kind not in (ast.LShift, ast.RShift):
             symbol = {"&": "&&", "|": "||", "^": "!="}[BITWISE[kind]]
             return Value(f"({left.text} {symbol} {right.text})", BOOL)
-        if self._is_element and left.type == right.type == BOOL:
+        if self.is_element and left.type == right.type == BOOL:
             result = Scalar("i8")
             if kind in (ast.Add, ast.Mult):
                 return Value(f"({left.text} {'||' if kind is ast.Add else '&&'} {right.text})", BOOL)
@@ -56,6 +56,9 @@ class Operators:
                 self.fail(node, "NumPy has no - of bools: write a ^ b, or a & ~b")
         else:
             result = promote(left.type, right.type)
+        if self.is_element and kind is ast.Pow and left.type == BOOL and isinstance(node, ast.BinOp) and \
+                right.is_constant and right.constant == 2:
+            result = Scalar("i8")  # as NumPy's square of bools, and no other power
         if left.is_constant and right.is_constant and result.is_weak:
             folded = self._fold(operator, left.constant, right.constant)
             if folded is not None:
@@ -137,12 +140,12 @@ class Operators:
         if value.type == UNKNOWN:
             return value
         kind = INT if value.type == BOOL else value.type
-        if value.type == BOOL and self._is_element and not isinstance(node.op, ast.Invert):
+        if value.type == BOOL and self.is_element and not isinstance(node.op, ast.Invert):
             self.fail(node, "NumPy has no - of bools: write ~a")
         if isinstance(node.op, ast.UAdd):
             return Value(value.as_type(kind), kind)
         if isinstance(node.op, ast.Invert):
-            if value.type == BOOL and self._is_element:
+            if value.type == BOOL and self.is_element:
                 return Value(f"(!{value.text})", BOOL)
             if value.type == BOOL:
                 self.fail(node, "~ of a bool is a number in Python: write `not`")

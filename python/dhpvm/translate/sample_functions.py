@@ -270,9 +270,9 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
         c = np.empty((2, 2))
         p, q = m.astype(np.float64), y.astype(np.float64)
         dx, dy = p - p.mean(), q - q.mean()
-        c[0, 0] = (dx * dx).sum() / (len(m) - less)
-        c[1, 1] = (dy * dy).sum() / (len(m) - less)
-        c[0, 1] = c[1, 0] = (dx * dy).sum() / (len(m) - less)
+        c[0, 0] = (dx * dx).sum() / max(len(m) - less, 0)
+        c[1, 1] = (dy * dy).sum() / max(len(m) - less, 0)
+        c[0, 1] = c[1, 0] = (dx * dy).sum() / max(len(m) - less, 0)
         return c
     elif m.ndim == 2:
         rows = np.empty((m.shape[0] if rowvar else m.shape[1], m.shape[1] if rowvar else m.shape[0]))
@@ -281,11 +281,11 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None):
         else:
             rows[:] = m.T
         d = rows - rows.mean(axis=1)[:, None]
-        e = d / (rows.shape[1] - less)
+        e = d / max(rows.shape[1] - less, 0)
         return d @ e.T
     else:
         sample = m.astype(np.float64)
-        return ((sample - sample.mean()) ** 2).sum() / (len(m) - less)
+        return ((sample - sample.mean()) ** 2).sum() / max(len(m) - less, 0)
 
 
 def corrcoef(x, y=None, rowvar=True):

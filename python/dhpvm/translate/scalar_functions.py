@@ -17,7 +17,7 @@ def dist(p, q):
     assert len(p) == len(q), "both points must have the same number of dimensions"
     total = 0.0
     for i in range(len(p)):
-        d = p[i] - q[i]
+        d = float(p[i]) - float(q[i])
         total += d * d
     return math.sqrt(total)
 
@@ -98,7 +98,8 @@ def gcd(a, b):
 
 
 def lcm(a, b):
-    return 0 if a == 0 or b == 0 else abs(a // gcd(a, b) * b)
+    a, b = abs(a), abs(b)
+    return 0 if a == 0 or b == 0 else a // gcd(a, b) * b
 
 
 def comb(n, k):

@@ -12,11 +12,12 @@ from types import CellType, FunctionType
 
 from ..cache import ABSENT
 from ..errors import TranslationError
-from . import bounded, counters, iterators, keyed, mapped, named_values, scopes, unassigned, yields
+from . import (absent, bounded, cells, counters, iterators, keyed, leaving, mapped, matches, named_values, scopes,
+               splits, unassigned, yields)
 from .comprehensions import Spread
 
 # Names that nobody can write, of functions that are written here, and of NumPy.
-_OWN_NAMES = {**keyed.NAMES, **iterators.NAMES, "'numpy": None}
+_OWN_NAMES = {**keyed.NAMES, **iterators.NAMES, **splits.NAMES, "'numpy": None}
 
 
 class Source:
@@ -52,11 +53,12 @@ class Source:
         self._functions, self._generators, code = {}, {}, function.__code__
         self._functions = self._take_functions()
         self.names.update(_OWN_NAMES)
+        spread = Spread(self._means_of_python, self._nested, self._generator_called)
+        self._rewrite_statements(spread.name)
         for each in (self.tree, *self._generators.values()):
             iterators.replace(each, self._meant)
             keyed.give_lambdas(each)
             self._pass_captured(each)
-        spread = Spread(self._means_of_python, self._nested, self._generator_called)
         mapped.replace(self.tree, self._meant, spread.name)
         bounded.replace(self.tree, code.co_cellvars, self._meant, spread.name)
         self.tree.body = counters.replace(self.tree.body, self._meant, spread.name)
@@ -67,6 +69,18 @@ class Source:
         self.renamed = _rename(self.tree.body, self.parameters, spread.made)
         if not self.is_ours:
             self.renamed += unassigned.guard(self.tree, self.parameters, self.fail)
+
+    def _rewrite_statements(self, new_name):
+        """Writes statements that the language does not have by those that it has."""
+        for each in (self.tree, *self._generators.values()):
+            matches.replace(each, new_name, self.fail)
+        cells.use(self.tree.body, self.function.__dict__.get("cells", ()), self.fail)
+        cells.make(self.tree.body, self._cells, {name: [each for each, function in self._functions.items() if
+                                                        name in function.captured_variables] for name in self._cells},
+                   self.fail)
+        absent.replace(self.tree, self.parameters, new_name)
+        self.tree.body = splits.replace(self.tree.body, self._meant, new_name)
+        self.tree.body = leaving.replace(self.tree.body, new_name)
 
     def _meant(self, node):
         """The object of the surroundings that a name is; None for others."""
@@ -120,12 +134,13 @@ class Source:
                 continue
             (nodes if isinstance(node, ast.FunctionDef) else others).append(node)
         self._nested = nodes
+        self._cells = cells.changed_by(nodes, code.co_cellvars)
         self.tree.body = others or [ast.Pass(lineno=self.tree.lineno)]
-        cells = {node.name: CellType() for node in nodes}
-        captured = {name: [each for each in codes[name].co_freevars if each not in cells and
-                           each in code.co_cellvars + self.captured] for name in cells}
-        for _ in cells:  # what they call captures, too
-            for name in cells:
+        values = {node.name: CellType() for node in nodes}
+        captured = {name: [each for each in codes[name].co_freevars if each not in values and
+                           each in code.co_cellvars + self.captured] for name in values}
+        for _ in values:  # what they call captures, too
+            for name in values:
                 called = [each for other in codes[name].co_freevars for each in captured.get(other, ())]
                 captured[name] = list(dict.fromkeys(captured[name] + called))
         found = {}
@@ -135,15 +150,16 @@ class Source:
                      if given is not None}
             if node.decorator_list or ABSENT in (*defaults, *named.values()):
                 self.fail(node, "a function in a function is compiled without decorators, and its defaults are numbers")
-            closure = tuple(cells.get(name) or (CellType() if name in captured[node.name] or name not in self.names
+            closure = tuple(values.get(name) or (CellType() if name in captured[node.name] or name not in self.names
                                                 else CellType(self.names[name]))
                             for name in codes[node.name].co_freevars)
             found[node.name] = FunctionType(codes[node.name], self.function.__globals__, node.name, tuple(defaults),
                                             closure)
             found[node.name].__kwdefaults__ = named
             found[node.name].captured_variables = tuple(captured[node.name])
+            found[node.name].cells = self._cells.keys() & set(captured[node.name])
             found[node.name].home = self._home
-            cells[node.name].cell_contents = found[node.name]
+            values[node.name].cell_contents = found[node.name]
         return found
 
     def _generator_called(self, node):

@@ -18,6 +18,8 @@ def einsum(expressions, node):
     found = re.fullmatch(r"([a-zA-Z]+(?:,[a-zA-Z]+)*)(?:->([a-zA-Z]*))?", text)
     if found is None or node.keywords:
         expressions.fail(node, "einsum takes a text such as 'ij,jk->ik', and the arrays, here")
+    if any(getattr(expressions.value(each).type, "element", "") == "bool" for each in arrays):
+        expressions.fail(node, "NumPy's sums of bools are bools in einsum: write x.astype(int)")
     given = found[1].split(",")
     if len(given) != len(arrays):
         expressions.fail(node, f"einsum has {len(given)} lists of indices for {len(arrays)} arrays")

@@ -309,6 +309,19 @@ def promote(a, b):
     return a if a == b else Scalar(_common(a.name, b.name))
 
 
+def float_of(kind):
+    """The type in which NumPy computes a function of reals of a number. There is no float16, which it has for 8 bits.
+    """
+    if kind.is_complex:
+        raise Unconvertible("this function of a complex number cannot be compiled: abs, angle, exp, log, sqrt, sin, "
+                            "cos, sinh and cosh can")
+    if kind.is_float:
+        return kind
+    if kind.is_weak:
+        return FLOAT
+    return Scalar("f32" if kind == BOOL or kind.bits <= 16 else "f64")
+
+
 def join(a, b):
     """The type of a variable that is given values of both types; None if there is none."""
     if a == UNKNOWN or a == b:

@@ -200,7 +200,11 @@ class Variables:
         return self._types.get((self._frame_of(name).key, f"{name}#{position}"), UNKNOWN)
 
     def is_in_parts(self, name):
-        return name in self._in_parts
+        if name in self._in_parts:
+            return True
+        # A loop reads what its last turn has assigned.
+        return name not in self._views and name not in self._declared and (
+            self._frame_of(name).key, f"{name}#0") in self._types
 
     # ---- Arrays, which are references.
 
