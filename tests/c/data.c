@@ -35,6 +35,7 @@ static void test_numbers(const host* state) {
 static void test_texts(const host* state) {
   dhpvm_value argument = text_value("Ada");
   dhpvm_value result;
+  dhpvm_error* error = NULL;
   dhpvm_function* const greet = function_of(state, "greet", "(str)->str");
   CHECK_CODE(DHPVM_OK, dhpvm_call(greet, &argument, 1, &result, 1, NULL));
   CHECK(result.kind == DHPVM_TEXT && result.of.text.size == 10 &&
@@ -46,6 +47,10 @@ static void test_texts(const host* state) {
   CHECK(result.of.text.size == 7);
   argument.kind = DHPVM_NULL;
   CHECK_CODE(DHPVM_NULL_REFERENCE, dhpvm_call(greet, &argument, 1, &result, 1, NULL));
+  argument.kind = DHPVM_I64;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_call(greet, &argument, 1, &result, 1, &error));
+  CHECK(strstr(dhpvm_error_message(error), "argument 1 cannot be passed: it is of kind ") != NULL);
+  dhpvm_error_free(error);
   argument.kind = DHPVM_BOOL;
   argument.of.boolean = 0;
   CHECK_CODE(DHPVM_OK, call_by_name(state, "maybe", &argument, 1, &result, 1, NULL));

@@ -223,6 +223,7 @@ static void test_failures(const host* state) {
   dhpvm_error* error = NULL;
   CHECK_CODE(DHPVM_USER_TRAP, call_by_name(state, "call_refuse", &argument, 1, &result, 1, &error));
   CHECK(strstr(dhpvm_error_text(error), "the host has none") != NULL);
+  CHECK(strstr(dhpvm_error_message(error), ": the host has none") != NULL);
   CHECK(strstr(dhpvm_error_text(error), "host.refuse") != NULL && dhpvm_error_is_trap(error) == 1);
   dhpvm_error_free(error);
   argument.of.i64 = 1;

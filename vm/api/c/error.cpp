@@ -17,12 +17,23 @@ static_assert(code_of(ErrorCode::kInvalidArgument) == DHPVM_INVALID_ARGUMENT &&
                   code_of(ErrorCode::kPermissionDenied) == DHPVM_PERMISSION_DENIED,
               "dhpvm/c/types.h numbers the rows of DHPVM_ERROR_CODES from 1 on");
 
+// "argument 1 cannot be passed: it is of kind i64, and the parameter of kind f64"
+std::string message_with_causes(const Error& error) {
+  std::string text = error.message();
+  for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause()) {
+    if (cause->message().empty()) continue;
+    if (!text.empty()) text += ": ";
+    text += cause->message();
+  }
+  return text;
+}
+
 }  // namespace
 
 Error error_of(dhpvm_code code, std::string message) {
   if (is_code(code)) return {static_cast<ErrorCode>(code - 1), std::move(message)};
-  return error(ErrorCode::kHostException, "{} (the function returned {}, which is no dhpvm_code)", message,
-               code);
+  return error(ErrorCode::kHostException, "{}the function returned {}, which is no dhpvm_code",
+               message.empty() ? "" : message + ": ", code);
 }
 
 dhpvm_code report(Error failure, dhpvm_error** error) noexcept {
@@ -31,7 +42,8 @@ dhpvm_code report(Error failure, dhpvm_error** error) noexcept {
   *error = nullptr;
   // Without memory for the details, the code alone has to do.
   try {
-    auto state = std::make_unique<ErrorState>(ErrorState{std::move(failure), {}});
+    auto state = std::make_unique<ErrorState>(ErrorState{std::move(failure), {}, {}});
+    state->message = message_with_causes(state->error);
     state->text = state->error.to_string();
     (void)give(std::move(state), error);
   } catch (...) {
@@ -95,7 +107,7 @@ int dhpvm_error_is_trap(const dhpvm_error* error) {
 
 const char* dhpvm_error_message(const dhpvm_error* error) {
   const auto* const state = find(error);
-  return state == nullptr ? "" : state->error.message().c_str();
+  return state == nullptr ? "" : state->message.c_str();
 }
 
 const char* dhpvm_error_text(const dhpvm_error* error) {

@@ -15,6 +15,7 @@ namespace dhpvm::c {
 
 struct ErrorState {
   Error error;
+  std::string message;  // with those of its causes
   std::string text;
 };
 
