@@ -29,9 +29,9 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-// The limits of the unroll factor, and of the instructions in all unrolled turns together. In cycles of an AMD EPYC of 2021, a turn takes 2.0
-// alone and 1.1 with a factor of eight for a checked lookup at an index from memory, 0.9 without the check; for
-// counting, 2.0 and 1.2.
+// The limits of the unroll factor, and of the instructions in all unrolled turns together. In cycles of an AMD EPYC of
+// 2021, a turn takes 2.0 alone and 1.1 with a factor of eight for a checked lookup at an index from memory, 0.9 without
+// the check; for counting, 2.0 and 1.2.
 constexpr unsigned kMostTurns = 8;
 constexpr unsigned kMostInstructions = 128;
 // A limit for generated code: functions with more such loops would take long to compile.

@@ -92,8 +92,8 @@ SlotType meet(SlotType left, SlotType right) {
   if (left == SlotType::kUnset) return right;
   if (left == SlotType::kBits) return right;
   if (right == SlotType::kBits) return left;
-  // A u32 becomes a u64 without an instruction, so that a -1 of 64 bits may meet it: as an i32 it would lose half of its
-  // bits.
+  // A u32 becomes a u64 without an instruction, so that a -1 of 64 bits may meet it: as an i32 it would lose half of
+  // its bits.
   if (left == SlotType::kI32 || right == SlotType::kI32) return SlotType::kI64;
   if (left == SlotType::kWideBits) return right;
   if (right == SlotType::kWideBits) return left;

@@ -273,8 +273,8 @@ void LoopStrips::next_strip(const Instruction& i, std::size_t number, llvm::Valu
 
   b_.SetInsertPoint(more);
   // Vector lanes that count together may leave a strip separately. A lane with another strip has completed this one, so
-  // that its counter is the one computed when the strip was set up: LLVM sees in that value that the lanes' counters keep
-  // a fixed distance, and that their accesses stay contiguous.
+  // that its counter is the one computed when the strip was set up: LLVM sees in that value that the lanes' counters
+  // keep a fixed distance, and that their accesses stay contiguous.
   llvm::AllocaInst* const expected = strips_[number].next;
   registers_.set(loop.counter, expected != nullptr ? b_.CreateLoad(ir_.llvm_type(type), expected) : next);
   // Control reaches the header through the setup of a new strip, which the block that edge_to() returns would bypass.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory that an access touches, in terms of the virtual machine, as type-based alias metadata: different
-// families never overlap. This lets LLVM keep an array's data pointer and length in registers while elements are stored.
+// families never overlap. This lets LLVM keep an array's data pointer and length in registers while elements are
+// stored.
 #pragma once
 
 #include <llvm/IR/MDBuilder.h>

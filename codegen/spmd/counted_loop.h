@@ -6,7 +6,8 @@
 
 namespace dhpvm::codegen::spmd {
 
-// A loop from `low` in steps of `step` while the index is below `high`. Neither the index nor the next one overflows. `body` receives the index.
+// A loop from `low` in steps of `step` while the index is below `high`. Neither the index nor the next one overflows.
+// `body` receives the index.
 template <typename Body>
 void counted_loop(llvm::IRBuilder<>& b, llvm::Value* low, llvm::Value* high, llvm::Value* step,
                   const char* name, Body&& body) {

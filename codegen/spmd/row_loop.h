@@ -2,8 +2,8 @@
 // Row loops: for iterations whose lanes run across the rows of memory, such as those of a transposition.
 //
 // A loop over two dimensions has lanes along the inner one. If the rows of an operand run along the outer one, each
-// iteration would gather from, or scatter to, as many rows as there are lanes. This pass puts a loop over some iterations
-// of the outer dimension into the body, an inner loop along those rows: staging transposes them.
+// iteration would gather from, or scatter to, as many rows as there are lanes. This pass puts a loop over some
+// iterations of the outer dimension into the body, an inner loop along those rows: staging transposes them.
 #pragma once
 
 #include <llvm/IR/Function.h>

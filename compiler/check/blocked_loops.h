@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops with reductions that kernels do not support: into elements of arrays here, by functions and searches in
-// folded_values.h. The outermost range is cut into blocks, and each block updates its own copies; a second parallel
+// Parallel loops with reductions that kernels do not support: into elements of arrays here, by functions and searches
+// in folded_values.h. The outermost range is cut into blocks, and each block updates its own copies; a second parallel
 // loop combines the copies of an element in the order of the blocks. The number of blocks depends only on sizes and on
 // the source of the loop, so the bits of the result do, too (docs/decisions/0041, 0091).
 #pragma once

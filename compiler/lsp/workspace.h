@@ -57,8 +57,8 @@ class Workspace {
   void tidy() { retired_.clear(); }
   // The current view of a part of the document that the request's parameters name.
   std::optional<View> view(const Json& params, const Part& part);
-  // The part around the position of the parameters. If the document is not complete (Parsed::is_complete), it comes from
-  // the last state that was, provided that the position is in the text that has not changed since.
+  // The part around the position of the parameters. If the document is not complete (Parsed::is_complete), it comes
+  // from the last state that was, provided that the position is in the text that has not changed since.
   std::optional<View> view_at_position(const Json& params);
   // Another part of the text of a view.
   View other_part(const View& view, const Part& part);

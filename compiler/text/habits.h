@@ -14,7 +14,8 @@ std::string_view type_for_foreign(std::string_view name);
 std::string_view value_for_foreign(std::string_view name);
 
 // Advice for a value or function of another language that has no one-word counterpart: "range" ->
-// "write `for i in 0..n`". Functions of modules and methods of types are qualified: "json.loads", "str.format". Empty when unknown.
+// "write `for i in 0..n`". Functions of modules and methods of types are qualified: "json.loads", "str.format". Empty
+// when unknown.
 std::string_view advice_for_foreign(std::string_view name);
 
 // Advice for words of other languages

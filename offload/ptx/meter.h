@@ -22,8 +22,8 @@ struct Counts {
   std::uint64_t transactions =
       0;  // sectors of 32 bytes that an access of a warp touches, all accesses together
   std::uint64_t fewest_transactions =
-      0;                     // sectors that the distinct bytes of each access would fill if contiguous
-  std::uint64_t passes = 0;  // of shared memory: one for each access, more if words are in one bank
+      0;                            // sectors that the distinct bytes of each access would fill if contiguous
+  std::uint64_t passes = 0;         // of shared memory: one for each access, more if words are in one bank
   std::uint64_t fewest_passes = 0;  // passes if no banks conflicted
 };
 
