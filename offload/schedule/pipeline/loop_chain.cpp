@@ -17,6 +17,11 @@ bool is_interruption(const Status& status) {
          (status.error().code() == ErrorCode::kInterrupted || status.error().code() == ErrorCode::kDeadline);
 }
 
+// A chunk that found no room, on the device or for its results on the host, has not begun.
+bool lacks_room(const Error& error) {
+  return error.code() == ErrorCode::kDeviceExhausted || error.code() == ErrorCode::kOffHeapExhausted;
+}
+
 std::uint64_t bytes_of(const RunPlan& plan) { return plan.upload_bytes + plan.download_bytes; }
 
 }  // namespace
@@ -252,8 +257,14 @@ Status LoopChain::submit_all() {
     if (!status.ok() && !device_.failure()) {
       // Nothing of this chunk has begun.
       next_row_ -= box.extent(0);
-      if (status.error().code() != ErrorCode::kDeviceExhausted || chunk_rows_ == 1 || way_ == Way::kAsWholes)
-        return status;
+      if (!lacks_room(status.error())) return status;
+      if (status.error().code() == ErrorCode::kOffHeapExhausted && run_->in_flight() != 0) {
+        // The results of earlier chunks take the room until they are put in place.
+        DHPVM_TRY(run_->wait_for(0));
+        device_.release_held();
+        continue;
+      }
+      if (chunk_rows_ == 1 || way_ == Way::kAsWholes) return status;
       chunk_rows_ /= 2;
       continue;
     }
@@ -278,8 +289,8 @@ Status LoopChain::leave_device(std::vector<IterationSpace>& boxes) {
   if (next_row_ < space.extent(0)) boxes.push_back(rows_of(space, next_row_, space.extent(0)));
   if (run_ == nullptr) return {};
   if (!device_.failure()) {
-    // A chunk that found no room has not begun; after other failures its progress is unknown.
-    if (outcome_.failure->code() != ErrorCode::kDeviceExhausted) return *outcome_.failure;
+    // After other failures the progress of the chunk is unknown.
+    if (!lacks_room(*outcome_.failure)) return *outcome_.failure;
     if (Status status = run_->finish(true); !device_.failure()) return status;
   }
   DHPVM_ASSIGN(const std::vector<IterationSpace> unfinished, run_->give_up());
