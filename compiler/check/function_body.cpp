@@ -109,7 +109,7 @@ hir::Function* FunctionChecker::entry_of(FunctionInstance& main) {
   const Range range = main.symbol->declaration->name.range;
   hir::Function& entry = analysis_.program().function_arena.emplace_back();
   analysis_.program().functions.push_back(&entry);
-  entry.name = "program";
+  entry.name = main.symbol->name();  // in stack traces
   entry.position = main.function->position;
   entry.result = analysis_.errors().value_in(main.result);
   hir::Expr* call = make(hir::ExprKind::kCall, main.result, range);
