@@ -83,7 +83,7 @@ void set_dimensions(gc::Array* array, const gc::TypeInfo& info, std::span<const 
 
 Result<gc::String*> Isolate::new_string_of(std::size_t size) {
   if (size > std::numeric_limits<std::uint32_t>::max()) {
-    return error(ErrorCode::kNegativeLength, "a string of {} bytes is too long; the longest has 4 GiB", size);
+    return error(ErrorCode::kUserTrap, "a text of {} bytes is too long; the longest has 4294967295", size);
   }
   context_->bulk_bytes += size;
   if (gc::String* string = heap_->allocate_string(bytecode::kStringType, size)) return string;

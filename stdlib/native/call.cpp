@@ -16,9 +16,7 @@ Status return_bytes(vm::NativeCall& call, std::string_view value) {
   return {};
 }
 
-Error too_long() {
-  return Error(ErrorCode::kNegativeLength, "a text cannot be longer than 4294967295 bytes");
-}
+Error too_long() { return Error(ErrorCode::kUserTrap, "a text cannot be longer than 4294967295 bytes"); }
 
 Status check_part(std::int64_t from, std::int64_t to, std::int64_t size) {
   if (from < 0 || from > to || to > size) [[unlikely]] {

@@ -296,12 +296,20 @@ Status str_repeat(vm::NativeCall& call) {
   if (count < 0) return error(ErrorCode::kNegativeLength, "cannot repeat a text {} times", count);
   const auto copies = static_cast<std::size_t>(count);
   if (!all.empty() && copies > kMaxTextSize / all.size()) return too_long();
+  const std::size_t size = all.size() * copies;
   gc::String* result;
-  DHPVM_ASSIGN(char* out, result_of_size(call, all.size() * copies, result));
+  DHPVM_ASSIGN(char* const out, result_of_size(call, size, result));
+  if (size != 0) DHPVM_TRY(copy_text(call, out, all));
+  // What is there is copied behind itself: twice as many texts each time, while they fit the cache.
+  constexpr std::size_t kBlock = std::size_t{64} << 10;
+  const std::size_t most =
+      std::max<std::size_t>(kBlock / std::max<std::size_t>(all.size(), 1), 1) * all.size();
   Poller poller(call);
-  for (std::size_t i = 0; i < copies && !all.empty(); ++i, out += all.size()) {
-    DHPVM_TRY(copy_text(call, out, all));
-    DHPVM_TRY(poller.advance(all.size()));
+  for (std::size_t done = all.size(); done < size;) {
+    const std::size_t next = std::min({done, most, size - done});
+    DHPVM_TRY(copy_text(call, out + done, {out, next}));
+    done += next;
+    DHPVM_TRY(poller.advance(next));
   }
   return_string(call, result);
   return {};
