@@ -146,18 +146,22 @@ void finish_compiling(const Engine& engine, std::chrono::nanoseconds patience) {
   }
 }
 
-// Ends the process at once if compilations would delay its end noticeably, because they cannot be cancelled. With
-// listings to print, or with workers, the process ends in the ordinary way.
+// Ends the process at once if compilations, or launches of a device, would delay its end noticeably: they cannot be
+// cancelled. With listings to print, or with workers, the process ends in the ordinary way.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
-                 bool has_failed, const Ending& ending) {
+                 const Result<int>& outcome, const Ending& ending) {
   // A short program waits this long once: later runs find the code in the cache, which they would never have otherwise.
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(250);
   const bool lists = arguments.has("--print-kernel") || arguments.has("--print-function");
-  if (lists || !engine.workers().empty()) return;
-  // After a trap or a stop, the process does not wait.
-  const bool is_kept = !arguments.has("--no-cache") && !has_failed;
+  const bool has_workers = !engine.workers().empty();
+  const bool was_stopped = !outcome.ok() && (outcome.error().code() == ErrorCode::kDeadline ||
+                                             outcome.error().code() == ErrorCode::kInterrupted);
+  // After a trap or a stop, the process does not wait, and workers find out that it is gone.
+  if (lists || (has_workers && outcome.ok())) return;
+  const bool is_kept = !arguments.has("--no-cache") && outcome.ok();
   if (is_kept) finish_compiling(engine, std::max(kPatience, elapsed / 10));
-  if (engine.settle(std::chrono::nanoseconds(0))) return;
+  // Closing devices in order takes some drivers a tenth of a second.
+  if (engine.settle(std::chrono::nanoseconds(0)) && (has_workers || !was_stopped)) return;
   std::fflush(nullptr);
   std::_Exit(end_process(ending));
 }
@@ -246,7 +250,7 @@ Ending main_of(std::span<const char* const> words) {
   const Engine engine(request->engine);
   const Result<int> outcome = run(engine, *arguments, *request);
   const Ending ending = ending_of_run(outcome, request->isolate.require_device);
-  leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, !outcome.ok(), ending);
+  leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, outcome, ending);
   return ending;
 }
 

@@ -118,7 +118,9 @@ bool CompileService::settle(std::chrono::steady_clock::time_point deadline) {
   {
     std::unique_lock lock(mutex_);
     jobs_.clear();
-    if (changed_.wait_until(lock, deadline, [this] { return !is_busy_; })) return true;
+    const bool is_idle = changed_.wait_until(lock, deadline, [this] { return !is_busy_; });
+    lock.unlock();
+    if (background_.finish(deadline) && is_idle) return true;
   }
   const std::lock_guard lock(generator_mutex_);
   if (generator_ != nullptr) generator_->give_up();

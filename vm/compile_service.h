@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "base/background_calls.h"
 #include "base/thread.h"
 #include "codegen/codegen.h"
 #include "dhpvm/result.h"
@@ -30,7 +31,7 @@ class CompileService {
   // `library`: the path of the code generator's library; empty to look for it next to this code and where the
   // loader looks.
   explicit CompileService(codegen::GeneratorOptions options, std::string library = {});
-  // Drops queued jobs and waits for the running one.
+  // Drops queued jobs, and waits for the running one and for calls in the background.
   ~CompileService();
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
@@ -48,8 +49,8 @@ class CompileService {
 
   // Waits until `deadline` for all jobs that were added. False if some are left.
   bool finish(std::chrono::steady_clock::time_point deadline);
-  // Drops queued jobs, and waits until `deadline` for the running one. False if that still runs, which is noted for the
-  // next processes: see attempts().
+  // Drops queued jobs, and waits until `deadline` for the running one and for calls in the background. False if one of
+  // them still runs, which is noted for the next processes: see attempts().
   bool settle(std::chrono::steady_clock::time_point deadline);
 
   // Whether the code of loops is listed for people: they want to see optimised code.
@@ -66,6 +67,10 @@ class CompileService {
   // Neither runs the job if there is no generator.
   void run(const Job& job);
   void add(Job job, Turn turn = Turn::kLast);
+
+  // For what nobody can interrupt on behalf of an isolate: compilations by a device's driver, and waiting for launches
+  // that have been left behind.
+  BackgroundCalls& background() { return background_; }
 
  private:
   void work();
@@ -88,6 +93,8 @@ class CompileService {
   bool stop_ = false;
   bool is_busy_ = false;  // with a job that was added
   Thread thread_;         // started by the first job
+
+  BackgroundCalls background_;  // ends first: its calls use the generator
 };
 
 }  // namespace dhpvm::vm

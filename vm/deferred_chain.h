@@ -36,6 +36,8 @@ class DeferredChain {
                                                   const offload::Part& part, bool is_forced);
   // Runs the deferred loops; true if there were any.
   Result<bool> settle();
+  // Forgets the deferred loops: the program has ended.
+  void drop() { chain_.reset(); }
   // The device is lost: the host runs the deferred loops. If that fails, accesses to their results report it.
   void leave(const offload::PipelineDevice& device);
 

@@ -34,23 +34,50 @@ bool LoadedKernel::cannot_trap(const offload::Footprint& footprint, const offloa
       accesses, [&](std::uint32_t access) { return ranges.cannot_fail(footprint.accesses[access]); });
 }
 
-const LoadedKernel& DeviceKernels::load(const KernelWish& wish) {
+// A kernel on its way, with all that its compilation uses: that may go on after the isolate has ended.
+struct DeviceKernels::Loading {
+  std::shared_ptr<const LinkedModule> linked;
+  std::shared_ptr<offload::Device> device;
+  codegen::KernelRequest request;
+  offload::KernelImage image;
+  bool has_small_indices = false;
+  std::vector<std::uint32_t>
+      functions;  // kBytecode: in this module, by their numbers in the one that is sent
+  Result<std::shared_ptr<offload::Kernel>> kernel =
+      Error(ErrorCode::kInternal, "the kernel is not loaded yet");
+
+  Result<std::shared_ptr<offload::Kernel>> load(CompileService& service) {
+    if (image.format != KernelFormat::kBytecode) {
+      DHPVM_ASSIGN(codegen::CodeGenerator* const generator, service.generator());
+      DHPVM_ASSIGN(image, compile_kernel(*generator, request, device->info(), std::move(image)));
+    }
+    auto* const loader = has_small_indices ? dynamic_cast<offload::SmallIndexLoader*>(device.get()) : nullptr;
+    return loader == nullptr ? device->load(image) : loader->load_small(image);
+  }
+};
+
+Result<const LoadedKernel*> DeviceKernels::load(const KernelWish& wish) {
   // Doubled from one failure to the next: a loop must not spend its time on trying.
   constexpr std::chrono::milliseconds kFirst{100};
   constexpr std::chrono::milliseconds kLast{60'000};
   const auto [found, is_new] = kernels_.try_emplace(key_of(wish));
   Entry& entry = found->second;
-  if (!is_new && (!entry.retry_at || Clock::now() < *entry.retry_at)) return entry.kernel;
-  entry.retry_at.reset();
-  auto made = make(wish);
+  if (entry.loading == nullptr) {
+    if (!is_new && (!entry.retry_at || Clock::now() < *entry.retry_at)) return &entry.kernel;
+    entry.retry_at.reset();
+    begin(entry, wish);
+  }
+  DHPVM_TRY(service_.background().wait(entry.call, poll_));
+  const std::shared_ptr<Loading> loading = std::exchange(entry.loading, nullptr);
+  auto made = finish(*loading, wish);
   if (made.ok()) {
     entry.kernel = std::move(made).value();
-    return entry.kernel;
+    return &entry.kernel;
   }
   entry.kernel.failure = one_line(made.error());
   entry.patience = std::clamp(entry.patience * 2, kFirst, kLast);
   if (may_pass(made.error())) entry.retry_at = Clock::now() + entry.patience;
-  return entry.kernel;
+  return &entry.kernel;
 }
 
 bool DeviceKernels::may_trap(const KernelWish& wish) const {
@@ -62,7 +89,7 @@ bool DeviceKernels::may_trap(const KernelWish& wish) const {
 // checked, because traps are raised there.
 Status DeviceKernels::translate(std::vector<codegen::KernelSite>& sites,
                                 std::span<const std::uint32_t> functions) const {
-  const bytecode::Module& module = linked_.module();
+  const bytecode::Module& module = linked_->module();
   const auto is_instruction = [&](const codegen::CodePosition& position) {
     const bytecode::Function& function = module.functions[position.function];
     std::uint32_t pc = 0;
@@ -93,7 +120,7 @@ std::vector<std::uint32_t> DeviceKernels::accesses_of(std::span<const codegen::K
   std::map<codegen::CallPath, std::uint32_t> by_path;
   for (std::uint32_t access = 0; access < wish.footprint->accesses.size(); ++access) {
     for (const codegen::CallPath& path :
-         offload::paths_of(linked_.module(), *wish.kernel->record, *wish.footprint, {&access, 1}))
+         offload::paths_of(linked_->module(), *wish.kernel->record, *wish.footprint, {&access, 1}))
       by_path.emplace(path, access);
   }
   std::vector<std::uint32_t> accesses;
@@ -104,42 +131,45 @@ std::vector<std::uint32_t> DeviceKernels::accesses_of(std::span<const codegen::K
   return accesses;
 }
 
-Result<LoadedKernel> DeviceKernels::make(const KernelWish& wish) {
-  offload::Device& device = device_.device();
-  offload::KernelImage image;
-  image.format = device.info().format;
+void DeviceKernels::begin(Entry& entry, const KernelWish& wish) {
+  const auto loading = std::make_shared<Loading>();
+  loading->linked = linked_;
+  loading->device = owner_;
+  loading->has_small_indices = wish.has_small_indices;
+  offload::KernelImage& image = loading->image;
+  image.format = owner_->info().format;
   image.name = wish.position;
   image.dimensions = wish.kernel->dimensions;
   image.scalars = static_cast<std::uint32_t>(wish.kernel->scalars);
   image.arrays = static_cast<std::uint32_t>(wish.kernel->arrays);
   image.reductions = wish.kernel->record->reductions;
-  std::vector<std::uint32_t>
-      functions;  // kBytecode: in this module, by their numbers in the one that is sent
-  codegen::KernelRequest request;
-  request.module = &linked_.module();
+  codegen::KernelRequest& request = loading->request;
+  request.module = &linked_->module();
   request.kernel = wish.number;
   request.has_small_indices = wish.has_small_indices;
   request.proven =
-      offload::paths_of(linked_.module(), *wish.kernel->record, *wish.footprint, wish.proven_accesses);
+      offload::paths_of(linked_->module(), *wish.kernel->record, *wish.footprint, wish.proven_accesses);
   request.dimensions.assign(wish.dimensions.begin(), wish.dimensions.end());
   if (image.format == KernelFormat::kBytecode) {
-    bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_.module(), wish.number);
+    bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_->module(), wish.number);
     image.bytecode = std::make_shared<const std::vector<std::byte>>(bytecode::write_module(extracted.module));
     image.proven.assign(wish.proven_accesses.begin(), wish.proven_accesses.end());
-    functions = std::move(extracted.functions);
-  } else {
-    DHPVM_ASSIGN(codegen::CodeGenerator* const generator, service_.generator());
-    DHPVM_ASSIGN(image, compile_kernel(*generator, request, device.info(), std::move(image)));
+    loading->functions = std::move(extracted.functions);
   }
+  entry.loading = loading;
+  entry.call = service_.background().begin(
+      [loading, &service = service_] { loading->kernel = loading->load(service); });
+}
+
+Result<LoadedKernel> DeviceKernels::finish(Loading& loading, const KernelWish& wish) {
   LoadedKernel loaded;
-  auto* const loader = wish.has_small_indices ? dynamic_cast<offload::SmallIndexLoader*>(&device) : nullptr;
-  DHPVM_ASSIGN(loaded.kernel, loader == nullptr ? device.load(image) : loader->load_small(image));
+  DHPVM_ASSIGN(loaded.kernel, std::move(loading.kernel));
   if (const auto compilation = loaded.kernel->compilation()) {
     device_.trace_compilation(fmt::format("compile {}", wish.position), compilation->begin, compilation->end);
   }
   const std::vector<codegen::KernelSite>* const sites = loaded.kernel->sites();
-  loaded.sites = sites != nullptr ? *sites : image.sites;
-  if (image.format == KernelFormat::kBytecode) DHPVM_TRY(translate(loaded.sites, functions));
+  loaded.sites = sites != nullptr ? *sites : loading.image.sites;
+  if (loading.image.format == KernelFormat::kBytecode) DHPVM_TRY(translate(loaded.sites, loading.functions));
   loaded.accesses = accesses_of(loaded.sites, wish);
   return loaded;
 }

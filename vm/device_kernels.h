@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "codegen/codegen.h"
@@ -47,33 +49,47 @@ struct LoadedKernel {
 
 class DeviceKernels {
  public:
-  DeviceKernels(const LinkedModule& linked, CompileService& service, offload::PipelineDevice& device)
-      : linked_(linked), service_(service), device_(device) {}
+  // `owner` is the device of `device`. `poll` is asked while the caller waits for a compilation.
+  DeviceKernels(std::shared_ptr<const LinkedModule> linked, CompileService& service,
+                std::shared_ptr<offload::Device> owner, offload::PipelineDevice& device,
+                std::function<Status()> poll)
+      : linked_(std::move(linked)),
+        service_(service),
+        owner_(std::move(owner)),
+        device_(device),
+        poll_(std::move(poll)) {}
 
   // The kernel, compiled and loaded at the first call; its address does not change. A failure is kept as well: for ever
-  // if the kernel is the cause, otherwise until it is time to try again.
-  const LoadedKernel& load(const KernelWish& wish);
+  // if the kernel is the cause, otherwise until it is time to try again. Fails with the error of `poll`: then the
+  // compilation goes on, and the next call takes its result.
+  Result<const LoadedKernel*> load(const KernelWish& wish);
   // Whether the kernel may trap; true for a kernel that is not loaded yet.
   bool may_trap(const KernelWish& wish) const;
 
  private:
   using Clock = std::chrono::steady_clock;
+  struct Loading;
   struct Entry {
     LoadedKernel kernel;
+    std::shared_ptr<Loading> loading;           // null: no compilation is under way
+    BackgroundCalls::Handle call;               // of the compilation
     std::optional<Clock::time_point> retry_at;  // after a failure that may pass
     std::chrono::milliseconds patience{0};      // from the last failure to the next attempt
   };
 
   using Key = std::tuple<std::uint32_t, std::uint32_t, bool>;
   static Key key_of(const KernelWish& wish) { return {wish.number, wish.variant, wish.has_small_indices}; }
-  Result<LoadedKernel> make(const KernelWish& wish);
+  void begin(Entry& entry, const KernelWish& wish);
+  Result<LoadedKernel> finish(Loading& loading, const KernelWish& wish);
   std::vector<std::uint32_t> accesses_of(std::span<const codegen::KernelSite> sites,
                                          const KernelWish& wish) const;
   Status translate(std::vector<codegen::KernelSite>& sites, std::span<const std::uint32_t> functions) const;
 
-  const LinkedModule& linked_;
+  const std::shared_ptr<const LinkedModule> linked_;
   CompileService& service_;
+  const std::shared_ptr<offload::Device> owner_;
   offload::PipelineDevice& device_;
+  const std::function<Status()> poll_;
   std::map<Key, Entry> kernels_;
 };
 

@@ -56,13 +56,18 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       service_(std::move(service)),
       track_(options_.tracer == nullptr ? 0 : options_.tracer->add_track("loops on devices")),
       history_(linked_->kernels().size()),
-      devices_(*linked_, *service_, pool, isolate, track_),
+      devices_(linked_, *service_, pool, isolate, track_),
       choice_(options_, devices_, history_, linked_->kernels().size()),
       deferred_(devices_, history_),
       isolate_(isolate),
       joins_others_(linked_->kernels().size()) {}
 
 DeviceLoops::~DeviceLoops() = default;
+
+std::shared_ptr<void> DeviceLoops::leave() {
+  deferred_.drop();
+  return devices_.leave();
+}
 
 bool DeviceLoops::considers(const bytecode::KernelRecord& record) const {
   return choice_.may_offload(record) && !choice_.is_too_short(record, 0);
@@ -112,14 +117,20 @@ bool DeviceLoops::cannot_trap(const OffloadRequest& request, const LoadedKernel&
   return chunk.inspectable != 0 && loaded.cannot_trap(footprint, chunk);
 }
 
-void DeviceLoops::take_part(const OffloadRequest& request, DeviceSelection chosen,
-                            Participants& participants) {
+// Fails when the program has to stop while a kernel is compiled.
+Status DeviceLoops::take_part(const OffloadRequest& request, DeviceSelection chosen,
+                              Participants& participants) {
   participants.loop = request.loop;
   participants.loop.can_trap = false;
   participants.rows = rows_of_chunks(request);
   participants.is_forced = chosen.is_forced;
   for (ChosenDevice& device : chosen.devices) {
-    const LoadedKernel& loaded = device.opened->kernels->load(request.kernel);
+    auto load = device.opened->kernels->load(request.kernel);
+    if (!load.ok()) {
+      return std::move(load).error().with_context(fmt::format(
+          "parallel for at {}, while it was compiled for {}", request.kernel.position, device.opened->name));
+    }
+    const LoadedKernel& loaded = **load;
     if (loaded.kernel == nullptr) {
       choice_.stay(request, about(*device.opened, loaded.failure), chosen.is_forced);
       continue;
@@ -138,6 +149,7 @@ void DeviceLoops::take_part(const OffloadRequest& request, DeviceSelection chose
   for (offload::Part& part : participants.parts) {
     if (part.plan && part.plan->may_trap != participants.loop.can_trap) part.plan.reset();
   }
+  return {};
 }
 
 std::optional<Error> DeviceLoops::refuse_host(std::string_view position, std::string_view reason) const {
@@ -157,9 +169,14 @@ OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
 OffloadOutcome DeviceLoops::try_devices(const OffloadRequest& request) {
   devices_.drop_lost([this](const offload::PipelineDevice& device) { deferred_.leave(device); });
   Participants participants;
-  if (!has_closed_array(request.loop)) take_part(request, choice_.choose(request), participants);
+  OffloadOutcome outcome;
+  if (!has_closed_array(request.loop)) {
+    if (Status status = take_part(request, choice_.choose(request), participants); !status.ok()) {
+      outcome.failure = std::move(status).error();
+      return outcome;
+    }
+  }
   if (participants.parts.empty()) {
-    OffloadOutcome outcome;
     outcome.remaining = {request.loop.space};
     return outcome;
   }

@@ -36,6 +36,10 @@ class DeviceLoops {
   // Waits for everything in flight.
   ~DeviceLoops();
 
+  // Before the end: what is in flight and cannot be interrupted, as OpenDevices::leave() returns it. Nothing else may
+  // be called afterwards.
+  std::shared_ptr<void> leave();
+
   // Opens the devices that were requested by name; kNotFound if one does not exist.
   Status open_devices() { return devices_.open_wished(); }
   OffloadOutcome run(const OffloadRequest& request);
@@ -62,7 +66,7 @@ class DeviceLoops {
  private:
   struct Participants;
 
-  void take_part(const OffloadRequest& request, DeviceSelection chosen, Participants& participants);
+  Status take_part(const OffloadRequest& request, DeviceSelection chosen, Participants& participants);
   static bool cannot_trap(const OffloadRequest& request, const LoadedKernel& loaded);
   std::uint64_t rows_of_chunks(const OffloadRequest& request) const;
   OffloadOutcome try_devices(const OffloadRequest& request);

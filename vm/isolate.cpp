@@ -114,12 +114,23 @@ Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOption
 
 Isolate::~Isolate() {
   // Destroy devices first: they wait for operations in flight. Then the heap, whose cleaners close its buffers.
+  std::shared_ptr<void> devices = loops_ == nullptr ? nullptr : loops_->leave_devices();
   loops_.reset();
   tier_.reset();
   heap_.reset();
   if (options_.address_space != nullptr && context_->stacks.data() != nullptr) {
     clean_stacks(context_->stacks);
     options_.address_space->give_back(std::move(context_->stacks));
+  }
+  if (devices != nullptr) {
+    // Launches that nobody can interrupt still use the memory of buffers.
+    struct Left {
+      std::unique_ptr<offload::BufferPool> pool;
+      std::shared_ptr<void> devices;
+    };
+    auto left = std::make_shared<Left>(Left{std::move(pool_), std::move(devices)});
+    options_.compile_service->background().begin([left = std::move(left)]() mutable { left.reset(); });
+    return;
   }
   if (pool_ == nullptr || options_.left_buffer_bytes == nullptr) return;
   const offload::BufferPoolStats left = pool_->stats();

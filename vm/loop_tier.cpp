@@ -68,6 +68,8 @@ LoopTier::~LoopTier() = default;
 
 void LoopTier::set_devices(std::unique_ptr<DeviceLoops> devices) { devices_ = std::move(devices); }
 
+std::shared_ptr<void> LoopTier::leave_devices() { return devices_ == nullptr ? nullptr : devices_->leave(); }
+
 Status LoopTier::release_buffers() { return devices_ == nullptr ? Status() : devices_->release_buffers(); }
 
 std::uint32_t LoopTier::number_of(const LinkedKernel& kernel) const {

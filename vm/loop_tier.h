@@ -46,6 +46,8 @@ class LoopTier {
 
   // From now on loops may go to devices.
   void set_devices(std::unique_ptr<DeviceLoops> devices);
+  // Before the end: what is in flight on devices and cannot be interrupted, as OpenDevices::leave() returns it.
+  std::shared_ptr<void> leave_devices();
   // Makes devices release buffers that the program does not need any more. Never collects.
   Status release_buffers();
   // From now on the progress of long loops is reported there, unless it is null. Not while a loop runs.

@@ -54,9 +54,9 @@ std::string about(const OpenDevice& opened, const std::string& text) {
   return text.find(opened.name) != text.npos ? text : fmt::format("{}: {}", opened.name, text);
 }
 
-OpenDevices::OpenDevices(const LinkedModule& linked, CompileService& service, offload::BufferPool& pool,
-                         Isolate& isolate, std::uint32_t track)
-    : linked_(linked),
+OpenDevices::OpenDevices(std::shared_ptr<const LinkedModule> linked, CompileService& service,
+                         offload::BufferPool& pool, Isolate& isolate, std::uint32_t track)
+    : linked_(std::move(linked)),
       service_(service),
       pool_(pool),
       isolate_(isolate),
@@ -139,7 +139,8 @@ OpenDevice& OpenDevices::open(const std::string& name) {
   auto made = make(opened);
   if (made.ok()) {
     opened.device = std::move(made).value();
-    opened.kernels = std::make_unique<DeviceKernels>(linked_, service_, *opened.device);
+    opened.kernels = std::make_unique<DeviceKernels>(linked_, service_, opened.owner, *opened.device,
+                                                     [this] { return isolate_.poll(); });
   } else {
     opened.problem = one_line(made.error());
   }
@@ -150,9 +151,9 @@ OpenDevices::OnHost OpenDevices::load_on_host(const KernelWish& wish) {
   if (options_.devices.is_required) return {};
   OpenDevice& opened = open("host");
   if (opened.device == nullptr) return {};
-  const LoadedKernel& loaded = opened.kernels->load(wish);
-  if (loaded.kernel == nullptr) return {};
-  return {opened.device.get(), &loaded};
+  const Result<const LoadedKernel*> loaded = opened.kernels->load(wish);
+  if (!loaded.ok() || (*loaded)->kernel == nullptr) return {};
+  return {opened.device.get(), *loaded};
 }
 
 // The stricter setting of both sides applies. The protection may still be less than the user expects, so say so.
@@ -267,6 +268,33 @@ Status OpenDevices::release_buffers() {
     opened->device->release_held();
   }
   return {};
+}
+
+std::shared_ptr<void> OpenDevices::leave() {
+  // Most launches end within the time for which Pace makes them.
+  constexpr std::chrono::milliseconds kPatience{50};
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  // The engine, which has the devices as well, may be ending by then.
+  struct Left {
+    std::vector<std::shared_ptr<offload::Device>> owners;   // before all that is theirs
+    std::unique_ptr<offload::Registrations> registrations;  // before the devices that use them
+    std::vector<std::unique_ptr<OpenDevice>> devices;
+  };
+  const auto left = std::make_shared<Left>();
+  for (std::unique_ptr<OpenDevice>& opened : opened_) {
+    if (opened->owner != nullptr) left->owners.push_back(opened->owner);
+    if (opened->device == nullptr || !opened->device->is_paced() || opened->device->ends_by(deadline))
+      continue;
+    opened->device->leave();
+    // Asks the isolate, and holds kernels; operations in flight hold theirs.
+    opened->kernels.reset();
+    left->devices.push_back(std::move(opened));
+  }
+  std::erase(opened_, nullptr);
+  opened_.clear();
+  if (left->devices.empty()) return nullptr;
+  left->registrations = std::move(registrations_);
+  return left;
 }
 
 DeviceTotals OpenDevices::totals() const {

@@ -32,7 +32,7 @@ struct OpenDevice {
 
 class OpenDevices {
  public:
-  OpenDevices(const LinkedModule& linked, CompileService& service, offload::BufferPool& pool,
+  OpenDevices(std::shared_ptr<const LinkedModule> linked, CompileService& service, offload::BufferPool& pool,
               Isolate& isolate, std::uint32_t track);
   // Waits for everything in flight.
   ~OpenDevices();
@@ -41,7 +41,8 @@ class OpenDevices {
   Status open_wished();
   // Opens the device at the first call; `device` is null if it cannot be used.
   OpenDevice& open(const std::string& name);
-  // The host's cores as a device with the kernel; no device if it cannot be opened, or if another one is required.
+  // The host's cores as a device with the kernel; no device if it cannot be opened, if another one is required, or if
+  // the program has to stop.
   struct OnHost {
     offload::PipelineDevice* device = nullptr;
     const LoadedKernel* loaded = nullptr;
@@ -60,6 +61,10 @@ class OpenDevices {
   void drop_lost(const std::function<void(offload::PipelineDevice&)>& before);
   // Waits until no device needs a buffer that the program has released.
   Status release_buffers();
+  // Waits for a moment for everything in flight, closes the devices that have ended, and returns the others, which
+  // nobody can interrupt, with what their operations use except the pool. Destroying them waits for the operations; the
+  // isolate and its tracer need not exist then. Null: all have ended. Nothing else may be called afterwards.
+  std::shared_ptr<void> leave();
 
   void warn_once(std::string message);
   // Warns that a loop runs on the host though another device was requested; says nothing where that is not permitted at
@@ -82,7 +87,7 @@ class OpenDevices {
   Status await_wished();
   bool is_open(const std::string& name) const;
 
-  const LinkedModule& linked_;
+  const std::shared_ptr<const LinkedModule> linked_;
   CompileService& service_;
   offload::BufferPool& pool_;
   Isolate& isolate_;

@@ -764,6 +764,27 @@ class Streams(ToolTest):
                 self.assertIn(b"interrupted", errors)
                 self.assertIn(b"at main (spin.dhp:", errors)
 
+    def test_launches_that_nobody_can_interrupt_end_with_the_process(self):
+        if b"opencl:0 " not in self.run_tool("dhpvm-run", "--list-devices").stdout:
+            self.skipTest("SKIP: there is no OpenCL device")
+        # One iteration, which takes an hour.
+        turns = "for k in 0..1_000_000_000_000 { x = x * 1.0000001 + 0.5; }"
+        loop = f"parallel for i in 0..1 {{ var x = i as f64; {turns} out[i] = x; }}"
+        self.write("long.dhp", f"fn main() {{ let out = [f64](1); {loop} print(out[0]); }}\n")
+        self.expect(3, "dhpvm-run", "--device=opencl:0", "--deadline=1s", "long.dhp", error="deadline exceeded")
+        for device in ("opencl:0", "opencl:0,sim"):
+            running = subprocess.Popen(
+                [BIN / "dhpvm-run", f"--device={device}", "long.dhp"], cwd=self.folder, stderr=subprocess.PIPE
+            )
+            time.sleep(1)
+            running.send_signal(signal.SIGTERM)
+            _, errors = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, -signal.SIGTERM, errors)
+
+    def test_errors_of_main_name_it(self):
+        self.write("m.dhp", 'fn main() -> void! { return Error("no luck"); }\n')
+        self.expect(3, "dhpvm-run", "m.dhp", error="dhpvm-run: trap: no luck\n  at main (m.dhp:1)\n")
+
 
 class Compiling(ToolTest):
     def test_outputs(self):

@@ -69,6 +69,8 @@ DeviceRun::~DeviceRun() {
     device_.hold(*buffer, last_);
     buffer->close();
   };
+  // The owner of lent memory may do with it as it likes when the call has ended.
+  if (uses_lent_memory()) device_.wait_out(last_);
   for (std::size_t n = 0; n < arrays_.size(); ++n) {
     RunArray& array = arrays_[n];
     if (array.copies != nullptr) {
@@ -84,6 +86,13 @@ DeviceRun::~DeviceRun() {
   give_back(partials_block_);
   give_back(report_block_);
   close(report_buffer_);
+}
+
+// Whether launches that nobody can interrupt access memory that belongs neither to the isolate nor to the run.
+bool DeviceRun::uses_lent_memory() const {
+  return device_.is_paced() && std::ranges::any_of(arrays_, [](const RunArray& array) {
+           return array.copies == nullptr && array.staging == nullptr && array.host.memory != nullptr;
+         });
 }
 
 bool DeviceRun::host_has_inputs() const {

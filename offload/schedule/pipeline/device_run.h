@@ -142,6 +142,8 @@ class DeviceRun {
   }
   Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
 
+  bool uses_lent_memory() const;
+
   // device_run_arrays.cpp: memory and contents that chunks need
   Status prepare(std::uint32_t n);
   Status prepare_host_memory(std::uint32_t n);

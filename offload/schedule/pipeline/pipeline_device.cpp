@@ -92,9 +92,11 @@ Status PipelineDevice::open_queues() {
           fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
       if (stage == 0) first_track_ = track;
     }
-    queue.observer = [model = model_, pace = is_paced() ? pace_ : nullptr, observer = options_.observer,
-                      tracer, track, first_track = first_track_, kinds, queue = static_cast<Stage>(stage),
-                      epoch = epoch()](const OperationRecord& labelled) {
+    queue.observer = [reports = reports_, model = model_, pace = is_paced() ? pace_ : nullptr,
+                      observer = options_.observer, tracer, track, first_track = first_track_, kinds,
+                      queue = static_cast<Stage>(stage), epoch = epoch()](const OperationRecord& labelled) {
+      const std::lock_guard lock(reports->mutex);
+      if (!reports->are_wanted) return;
       OperationRecord record = labelled;
       record.label = labelled.label & kLabelMask;
       model->record(queue, record);
@@ -149,6 +151,14 @@ PipelineDevice::~PipelineDevice() {
   for (std::unique_ptr<Queue>& queue : queues_) queue.reset();
   held_.clear();
   blocks_.forget_copies();
+}
+
+void PipelineDevice::leave() {
+  options_.poll = nullptr;
+  options_.tracer = nullptr;
+  blocks_.forget_copies();
+  const std::lock_guard lock(reports_->mutex);
+  reports_->are_wanted = false;
 }
 
 template <typename Submit>

@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -139,6 +140,13 @@ class PipelineDevice final : public Timelines {
   // Makes the device work on those operations, as a waiting caller does, and returns at once whether they are done.
   // Fails as await() does.
   Result<bool> catch_up();
+  // For the end of the isolate: whether everything that was submitted has ended, or failed, by then. Does not poll.
+  bool ends_by(Semaphore::Clock::time_point deadline);
+  // Waits until these operations have ended or failed, whatever poll() says.
+  void wait_out(const Positions& positions);
+  // Cuts the ties with the isolate, its arrays, its tracer and its observer. Afterwards the device can only be
+  // destroyed, from any thread.
+  void leave();
   // Calls the listener when the first of these stages that is in flight is done, or has failed; false if none is in
   // flight. For devices whose semaphores rise without being asked, like those of workers.
   bool listen(const Positions& positions, const std::shared_ptr<SemaphoreListener>& listener,
@@ -176,7 +184,13 @@ class PipelineDevice final : public Timelines {
   const std::shared_ptr<Device> device_;
   BufferPool& pool_;
   Registrations& registrations_;
-  const PipelineDeviceOptions options_;
+  PipelineDeviceOptions options_;
+  // Whether operations are still reported.
+  struct Reports {
+    std::mutex mutex;
+    bool are_wanted = true;
+  };
+  const std::shared_ptr<Reports> reports_ = std::make_shared<Reports>();
   const std::shared_ptr<DeviceModel> model_;
   const std::shared_ptr<Pace> pace_;
   PlanMemo plan_memo_;

@@ -101,6 +101,23 @@ Result<bool> PipelineDevice::await(const Positions& positions, std::chrono::mill
   return true;
 }
 
+bool PipelineDevice::ends_by(Semaphore::Clock::time_point deadline) {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (submitted_.at[stage] <= done_.at[stage] || !queues_[stage]->flush().ok()) continue;
+    const Result<bool> reached = semaphores_[stage]->wait(submitted_.at[stage], deadline);
+    if (reached.ok() && !*reached) return false;
+  }
+  return true;
+}
+
+void PipelineDevice::wait_out(const Positions& positions) {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] <= done_.at[stage] || never_comes(*this, stage, positions.at[stage])) continue;
+    if (queues_[stage]->flush().ok())
+      (void)semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point::max());
+  }
+}
+
 void PipelineDevice::set_behind(const Positions& until, double seconds) {
   behind_.include(until);
   behind_since_ = Tracer::Clock::now();
