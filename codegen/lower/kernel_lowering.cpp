@@ -10,6 +10,7 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
 
@@ -267,7 +268,8 @@ class KernelLowering final : public Lowering {
 // in the loop and in those around it.
 class WithoutPolls : public llvm::PassInfoMixin<WithoutPolls> {
  public:
-  explicit WithoutPolls(const llvm::Value* stop) : stop_(stop) {}
+  // `removed` becomes true if there was one.
+  WithoutPolls(const llvm::Value* stop, bool& removed) : stop_(stop), removed_(removed) {}
 
   llvm::PreservedAnalyses run(llvm::Function& body, llvm::FunctionAnalysisManager& analyses) {
     const auto& loops = analyses.getResult<llvm::LoopAnalysis>(body);
@@ -278,8 +280,7 @@ class WithoutPolls : public llvm::PassInfoMixin<WithoutPolls> {
 
  private:
   // Returns the most turns that an execution of the loop does without a poll.
-  std::uint64_t visit(const llvm::Loop& loop, const llvm::LoopInfo& loops,
-                      llvm::ScalarEvolution& evolution) const {
+  std::uint64_t visit(const llvm::Loop& loop, const llvm::LoopInfo& loops, llvm::ScalarEvolution& evolution) {
     std::uint64_t turn = 1;
     for (const llvm::Loop* inner : loop) turn += visit(*inner, loops, evolution);
     const std::uint64_t turns = evolution.getSmallConstantMaxTripCount(&loop);
@@ -290,19 +291,22 @@ class WithoutPolls : public llvm::PassInfoMixin<WithoutPolls> {
     return turns * turn;
   }
 
-  void remove_polls(BasicBlock& block) const {
+  void remove_polls(BasicBlock& block) {
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
       auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
       if (load == nullptr || load->getPointerOperand() != stop_) continue;
       load->replaceAllUsesWith(llvm::ConstantInt::get(load->getType(), 0));
       load->eraseFromParent();
+      removed_ = true;
     }
   }
 
   const llvm::Value* stop_;
+  bool& removed_;
 };
 
-void poll_seldom(llvm::Function& body) {
+// Whether there was such a loop.
+bool poll_seldom(llvm::Function& body) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graph;
@@ -320,8 +324,19 @@ void poll_seldom(llvm::Function& body) {
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setVerifyFixpoint(false)));
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LoopDeletionPass()));
-  passes.addPass(WithoutPolls(body.getArg(kStop)));
+  bool removed = false;
+  passes.addPass(WithoutPolls(body.getArg(kStop), removed));
   passes.run(body, functions);
+  return removed;
+}
+
+// The same for a copy: kernels without such loops keep the form that the following passes are made for.
+bool may_poll_seldom(llvm::Function& body) {
+  llvm::ValueToValueMapTy values;
+  llvm::Function* const copy = llvm::CloneFunction(&body, values);
+  const bool removed = poll_seldom(*copy);
+  copy->eraseFromParent();
+  return removed;
 }
 
 // Rarely called, so it must not impede optimisation: it writes only to the memory of its first argument, and reads
@@ -410,7 +425,8 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
         "the loop and the functions that it calls are more than {} words of code when they are put together",
         kMaximumWords);
   }
-  if (form.can_be_stopped && !body.function->getArg(kStop)->use_empty()) poll_seldom(*body.function);
+  if (form.can_be_stopped && !body.function->getArg(kStop)->use_empty() && may_poll_seldom(*body.function))
+    poll_seldom(*body.function);
   if (body.trap != nullptr && body.trap->use_empty()) {
     body.trap->eraseFromParent();
     body.trap = nullptr;
