@@ -21,7 +21,7 @@ BackgroundCalls::~BackgroundCalls() {
 BackgroundCalls::Handle BackgroundCalls::begin(std::function<void()> function) {
   forget_returned();
   const auto call = std::make_shared<Call>();
-  // What the function has captured must end on the thread.
+  // The thread destroys everything that the function has captured.
   const auto shared = std::make_shared<std::function<void()>>(std::move(function));
   // The thread does not own the call, whose last owner joins the thread.
   auto thread = Thread::start("dhpvm-aside", [this, call = call.get(), shared] {

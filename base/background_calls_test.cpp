@@ -31,7 +31,7 @@ TEST(BackgroundCalls, AreWaitedForAsLongAsThePollSucceeds) {
   EXPECT_TRUE(calls.finish(Clock::now()));
 }
 
-// What a function has captured belongs to its thread, although the caller of begin() may be slower.
+// The captured objects of a function belong to its thread, although the caller of begin() may be slower.
 TEST(BackgroundCalls, EndWhatTheyHaveCaptured) {
   BackgroundCalls calls;
   auto captured = std::make_shared<int>(1);

@@ -60,7 +60,7 @@ class HeapLimits {
 
   const HeapOptions& options_;
   Growth growth_;
-  // Of the footprint: options_.limit_bytes, or more while the heap is full of holes. 0: none.
+  // The limit of the footprint: options_.limit_bytes, or more while the heap is full of holes. 0: none.
   std::size_t limit_;
   std::size_t live_after_full_ = 0;
   std::size_t live_threshold_ = 0;  // see set()

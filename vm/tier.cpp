@@ -19,13 +19,14 @@ using bytecode::Word;
 // they are found hot themselves, which takes less than a millisecond; the code of a large unit comes late.
 constexpr std::uint32_t kMaximumWords = 1500;
 constexpr std::uint32_t kMaximumWordsOfCallee = 200;
-// A function with more words is long.
+// Functions with more words are compiled in parts; see in_parts().
 constexpr std::uint32_t kLongFunction = 400;
 // A call that still runs after its function's code has arrived is continued in code of its own after so many times the
 // samples that make a function hot. They take a few milliseconds, and compiling takes a hundred; with less patience, it
 // depended on the time that the first unit took whether a run asked the cache for another one.
 constexpr std::uint64_t kPatience = 16;
-// The words of functions that compiled code calls in the interpreter, for which a function is sampled.
+// A function that compiled code calls in the interpreter counts as sampled each time that its calls add up to so many
+// words.
 constexpr std::uint32_t kWordsOfASample = 20'000;
 
 // The loop header that the back-edge at `pc` leads to, in the function that starts at `code`.

@@ -60,7 +60,7 @@ class Tier {
     std::atomic<bool> filled{false};
   };
 
-  // What is compiled of a function.
+  // The parts of a function that a unit contains.
   enum class Part : std::uint8_t { kAll, kBody, kLoops };
   // A function whose loops and whose body are compiled apart.
   struct FunctionInParts {

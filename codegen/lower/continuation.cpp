@@ -54,7 +54,7 @@ void FunctionLowering::run_continuation() {
   lower_body();
 }
 
-// Receives each local array, its place in the interpreter's frame, and its size in bytes.
+// Calls `receive` with each local array, its place in the interpreter's frame, and its size in bytes.
 void FunctionLowering::for_each_local(
     llvm::function_ref<void(Value* local, Value* in_frame, std::uint64_t bytes)> receive) {
   std::uint64_t offset = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What staging (staging.h) finds out about an inner loop before it changes anything.
+// The description of an inner loop that staging (staging.h) makes before it changes anything.
 #pragma once
 
 #include <llvm/Analysis/LoopInfo.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to write for functions, members, operators and arguments of other languages.
+// The tables of advice for functions, members, operators and arguments of other languages.
 #include "compiler/text/habits.h"
 #include "compiler/text/word_table.h"
 

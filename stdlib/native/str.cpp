@@ -300,7 +300,7 @@ Status str_repeat(vm::NativeCall& call) {
   gc::String* result;
   DHPVM_ASSIGN(char* const out, result_of_size(call, size, result));
   if (size != 0) DHPVM_TRY(copy_text(call, out, all));
-  // What is there is copied behind itself: twice as many texts each time, while they fit the cache.
+  // Each step copies the texts that are there behind themselves: twice as many each time, while they fit the cache.
   constexpr std::size_t kBlock = std::size_t{64} << 10;
   const std::size_t most =
       std::max<std::size_t>(kBlock / std::max<std::size_t>(all.size(), 1), 1) * all.size();

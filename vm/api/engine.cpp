@@ -103,7 +103,7 @@ std::vector<DeviceEntry> Engine::devices() const {
 }
 
 Leftovers Engine::leftovers() const {
-  // What is done in the background still needs its memory.
+  // Calls in the background still use their memory.
   if (!state_->compile_service->background().finish(std::chrono::steady_clock::now())) return {};
   const offload::DeviceStats devices = state_->devices->stats();
   return {state_->left_buffer_bytes, devices.bytes_allocated, devices.imports};

@@ -63,7 +63,7 @@ def of_expression(node):
 
 
 def of_method(name, kind):
-    """What to write instead of a method of a value of this type."""
+    """The advice that replaces a method of a value of this type."""
     if isinstance(kind, Text):
         return "texts are constants here: split and change them outside of the function, or pass their bytes, " \
             "np.frombuffer(text.encode(), np.uint8)"

@@ -87,7 +87,7 @@ class _Left:
         return made
 
     def _jump(self, node):
-        """What is done in the place of a jump."""
+        """The statements that replace a jump."""
         before, value = [], getattr(node, "value", None)
         if value is not None and not isinstance(value, ast.Constant):
             result = self._new_name("result")

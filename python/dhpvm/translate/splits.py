@@ -58,7 +58,7 @@ class _Splits(ast.NodeTransformer):
         return parts.elts[position]
 
     def of_loop(self, node):
-        """What a loop goes over, also in enumerate and zip."""
+        """The expressions that a loop iterates over, also in enumerate and zip."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in (
                 "enumerate", "zip", "reversed"):
             node.args = [self.parts(each) for each in node.args]
